@@ -1,0 +1,52 @@
+# `make` alone lists what there is to do. Every target does the set-up that it needs.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.up-to-date
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-all lint format clean
+.DELETE_ON_ERROR:
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Build .venv with the package (editable) and the tools; again only after a change
+
+test: lint ## Check style and types, then run the fast tests
+	$(BIN)/python -m pytest
+
+test-all: lint ## The same with the slow tests and the long Hypothesis profile
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m ""
+
+lint: setup ## Check style (ruff) and types (mypy --strict)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+format: setup ## Bring the code into shape
+	$(BIN)/python -m ruff check --fix-only --quiet .
+	$(BIN)/python -m ruff format .
+
+clean: ## Remove .venv and everything else that was generated
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find extract tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An unfinished environment leaves no stamp, so the next run goes on from there.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "extract needs Python 3.11 or later; '$(PYTHON)' is not." >&2; \
+	  echo "Hint: name another one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
+	@touch $@
+
+# Some distributions split ensurepip off from Python; then the pip that is there fills the .venv.
+.PHONY: $(VENV)
+$(VENV):
+	@$(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || { \
+	  echo "'$(PYTHON)' can build no virtual environment: it has neither ensurepip nor pip." >&2; \
+	  echo "Hint: on Debian or Ubuntu, apt install python3-venv; then make setup again." >&2; exit 1; }

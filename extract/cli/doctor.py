@@ -1,0 +1,158 @@
+"""``extract doctor``: is everything there, and what is slow because something is not?"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from typing import Final, Literal
+
+import click
+
+from extract import __version__
+from extract.cli.options import json_option
+
+PYTHON: Final = (3, 11)
+JAVA: Final = (17, 21)
+
+# Lower bounds as in pyproject.toml, and what it means to be below.
+REQUIRED: Final = {
+    "lxml": ((6, 1), "older versions are open to CVE-2026-41066"),
+    "xmlschema": ((4, 3), "older versions read some XSDs differently"),
+    "elementpath": ((5, 1), "older versions are not tested"),
+    "networkx": ((3, 0), "older versions are not tested"),
+    "click": ((8, 2), "older versions are not tested"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        name: What was looked at.
+        status: ``ok``; ``warning``: works, but should be changed; ``absent``: optional and not
+            there; ``missing``: nothing works without it.
+        version: What was found; empty if nothing was.
+        note: What follows from it.
+    """
+
+    name: str
+    status: Literal["ok", "warning", "absent", "missing"]
+    version: str = ""
+    note: str = ""
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Show versions, what is missing, and what is slow because of it.
+
+    Exit status: 0 if extract is usable here, 2 if something that it needs is missing.
+    """
+    findings = list(examine())
+    usable = all(finding.status != "missing" for finding in findings)
+    if as_json:
+        facts = {"usable": usable, "findings": [asdict(finding) for finding in findings]}
+        click.echo(json.dumps(facts, indent=2))
+    else:
+        click.echo("\n".join(_table(findings)))
+        click.echo(f"\nextract is {'usable' if usable else 'NOT usable'} here.")
+    return 0 if usable else 2
+
+
+def examine() -> Iterator[Finding]:
+    """Looks at everything that extract needs or could use."""
+    yield Finding("extract", "ok", __version__)
+    yield _python()
+    for name, (lowest, reason) in REQUIRED.items():
+        yield _library(name, lowest, reason)
+    yield _libxml2()
+    yield _java()
+    yield _pyspark()
+    yield Finding(
+        "native kernel",
+        "absent",
+        note="not built (comes with CHUNKTOOL); nothing that exists today is slower without it",
+    )
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    if sys.version_info >= PYTHON:
+        return Finding("python", "ok", version, sys.executable)
+    return Finding("python", "missing", version, "3.11 or later is needed")
+
+
+def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
+    try:
+        version = metadata.version(name)
+        import_module(name)
+    except ImportError as error:  # PackageNotFoundError is one, too
+        return Finding(name, "missing", note=f"cannot be imported ({error}); install it with pip")
+    if _numbers(version) < lowest:
+        wanted = ".".join(map(str, lowest))
+        return Finding(name, "warning", version, f"{wanted} or later is needed: {reason}")
+    return Finding(name, "ok", version)
+
+
+def _libxml2() -> Finding:
+    try:
+        from lxml import etree
+    except ImportError as error:
+        return Finding("libxml2", "missing", note=f"comes with lxml ({error})")
+    return Finding("libxml2", "ok", ".".join(map(str, etree.LIBXML_VERSION)), "inside lxml")
+
+
+def _java() -> Finding:
+    """The Java that Spark would start: that of JAVA_HOME, else the first in PATH."""
+    home = os.environ.get("JAVA_HOME")
+    program = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    wanted = "Java 17 or 21, for `extract run` on Spark (coming)"
+    if not program:
+        return Finding("java", "absent", note=f"not found; {wanted}")
+    try:
+        done = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, errors="replace", timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("java", "warning", note=f"{program} does not run ({error}); {wanted}")
+    found = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
+    if not found:
+        return Finding("java", "warning", note=f"{program} tells no version; {wanted}")
+    version = found[1]
+    if _numbers(version)[0] in JAVA:
+        return Finding("java", "ok", version, program)
+    return Finding("java", "warning", version, f"{program}; needed is {wanted}")
+
+
+def _pyspark() -> Finding:
+    """Only asked for its version: importing it takes a second, and is FILTERTOOL's privilege."""
+    try:
+        return Finding("pyspark", "ok", metadata.version("pyspark"), "not used yet")
+    except metadata.PackageNotFoundError:
+        return Finding("pyspark", "absent", note="not needed yet; `extract run` (coming) uses it")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, as far as they can be compared.
+
+    >>> _numbers("6.1.3"), _numbers("17.0.15+6"), _numbers("7.0a1"), _numbers("unknown")
+    ((6, 1, 3), (17, 0, 15), (7, 0), (0,))
+    """
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else (0,)
+
+
+def _table(findings: list[Finding]) -> Iterator[str]:
+    wide = max(len(finding.version) for finding in findings)
+    for finding in findings:
+        line = f"{finding.status:<8} {finding.name:<14} {finding.version:<{wide}}  {finding.note}"
+        yield line.rstrip()

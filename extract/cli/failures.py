@@ -1,0 +1,71 @@
+"""What the user sees when a command fails, and the exit status it leaves with."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+
+import click
+
+from extract.errors import ExtractError
+
+_HINTS: dict[type[OSError], str] = {
+    FileNotFoundError: "check the name; relative names start at the current directory",
+    IsADirectoryError: "name a file, not a directory",
+    NotADirectoryError: "one of the directories in the name is a file",
+    PermissionError: "check who may read or write it",
+}
+
+
+def report(error: BaseException, debug: bool) -> int:
+    """Says on standard error what went wrong, and returns the exit status.
+
+    Args:
+        error: What a command raised.
+        debug: Show the traceback first.
+    """
+    _settle_stdout()
+    if isinstance(error, BrokenPipeError):
+        return 128 + 13  # as if SIGPIPE had ended it: `extract trans … | head` is no failure
+    if isinstance(error, click.ClickException):
+        error.show()  # click's own 1 would mean "done, but something was rejected" here
+        return 2
+    if debug:
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        click.echo("Interrupted.", err=True)
+        return 128 + 2
+    click.echo(f"Error: {_describe(error)}", err=True)
+    return 2
+
+
+def _describe(error: BaseException) -> str:
+    """One readable message, with a hint where there is one."""
+    if isinstance(error, ExtractError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        named = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        hint = next((h for kind, h in _HINTS.items() if isinstance(error, kind)), "")
+        return f"{named}{error.strerror}" + (f"\nHint: {hint}" if hint else "")
+    if isinstance(error, ImportError):
+        return f"a part cannot be loaded: {error}\nHint: `extract doctor` shows what is missing"
+    first_line = next(iter(str(error).splitlines()), "")
+    what = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
+    return (
+        f"internal error: {what}\n"
+        "Hint: this is a fault of extract, not yours; run with --debug for the traceback"
+    )
+
+
+def _settle_stdout() -> None:
+    """Writes what was printed before the error, or lets it go where it cannot be written.
+
+    Otherwise Python would try again when it ends, and complain over our message.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):  # a test's stdout has no descriptor
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,26 @@
+"""Subscriptions: the queries that users register, and the files they come in.
+
+Comes in:
+    A query file, UTF-8 text with one query a line, as ``id<TAB>xpath`` or just ``xpath`` (then the
+    id is the line number)::
+
+        # empty lines and comments are skipped
+        #! ns po=urn:example:orders
+        big<TAB>//po:order[po:total > 1000]
+        //po:order/po:customer
+
+    or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5}``,
+    of which only ``xpath`` is required and other keys are left alone. Either may be gzipped.
+
+Goes out:
+    `Subscriptions`, an unchangeable list of `Subscription` values.
+
+Always holds:
+    Ids are unique. Prefixes mean what the query's own ``namespaces`` say, else the ``#! ns`` lines
+    above it, else the caller (``--ns``). XPaths are not parsed here: a broken one is that query's
+    problem and does not keep the others from loading.
+"""
+
+from extract.subscriptions.model import Subscription, Subscriptions
+
+__all__ = ["Subscription", "Subscriptions"]

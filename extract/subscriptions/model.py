@@ -1,0 +1,125 @@
+"""The subscriptions as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import overload
+
+from extract.errors import SubscriptionsError
+from extract.subscriptions.bindings import check_bindings
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One registered query.
+
+    Attributes:
+        id: The name by which its matches are reported.
+        xpath: The expression as written, without the white space around it.
+        namespaces: Prefix to namespace URI; shared between subscriptions, so never change it.
+        weight: How much it counts when chunks are chosen.
+        line: Its line in the query file, from 1; 0 if it comes from no file.
+        column: Where the XPath starts in that line, from 1; 0 if unknown.
+    """
+
+    id: str
+    xpath: str
+    namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
+    weight: float = 1.0
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Subscriptions(Sequence[Subscription]):
+    """An unchangeable list of subscriptions with unique ids. Make one with `load` or `of`.
+
+    Attributes:
+        entries: The subscriptions, in the order of the file.
+        source: The file as the user named it; empty if there is none.
+    """
+
+    entries: tuple[Subscription, ...]
+    source: str = ""
+
+    @classmethod
+    def load(cls, path: str | Path, namespaces: Mapping[str, str] | None = None) -> Subscriptions:
+        """Loads a query file: tab-separated text or JSON lines, gzipped or not.
+
+        Args:
+            path: The file; ``"-"`` reads standard input.
+            namespaces: Bindings for prefixes that the file itself does not bind.
+
+        Raises:
+            SubscriptionsError: The file cannot be read or is malformed, or two queries have one id.
+        """
+        from extract.subscriptions.reader import read_subscriptions
+
+        source = "<stdin>" if path == "-" else str(path)
+        return cls(tuple(read_subscriptions(path, source, _checked(namespaces))), source)
+
+    @classmethod
+    def of(
+        cls,
+        queries: Mapping[str, str] | Iterable[str | tuple[str, str] | Subscription],
+        namespaces: Mapping[str, str] | None = None,
+    ) -> Subscriptions:
+        """Makes subscriptions from Python values.
+
+        Args:
+            queries: A mapping of id to XPath; or XPaths, ``(id, xpath)`` pairs or `Subscription`
+                values, also mixed. A bare XPath gets its position as id, counted from 1.
+            namespaces: Bindings for the prefixes that a `Subscription` value does not bind itself.
+
+        Raises:
+            SubscriptionsError: Two queries have one id, or a binding is not possible.
+
+        >>> Subscriptions.of(["//a", ("b", "//b")])[1]
+        Subscription(id='b', xpath='//b', namespaces={}, weight=1.0, line=0, column=0)
+        """
+        shared = _checked(namespaces)
+        if isinstance(queries, Mapping):
+            queries = queries.items()
+        elif isinstance(queries, str):  # one query, not one for each of its characters
+            queries = [queries]
+        entries: dict[str, Subscription] = {}
+        for position, query in enumerate(queries, 1):
+            if isinstance(query, Subscription):
+                entry = replace(query, namespaces={**shared, **query.namespaces})
+            else:
+                name, xpath = (str(position), query) if isinstance(query, str) else query
+                entry = Subscription(name, xpath.strip(), shared)
+            if entries.setdefault(entry.id, entry) is not entry:
+                hint = "give every query an id of its own; one without takes its position"
+                raise SubscriptionsError(f"two queries have the id {entry.id!r}", hint)
+        return cls(tuple(entries.values()))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return iter(self.entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Subscription: ...
+    @overload
+    def __getitem__(self, index: slice) -> Subscriptions: ...
+    def __getitem__(self, index: int | slice) -> Subscription | Subscriptions:
+        if isinstance(index, slice):
+            return Subscriptions(self.entries[index], self.source)
+        return self.entries[index]
+
+    def __repr__(self) -> str:
+        return f"<Subscriptions: {len(self)} from {self.source or 'memory'}>"
+
+
+def _checked(namespaces: Mapping[str, str] | None) -> dict[str, str]:
+    """A copy of the caller's bindings, each of them possible."""
+    copy = dict(namespaces or {})
+    try:
+        check_bindings(copy)
+    except ValueError as error:
+        raise SubscriptionsError(str(error), "correct the namespaces given") from None
+    return copy

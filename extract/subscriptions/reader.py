@@ -1,0 +1,213 @@
+"""Reads query files; the formats are described in `extract.subscriptions`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from extract.errors import SubscriptionsError
+from extract.subscriptions.bindings import check_bindings, parse_binding
+from extract.subscriptions.model import Subscription
+
+# Only what XPath takes for white space: a no-break space must reach the parser.
+_SPACE = " \t\r\n"
+
+_UNIQUE = "give every query an id of its own; one without takes its line number"
+_BINDING = 'write "#! ns prefix=uri", for example "#! ns po=urn:example:orders"'
+_RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
+
+
+def read_subscriptions(
+    path: str | Path, source: str, namespaces: dict[str, str]
+) -> Iterator[Subscription]:
+    """Yields the queries of a file in order; ``source`` is what errors call the file."""
+    text = _decode(_read(path, source), source)
+    reader = _Reader(source, namespaces)
+    return reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
+
+
+def _read(path: str | Path, source: str) -> bytes:
+    """The bytes of the file, unzipped if need be."""
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        reason = f"cannot read the query file: {error.strerror or error}"
+        raise SubscriptionsError(reason, "check the name of the file", source) from error
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = f"cannot unzip the query file: {error}"
+        raise SubscriptionsError(reason, "the file is damaged or cut off", source) from error
+
+
+def _decode(data: bytes, source: str) -> str:
+    """The text of the file, without a byte order mark."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text, bad = data.decode(), data.find(b"\0")
+        reason = "there is a NUL byte in the file"
+    except UnicodeDecodeError as error:
+        text, bad = "", error.start
+        reason = f"the byte 0x{data[bad]:02x} is not valid UTF-8 here"
+    if bad < 0:
+        return text
+    line = data.count(b"\n", 0, bad) + 1
+    column = len(data[data.rfind(b"\n", 0, bad) + 1 : bad].decode()) + 1
+    raise SubscriptionsError(reason, "save the file as UTF-8", source, line, column)
+
+
+def _is_json(path: str | Path, text: str) -> bool:
+    """Whether these are JSON lines: by the file's suffix, or where it has none, by their look."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    if suffixes:
+        return suffixes[-1].lower() == ".jsonl"
+    lines = (line.lstrip(_SPACE) for line in text.split("\n"))
+    return next((line[0] == "{" for line in lines if line and line[0] != "#"), False)
+
+
+class _Reader:
+    """Goes through one file and remembers what the lines so far have bound and named."""
+
+    def __init__(self, source: str, namespaces: dict[str, str]) -> None:
+        self.source = source
+        self.namespaces = namespaces
+        self.bound_at: dict[str, int] = {}
+        # Thousands of queries with the same few bindings share one dictionary.
+        self.shared: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
+
+    def read(self, text: str, parse: Callable[[str, int], Subscription]) -> Iterator[Subscription]:
+        named_at: dict[str, int] = {}
+        # Not splitlines(): that also cuts at U+2028 and others, which a string literal may hold.
+        for number, line in enumerate(text.split("\n"), 1):
+            content = line.strip(_SPACE)
+            if not content:
+                continue
+            if content[0] == "#":
+                self.comment(content, number)
+                continue
+            entry = parse(line, number)
+            first = named_at.setdefault(entry.id, number)
+            if first != number:
+                reason = f"the id {entry.id!r} is already taken by line {first}"
+                raise self.error(reason, _UNIQUE, number, 1)
+            yield entry
+
+    def comment(self, content: str, number: int) -> None:
+        """Skips a comment; but ``#! ns prefix=uri`` binds a prefix for the lines below."""
+        if not content.startswith("#!") or content.startswith("#!/"):  # the latter starts scripts
+            return
+        word, *rest = content[2:].split(maxsplit=1) or [""]
+        if word != "ns":
+            raise self.error(f"unknown directive {content!r}", _BINDING, number, 1)
+        try:
+            prefix, uri = parse_binding("".join(rest))
+        except ValueError as error:
+            raise self.error(str(error), _BINDING, number, 1) from None
+        first = self.bound_at.setdefault(prefix, number)
+        if first != number and self.namespaces[prefix] != uri:
+            reason = f"line {first} already binds {prefix!r} to {self.namespaces[prefix]!r}"
+            raise self.error(reason, "use another prefix for the other URI", number, 1)
+        # A new dictionary, because the queries above share the old one.
+        self.namespaces = {**self.namespaces, prefix: uri}
+
+    def plain_line(self, line: str, number: int) -> Subscription:
+        """``id<TAB>xpath``, split at the first tab only, or ``xpath``."""
+        name, tab, xpath = line.partition("\t")
+        if not tab:
+            name, xpath = str(number), line
+        name = name.strip(_SPACE)
+        if not name:
+            hint = "write id<TAB>xpath, or the XPath alone without a tab before it"
+            raise self.error("there is no id before the tab", hint, number, 1)
+        xpath = xpath.lstrip(_SPACE)
+        column = len(line) - len(xpath) + 1
+        return Subscription(name, xpath.rstrip(_SPACE), self.namespaces, 1.0, number, column)
+
+    def json_line(self, line: str, number: int) -> Subscription:
+        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …}``."""
+
+        def wrong(key: str, reason: str, hint: str = _RECORD) -> SubscriptionsError:
+            return self.error(reason, hint, number, line.find(f'"{key}"') + 1 or 1)
+
+        record = self.json_object(line, number)
+        name, xpath = record.get("id", number), record.get("xpath")
+        weight, namespaces = record.get("weight", 1.0), record.get("namespaces", {})
+        if not isinstance(xpath, str):
+            problem = '"xpath" is not a string' if "xpath" in record else 'there is no "xpath"'
+            raise wrong("xpath", problem)
+        if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
+            raise wrong("id", '"id" is neither a non-empty string nor an integer')
+        if not _is_weight(weight):
+            raise wrong("weight", '"weight" is not a positive number', "leave it out, or write 1")
+        if not isinstance(namespaces, dict) or not all(
+            isinstance(uri, str) for uri in namespaces.values()
+        ):
+            hint = 'write "namespaces": {"po": "urn:example:orders"}'
+            raise wrong("namespaces", '"namespaces" does not map prefixes to strings', hint)
+        try:
+            check_bindings(namespaces)
+        except ValueError as error:
+            raise wrong("namespaces", str(error), "correct the binding") from None
+        # Such a string cannot be written as UTF-8, not even to report it.
+        if "\\u" in line and any(map(_SURROGATE.search, [str(name), xpath, *namespaces.values()])):
+            raise wrong("", "a \\u escape stands for half a character", "write both halves")
+        return Subscription(
+            str(name),
+            xpath.strip(_SPACE),
+            self.merged(namespaces),
+            float(weight),
+            number,
+            _column_in_json(line, xpath),
+        )
+
+    def json_object(self, line: str, number: int) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise self.error(f"not JSON: {error.msg}", _RECORD, number, error.colno) from error
+        except (ValueError, RecursionError) as error:  # 5,000 digits in a number; 10,000 brackets
+            raise self.error(f"cannot read this JSON: {error}", _RECORD, number, 1) from error
+        if not isinstance(record, dict):
+            raise self.error("this is JSON, but no object", _RECORD, number, 1)
+        return record
+
+    def merged(self, own: dict[str, str]) -> dict[str, str]:
+        """The bindings in force, the query's own on top."""
+        if not own:
+            return self.namespaces
+        together = {**self.namespaces, **own}
+        return self.shared.setdefault(frozenset(together.items()), together)
+
+    def error(self, reason: str, hint: str, line: int, column: int) -> SubscriptionsError:
+        return SubscriptionsError(reason, hint, self.source, line, column)
+
+
+def _is_weight(value: object) -> bool:
+    """Whether this is a positive number that fits a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return value > 0 and math.isfinite(value)
+    except OverflowError:  # an integer past 1e308
+        return False
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_XPATH_KEY = re.compile(r'"xpath"\s*:\s*"')
+
+
+def _column_in_json(line: str, xpath: str) -> int:
+    """Where the XPath starts in the line; 0 if escapes in it would put every column wrong."""
+    key = _XPATH_KEY.search(line)
+    if key is None or not line.startswith(f'{xpath}"', key.end()):
+        return 0
+    return key.end() + len(xpath) - len(xpath.lstrip(_SPACE)) + 1
