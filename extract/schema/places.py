@@ -1,0 +1,240 @@
+"""Places: the schema's edges as one deterministic graph.
+
+A *place* is where a path of names leads: ``/db/student`` is one place, however many students there
+are. In a DTD a place is an element name. In an XSD the type of an element is not a function of its
+parent's type and its name (``xsi:type``, wildcards, alternatives: TRAPS 11), so a place is the
+*set* of declarations that a path of names may lead to; then every path leads to at most one place.
+
+Two places are special: the document node, where every path starts, and the unknown place below a
+lax wildcard, where any name may follow and nothing is ever pruned.
+
+Sets of places are integers used as bit sets: bit ``i`` stands for the place with index ``i``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import networkx as nx
+
+from extract.schema.model import Declaration, Schema, local_of
+from extract.xpath.names import NCNAME
+
+MAX_PLACES: Final = 20_000  # past this many, further sets of declarations count as unknown
+
+
+class Place:
+    """Where a path of names leads. Made by `Places`; compare by identity.
+
+    Attributes:
+        index: Number of this place, and its bit in sets of places.
+        name: Expanded name of the elements here; empty for the document node and the unknown place.
+        declarations: What an element here may be; empty for the two special places.
+        children: Where each known child name leads.
+        open: Whether children beyond the known names may occur.
+        reach: Bit set of the places that are below this one, at any depth.
+    """
+
+    __slots__ = (
+        "_names",
+        "_attribute_wildcards",
+        "_unknown",
+        "_wildcards",
+        "children",
+        "declarations",
+        "index",
+        "name",
+        "open",
+        "reach",
+    )
+
+    def __init__(
+        self, index: int, name: str, declarations: tuple[Declaration, ...], unknown: Place | None
+    ) -> None:
+        self.index = index
+        self.name = name
+        self.declarations = declarations
+        self.children: dict[str, Place] = {}
+        self.reach = 0
+        self._unknown = unknown or self
+        self._wildcards = tuple(w for d in declarations for w in d.wildcards)
+        self._names = {a.name for d in declarations for a in d.attributes}
+        self._attribute_wildcards = tuple(w for d in declarations for w in d.attribute_wildcards)
+        self.open = bool(self._wildcards) or unknown is None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether this is the place of which nothing is known."""
+        return self._unknown is self
+
+    @property
+    def bit(self) -> int:
+        """The set that holds just this place."""
+        return 1 << self.index
+
+    @property
+    def child_bits(self) -> int:
+        """The set of the places of child elements."""
+        bits = self._unknown.bit if self.open else 0
+        for child in self.children.values():
+            bits |= child.bit
+        return bits
+
+    def step(self, name: str) -> Place | None:
+        """Where a child element of this name leads; None if the schema has no such edge."""
+        if self.open and (self.unknown or any(w.admits(name) for w in self._wildcards)):
+            return self._unknown
+        return self.children.get(name)
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the schema has an edge to an attribute of this name."""
+        return (
+            name in self._names
+            or self.unknown
+            or any(w.admits(name) for w in self._attribute_wildcards)
+        )
+
+    @property
+    def attributes(self) -> frozenset[str] | None:
+        """The attributes that may occur, or None if their names cannot be listed."""
+        if self.unknown or self._attribute_wildcards or not all(map(is_sayable, self._names)):
+            return None
+        return frozenset(self._names)
+
+    def __repr__(self) -> str:
+        return f"<Place {self.index} {self.name or ('*' if self.unknown else '/')}>"
+
+
+def is_sayable(name: str) -> bool:
+    """Whether an expanded name can be written in an XPath; libxml2 has fewer letters there."""
+    return NCNAME.fullmatch(local_of(name)) is not None
+
+
+class Places:
+    """All places of a schema, with what its graph says about recursion and reachability."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.unknown = Place(0, "", (), None)
+        self.document = Place(1, "", (), self.unknown)
+        self.all: list[Place] = [self.unknown, self.document]
+        self._by_set: dict[tuple[int, ...], Place] = {}
+        self._build(schema)
+        self.by_name: Mapping[str, int] = self._index_names()
+        self.everywhere = (1 << len(self.all)) - 1
+        self.elements = self.everywhere & ~self.document.bit
+        self.recursive = self._reachability()
+        self._parents, self._ancestors = self._upwards()
+        self._above: dict[tuple[int, bool], int] = {}
+
+    def _build(self, schema: Schema) -> None:
+        self._link(schema, self.document, schema.roots)
+        done = 2
+        while done < len(self.all):  # breadth first; `_link` appends
+            place = self.all[done]
+            self._link(schema, place, [k for d in place.declarations for k in d.children])
+            done += 1
+
+    def _link(self, schema: Schema, place: Place, keys: list[int] | tuple[int, ...]) -> None:
+        groups: dict[str, set[int]] = {}
+        for key in keys:
+            name = schema.declarations[key].name
+            # A DTD name with a prefix that nothing binds: no well-formed document can have it, and
+            # no XPath can say it.
+            if ":" not in name or name.startswith("{"):
+                groups.setdefault(name, set()).add(key)
+        for name, group in groups.items():
+            place.children[name] = self._place(schema, name, tuple(sorted(group)))
+            # An element that XPath has no way to name can only be reached by "*".
+            place.open = place.open or not is_sayable(name)
+
+    def _place(self, schema: Schema, name: str, keys: tuple[int, ...]) -> Place:
+        known = self._by_set.get(keys)
+        if known is not None:
+            return known
+        if len(self.all) >= MAX_PLACES:
+            return self.unknown
+        declarations = tuple(schema.declarations[k] for k in keys)
+        place = Place(len(self.all), name, declarations, self.unknown)
+        self.all.append(place)
+        self._by_set[keys] = place
+        return place
+
+    def _index_names(self) -> dict[str, int]:
+        out: dict[str, int] = {}
+        for place in self.all[2:]:
+            out[place.name] = out.get(place.name, 0) | place.bit
+        return out
+
+    def _reachability(self) -> int:
+        """Fills in `Place.reach`; the bit set of places on a cycle."""
+        graph = self.graph()
+        components = nx.condensation(graph)
+        recursive = 0
+        for component in reversed(list(nx.topological_sort(components))):
+            members: set[int] = components.nodes[component]["members"]
+            own = sum(1 << i for i in members)
+            below = 0
+            for i in members:
+                for child in graph.successors(i):
+                    below |= 1 << child
+                    if child not in members:
+                        below |= self.all[child].reach
+            if below & own:  # a cycle: every member reaches every other
+                recursive |= own
+                below |= own
+            for i in members:
+                self.all[i].reach = below
+        return recursive
+
+    def graph(self) -> nx.DiGraph:
+        """The places as a networkx graph over their indices, to ask further questions of."""
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.all)))
+        for place in self.all:
+            graph.add_edges_from((place.index, child.index) for child in place.children.values())
+            if place.open:
+                graph.add_edge(place.index, self.unknown.index)
+        return graph
+
+    def _upwards(self) -> tuple[list[int], list[int]]:
+        """For each place the sets of its parents and of its ancestors."""
+        parents, ancestors = [0] * len(self.all), [0] * len(self.all)
+        for place in self.all:
+            for child in place.children.values():
+                parents[child.index] |= place.bit
+            if place.open:
+                parents[self.unknown.index] |= place.bit
+            for below in self.members(place.reach):
+                ancestors[below.index] |= place.bit
+        return parents, ancestors
+
+    def parents(self, places: int) -> int:
+        """The places that have a child among these."""
+        return self._upward(places, self._parents, False)
+
+    def ancestors(self, places: int) -> int:
+        """The places that have one of these below them, at any depth."""
+        return self._upward(places, self._ancestors, True)
+
+    def _upward(self, places: int, above: list[int], far: bool) -> int:
+        known = self._above.get((places, far))
+        if known is None:
+            known = 0
+            for place in self.members(places):
+                known |= above[place.index]
+            if len(self._above) > 100_000:
+                self._above.clear()
+            self._above[places, far] = known
+        return known
+
+    def named(self, name: str) -> int:
+        """The places where an element of this name may stand, the unknown place included."""
+        return self.by_name.get(name, 0) | self.unknown.bit
+
+    def members(self, places: int) -> Iterator[Place]:
+        """The places of a bit set, by index."""
+        while places:
+            low = places & -places
+            yield self.all[low.bit_length() - 1]
+            places ^= low

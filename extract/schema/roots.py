@@ -1,0 +1,95 @@
+"""Which element a document may start with, when the user does not say."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import networkx as nx
+
+from extract.errors import SchemaError
+
+
+def first_of_sources(order: Sequence[str], edges: Iterable[tuple[str, str]]) -> list[str]:
+    """The first name, in the given order, of every group of names that no other group contains.
+
+    Names that contain each other form a group (a strongly connected component). In figure 4 of the
+    paper ``a``, ``b`` and ``m`` do, so the first declared stands for them:
+
+    >>> first_of_sources("abmc", ["ab", "bm", "ma", "mc"])
+    ['a']
+    """
+    graph = nx.DiGraph()
+    graph.add_nodes_from(order)
+    graph.add_edges_from(edges)
+    condensed = nx.condensation(graph)
+    rank = {name: position for position, name in enumerate(order)}
+    firsts = [
+        min(condensed.nodes[group]["members"], key=rank.__getitem__)
+        for group, incoming in condensed.in_degree()
+        if incoming == 0
+    ]
+    return sorted(firsts, key=rank.__getitem__)
+
+
+def without_loose_ends(roots: list[str], edges: Iterable[tuple[str, str]]) -> list[str]:
+    """Only the roots that lead to something to which no other root leads; all, if none does.
+
+    Large DTDs declare elements that no content model uses. They are not meant as document elements:
+
+    >>> without_loose_ends(["article", "unused"], [("article", "p"), ("p", "b"), ("unused", "b")])
+    ['article']
+    >>> without_loose_ends(["x", "y"], [("x", "a"), ("y", "a")])
+    ['x', 'y']
+    """
+    graph = nx.DiGraph(edges)
+    graph.add_nodes_from(roots)
+    reached = {root: nx.descendants(graph, root) for root in roots}
+    counts = Counter(name for names in reached.values() for name in names)
+    kept = [root for root in roots if any(counts[name] == 1 for name in reached[root])]
+    return kept or roots
+
+
+def assumed_note(roots: Sequence[str], unused: Sequence[str] = ()) -> str:
+    """Says which document elements were assumed, and which others nothing contains."""
+    instead = f", not {_listed(unused)}" if unused else ""
+    return (
+        f"root not given: taking {_listed(roots)}{instead}; documents that start with another "
+        "element are evaluated whole; say --root"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def expanded_root(root: str, bindings: Mapping[str, str]) -> str:
+    """``{uri}local`` for ``prefix:local`` with a bound prefix; any other spelling as it is.
+
+    >>> expanded_root("dc:title", {"dc": "urn:dc"}), expanded_root("{urn:x}a", {})
+    ('{urn:dc}title', '{urn:x}a')
+    """
+    prefix, _, local = root.rpartition(":")
+    if root.startswith("{") or prefix not in bindings:
+        return root
+    return f"{{{bindings[prefix]}}}{local}"
+
+
+def unknown_root(root: str, known: Iterable[str], file: str) -> SchemaError:
+    """The error for a document element that the schema does not declare, with near matches."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(root, names, n=3, cutoff=0.5)
+    if not near:
+        local = root.rpartition("}")[2].rpartition(":")[2]
+        by_local = {name.rpartition("}")[2].rpartition(":")[2]: name for name in reversed(names)}
+        near = [by_local[n] for n in difflib.get_close_matches(local, by_local, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"it declares {', '.join(names[:10])}"
+    return SchemaError(f"declares no element {root} that could be the root", hint, file)
+
+
+def ambiguous_root(root: str, candidates: Sequence[str], file: str) -> SchemaError:
+    """The error for a local name that several namespaces declare."""
+    return SchemaError(
+        f"root {root} could be {' or '.join(candidates)}", "give one of these in full", file
+    )
