@@ -1,0 +1,462 @@
+"""XPath 1.0 as frozen values.
+
+Every node is immutable, hashable and comparable by value; there are no parent pointers, so parts
+are shared freely. ``str(node)`` is canonical XPath and ``parse(str(node)) == node``.
+
+Names are those of the XPath specification: a `LocationPath` has `Step`s; a step has an axis, a node
+test and predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from typing import Final, Literal, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Axis: TypeAlias = Literal[
+    "ancestor",
+    "ancestor-or-self",
+    "attribute",
+    "child",
+    "descendant",
+    "descendant-or-self",
+    "following",
+    "following-sibling",
+    "namespace",
+    "parent",
+    "preceding",
+    "preceding-sibling",
+    "self",
+]
+
+AXES: Final[frozenset[str]] = frozenset(
+    {
+        "ancestor",
+        "ancestor-or-self",
+        "attribute",
+        "child",
+        "descendant",
+        "descendant-or-self",
+        "following",
+        "following-sibling",
+        "namespace",
+        "parent",
+        "preceding",
+        "preceding-sibling",
+        "self",
+    }
+)
+
+# Binding strength of binary operators, weakest first, as the XPath 1.0 grammar nests them.
+PRECEDENCE: Final[dict[str, int]] = {
+    "or": 1,
+    "and": 2,
+    "=": 3,
+    "!=": 3,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "div": 6,
+    "mod": 6,
+}
+_UNARY, _UNION, _PATH, _PRIMARY = 7, 8, 9, 10
+
+
+class Node:
+    """What all nodes share: equality by value, and a hash and a text that are computed once."""
+
+    __slots__ = ("_hash", "_text")
+
+    _hash: int
+    _text: str
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple([getattr(self, name) for name in self.__slots__])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, Node)
+        return hash(self) == hash(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            value = hash((type(self).__name__, self._values()))
+            object.__setattr__(self, "_hash", value)
+            return value
+
+    def __str__(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            text = self._format()
+            object.__setattr__(self, "_text", text)
+            return text
+
+    def _format(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NameTest(Node):
+    """``name``, ``p:name``, ``p:*`` or ``*``: nodes of the axis' principal kind by name."""
+
+    local: str
+    prefix: str = ""
+
+    def _format(self) -> str:
+        return f"{self.prefix}:{self.local}" if self.prefix else self.local
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KindTest(Node):
+    """``node()``, ``text()``, ``comment()``, ``processing-instruction('target')``."""
+
+    kind: Literal["node", "text", "comment", "processing-instruction"]
+    target: str | None = None
+
+    def _format(self) -> str:
+        return f"{self.kind}({'' if self.target is None else quote(self.target)})"
+
+
+NodeTest: TypeAlias = NameTest | KindTest
+
+ANY_NODE: Final = KindTest("node")
+ANY_NAME: Final = NameTest("*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step(Node):
+    """One location step: ``axis::test[predicate]…``."""
+
+    axis: Axis
+    test: NodeTest
+    predicates: tuple[Expr, ...] = ()
+
+    def _format(self) -> str:
+        if not self.predicates and self.test == ANY_NODE:
+            if self.axis == "parent":
+                return ".."
+            if self.axis == "self":
+                return "."
+        test = str(self.test)
+        if self.axis == "attribute":
+            test = f"@{test}"
+        elif self.axis != "child":
+            test = f"{self.axis}::{test}"
+        return test + "".join([f"[{p}]" for p in self.predicates])
+
+    def where(self, *predicates: Expr) -> Step:
+        """The same step with these predicates added after its own."""
+        return replace(self, predicates=self.predicates + predicates)
+
+
+ANY_DEPTH: Final = Step("descendant-or-self", ANY_NODE)  # what ``//`` abbreviates
+HERE: Final = Step("self", ANY_NODE)
+UP: Final = Step("parent", ANY_NODE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocationPath(Node):
+    """``/a/b`` (absolute) or ``a/b``; an absolute path without steps is the document node ``/``."""
+
+    absolute: bool
+    steps: tuple[Step, ...]
+
+    def _format(self) -> str:
+        return path_text(self.steps, "/" if self.absolute else "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterPath(Node):
+    """A path that starts from an expression: ``(//a)[3]/b``, ``id('x')/name``."""
+
+    primary: Expr
+    predicates: tuple[Expr, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    def _format(self) -> str:
+        primary = _operand(self.primary, _PRIMARY)
+        head = primary + "".join([f"[{p}]" for p in self.predicates])
+        return f"{head}{path_text(self.steps, '/')}" if self.steps else head
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Union(Node):
+    """``a | b | c``; never nested directly in another union."""
+
+    parts: tuple[Expr, ...]
+
+    def _format(self) -> str:
+        return " | ".join([_operand(p, _PATH) for p in self.parts])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    """``left op right``, with the operators of `PRECEDENCE`; all of them associate to the left."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def _format(self) -> str:
+        strength = PRECEDENCE[self.op]
+        left, right = _operand(self.left, strength), _operand(self.right, strength + 1)
+        # A lone "/" would take the operator for its first step: "/ or a" is the path "/or" and "a".
+        return f"({left}) {self.op} {right}" if left.endswith("/") else f"{left} {self.op} {right}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negate(Node):
+    """``-operand``."""
+
+    operand: Expr
+
+    def _format(self) -> str:
+        # libxml2 counts minus signs modulo 2, so that "---x" has one; "-(-(-x))" keeps all three.
+        return f"-{_operand(self.operand, _UNION)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionCall(Node):
+    """``name(argument, …)``."""
+
+    name: str
+    arguments: tuple[Expr, ...] = ()
+    prefix: str = ""
+
+    def _format(self) -> str:
+        name = f"{self.prefix}:{self.name}" if self.prefix else self.name
+        return f"{name}({', '.join([str(a) for a in self.arguments])})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StringLiteral(Node):
+    """A quoted string."""
+
+    value: str
+
+    def _format(self) -> str:
+        return quote(self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number(Node):
+    """A number as written; libxml2's conversion of digits is its own (TRAPS 2), so they stay."""
+
+    text: str
+
+    def _format(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable(Node):
+    """``$name``. Parsed, so that the error can say what it is; nothing binds variables here."""
+
+    name: str
+    prefix: str = ""
+
+    def _format(self) -> str:
+        return f"${self.prefix}:{self.name}" if self.prefix else f"${self.name}"
+
+
+Expr: TypeAlias = (
+    LocationPath
+    | FilterPath
+    | Union
+    | Binary
+    | Negate
+    | FunctionCall
+    | StringLiteral
+    | Number
+    | Variable
+)
+
+_SHARED: Final = 1 << 16  # how many equal nodes are kept as one
+
+
+@lru_cache(maxsize=_SHARED)
+def name_test(local: str, prefix: str = "") -> NameTest:
+    """A `NameTest`; equal ones are mostly one object, which makes them quick to compare."""
+    return NameTest(local, prefix)
+
+
+@lru_cache(maxsize=_SHARED)
+def make_step(axis: Axis, test: NodeTest, predicates: tuple[Expr, ...] = ()) -> Step:
+    """A `Step`; equal ones are mostly one object, which makes them quick to compare."""
+    return Step(axis, test, predicates)
+
+
+@lru_cache(maxsize=_SHARED)
+def make_path(absolute: bool, steps: tuple[Step, ...]) -> LocationPath:
+    """A `LocationPath`; equal ones are mostly one object, which makes them quick to compare."""
+    return LocationPath(absolute, steps)
+
+
+TRUE: Final = FunctionCall("true")
+FALSE: Final = FunctionCall("false")
+
+
+def quote(value: str) -> str:
+    """An XPath literal for ``value``, which may hold one kind of quote but not both.
+
+    >>> quote("it's"), quote("x")
+    ('"it\\'s"', "'x'")
+    """
+    return f'"{value}"' if "'" in value else f"'{value}'"
+
+
+def path_text(steps: tuple[Step, ...], start: str) -> str:
+    """The steps as text after ``start``, with ``//`` where it abbreviates.
+
+    >>> path_text((ANY_DEPTH, Step("child", NameTest("a"))), "/")
+    '//a'
+    """
+    out, slash = [start.removesuffix("/")], "/" if start else ""
+    last = len(steps) - 1
+    for i, step in enumerate(steps):
+        if step == ANY_DEPTH and slash == "/" and i < last:
+            slash = "//"
+        else:
+            out.append(f"{slash}{step}")
+            slash = "/"
+    return "".join(out) if steps else start
+
+
+def union(parts: tuple[Expr, ...]) -> Expr:
+    """The union of node sets; of just one, that one."""
+    flat: list[Expr] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Union) else (part,))
+    return flat[0] if len(flat) == 1 else Union(tuple(flat))
+
+
+MAX_ROW: Final = 32  # operands of "or" or "and" that are left as a row
+
+
+def chain(op: str, operands: list[T], join: Callable[[T, T], T]) -> T:
+    """``a op b op c``, joined from the left as the grammar says.
+
+    A row of more than `MAX_ROW` operands of ``or`` or ``and`` is halved until its pieces are short:
+    the value is the same, the operands keep their order, and the tree does not get deep.
+
+    >>> chain("or", ["a", "b", "c"], "({} or {})".format)
+    '((a or b) or c)'
+    """
+    if op in ("or", "and") and len(operands) > MAX_ROW:
+        return _halved(operands, join)
+    return reduce(join, operands)
+
+
+def _halved(operands: list[T], join: Callable[[T, T], T]) -> T:
+    # As text, a row of half as many operands as allowed and a group for each halving: read again,
+    # it is short enough to be left alone.
+    if len(operands) <= MAX_ROW // 2:
+        return reduce(join, operands)
+    middle = len(operands) // 2
+    return join(_halved(operands[:middle], join), _halved(operands[middle:], join))
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The direct sub-expressions of ``expr``, those in the predicates of its steps included."""
+    if isinstance(expr, LocationPath):
+        for step in expr.steps:
+            yield from step.predicates
+    elif isinstance(expr, FilterPath):
+        yield expr.primary
+        yield from expr.predicates
+        for step in expr.steps:
+            yield from step.predicates
+    elif isinstance(expr, Union):
+        yield from expr.parts
+    elif isinstance(expr, Binary):
+        yield expr.left
+        yield expr.right
+    elif isinstance(expr, Negate):
+        yield expr.operand
+    elif isinstance(expr, FunctionCall):
+        yield from expr.arguments
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """``expr`` with ``change`` applied to its direct sub-expressions; itself if none changed.
+
+    >>> from extract.xpath.parser import parse
+    >>> str(rebuild(parse("a[b] | c"), lambda e: parse("x")))
+    'x | x'
+    """
+    if isinstance(expr, LocationPath):
+        steps = change_steps(expr.steps, change)
+        return expr if steps is expr.steps else replace(expr, steps=steps)
+    if isinstance(expr, FilterPath):
+        primary = change(expr.primary)
+        predicates = _change_all(expr.predicates, change)
+        steps = change_steps(expr.steps, change)
+        if primary is expr.primary and predicates is expr.predicates and steps is expr.steps:
+            return expr
+        return FilterPath(primary, predicates, steps)
+    if isinstance(expr, Union):
+        parts = _change_all(expr.parts, change)
+        return expr if parts is expr.parts else union(parts)
+    if isinstance(expr, Binary):
+        left, right = change(expr.left), change(expr.right)
+        if left is expr.left and right is expr.right:
+            return expr
+        return Binary(expr.op, left, right)
+    if isinstance(expr, Negate):
+        operand = change(expr.operand)
+        return expr if operand is expr.operand else Negate(operand)
+    if isinstance(expr, FunctionCall):
+        arguments = _change_all(expr.arguments, change)
+        return expr if arguments is expr.arguments else replace(expr, arguments=arguments)
+    return expr
+
+
+def change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
+    """The steps with ``change`` applied to their predicates; the same tuple if none changed."""
+    out: list[Step] | None = None
+    for i, step in enumerate(steps):
+        if step.predicates:
+            predicates = _change_all(step.predicates, change)
+            if predicates is not step.predicates:
+                out = list(steps) if out is None else out
+                out[i] = replace(step, predicates=predicates)
+    return steps if out is None else tuple(out)
+
+
+def _change_all(exprs: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
+    changed = tuple([change(e) for e in exprs])
+    return exprs if all(map(_same, changed, exprs)) else changed
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    return a is b
+
+
+def _strength(expr: Expr) -> int:
+    if isinstance(expr, Binary):
+        return PRECEDENCE[expr.op]
+    if isinstance(expr, Negate):
+        return _UNARY
+    if isinstance(expr, Union):
+        return _UNION
+    if isinstance(expr, (LocationPath, FilterPath)):
+        return _PATH
+    return _PRIMARY
+
+
+def _operand(expr: Expr, strength: int) -> str:
+    """``expr`` as text, in parentheses where an operator of this strength would tear it apart."""
+    return f"({expr})" if _strength(expr) < strength else str(expr)

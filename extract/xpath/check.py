@@ -1,0 +1,137 @@
+"""What libxml2 would only find out during evaluation, found when a query is registered.
+
+``etree.XPath`` compiles ``foo(1)``, ``$x``, ``p:a`` without a binding for ``p``, and
+``count('x')``; each fails on the first document that makes evaluation get there. A subscription
+that can only fail, some day, is an error of that subscription now.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from extract.errors import QuerySyntaxError
+from extract.xpath.ast import Binary, Expr, FunctionCall, StringLiteral
+from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function, Type
+from extract.xpath.names import XML_NAMESPACE
+from extract.xpath.parser import Mention, parse_with_mentions
+from extract.xpath.types import type_of
+
+_FN: Final = "http://www.w3.org/2005/xpath-functions"
+_XS: Final = "http://www.w3.org/2001/XMLSchema"
+
+
+def parse_checked(xpath: str, namespaces: Mapping[str, str]) -> Expr:
+    """The AST of an expression that can be evaluated with these namespaces.
+
+    Raises:
+        QuerySyntaxError: It does not parse, or it can only fail: an unknown function, a wrong
+            number or type of arguments, a prefix without a namespace, a variable, a broken pattern.
+    """
+    parsed = parse_with_mentions(xpath)
+    for mention in parsed.prefixes:
+        if mention.prefix not in namespaces and mention.prefix != "xml":
+            raise _error(
+                parsed.xpath,
+                mention.offset,
+                f"the prefix '{mention.prefix}' is not bound to a namespace",
+                f"bind it with --ns {mention.prefix}=URI or a line '#! ns {mention.prefix}=URI'",
+            )
+    for mention in parsed.variables:
+        raise _error(
+            parsed.xpath,
+            mention.offset - 1,
+            f"there is no value for the variable ${mention.name}",
+            "subscriptions have no variables; write the value itself",
+        )
+    for mention in parsed.unplaced:
+        example = "position() = 1" if mention.local == "position" else "last()"
+        raise _error(
+            parsed.xpath,
+            mention.offset,
+            f"{mention.local}() has no meaning outside of a predicate",
+            f"write it in brackets, as in //a[{example}]",
+        )
+    for mention, call in parsed.functions:
+        _check_call(parsed.xpath, mention, call, namespaces)
+    for offset, expr in parsed.node_sets:
+        if type_of(expr) is not Type.NODES:
+            raise _error(
+                parsed.xpath,
+                offset,
+                f"this is a {type_of(expr).value}, where a node set is needed",
+                "to take either, write '|'"
+                if isinstance(expr, Binary) and expr.op == "or"
+                else "only node sets can be filtered, walked from, or united with '|'",
+            )
+    return parsed.expr
+
+
+def _check_call(
+    xpath: str, mention: Mention, call: FunctionCall, namespaces: Mapping[str, str]
+) -> None:
+    uri = XML_NAMESPACE if call.prefix == "xml" else namespaces.get(call.prefix, "")
+    name = f"{{{uri}}}{call.name}" if call.prefix else call.name
+    function = FUNCTIONS.get(name)
+    if function is None:
+        if call.prefix and not uri:
+            reason = f"the prefix '{call.prefix}' is not bound to a namespace"
+        else:
+            reason = f"there is no function {mention.name}()"
+        raise _error(xpath, mention.offset, reason, _function_hint(call, uri))
+    given = len(call.arguments)
+    if given < function.low or (function.high is not None and given > function.high):
+        reason = f"{mention.name}() takes {_arity(function)}, not {given}"
+        raise _error(xpath, mention.offset, reason, "")
+    for i in function.nodes:
+        if i < given and type_of(call.arguments[i]) is not Type.NODES:
+            argument = call.arguments[i]
+            reason = f"{call.name}() needs a node set, not a {type_of(argument).value}"
+            quoted = isinstance(argument, StringLiteral)
+            hint = "quotes make a string; write the path without them" if quoted else ""
+            raise _error(xpath, mention.offset, reason, hint)
+    if uri == EXSLT_REGEXP:
+        _check_pattern(xpath, mention, call.arguments[1])
+
+
+def _arity(function: Function) -> str:
+    low, high = function.low, function.high
+    if high is None:
+        return f"{low} or more arguments"
+    if high == 0:
+        return "no arguments"
+    counts = f"{low}" if low == high else f"{low} {'or' if high == low + 1 else 'to'} {high}"
+    return f"{counts} argument{'' if high == 1 else 's'}"
+
+
+def _check_pattern(xpath: str, mention: Mention, pattern: Expr) -> None:
+    if isinstance(pattern, StringLiteral):
+        try:
+            re.compile(pattern.value)  # as lxml does, but that only on the first document
+        except re.error as error:
+            reason = f"the pattern of {mention.name}() is broken: {error}"
+            raise _error(
+                xpath, mention.offset, reason, "patterns are those of Python's re"
+            ) from None
+
+
+def _function_hint(call: FunctionCall, uri: str) -> str:
+    if uri == _FN or (call.prefix == "fn" and not uri):
+        return "the functions of XPath have no prefix here: drop it"
+    if uri == _XS or (call.prefix == "xs" and not uri):
+        return "constructor functions are XPath 2.0; in XPath 1.0 write number(x) or string(x)"
+    if call.prefix and not uri:
+        return f"for regular expressions bind it with --ns {call.prefix}={EXSLT_REGEXP}"
+    if call.prefix:
+        return f"with a prefix there are only test() and replace() of {EXSLT_REGEXP}"
+    if call.name in ELSEWHERE:
+        return ELSEWHERE[call.name]
+    plain = [name for name in FUNCTIONS if not name.startswith("{")]
+    close = difflib.get_close_matches(call.name, plain, 1)
+    return f"did you mean {close[0]}()?" if close else "the functions are those of XPath 1.0"
+
+
+def _error(xpath: str, offset: int, reason: str, hint: str) -> QuerySyntaxError:
+    return QuerySyntaxError(reason, hint, xpath=xpath, offset=offset)
