@@ -1,0 +1,122 @@
+"""A schema, a document and a query: one case for an oracle test.
+
+The same code makes cases for Hypothesis (`tests.generate.strategies`) and in bulk from a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from lxml import etree
+
+from extract.schema.model import Schema
+from tests.generate import schemas
+from tests.generate.documents import Documents, Options
+from tests.generate.draw import chance, pick
+from tests.generate.queries import PROFILES, Queries
+from tests.generate.schemas import GeneratedSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a query is asked of.
+
+    Attributes:
+        schema: The schema as text.
+        model: The schema as loaded.
+        document: A document that conforms to the schema's edges.
+        query: An XPath expression.
+        namespaces: Its prefixes.
+        strict: Whether the document is valid, too.
+    """
+
+    schema: GeneratedSchema
+    model: Schema = field(repr=False)
+    document: bytes
+    query: str
+    namespaces: dict[str, str]
+    strict: bool
+
+    def __str__(self) -> str:
+        """The case for someone to read."""
+        return (
+            f"query:     {self.query!r}\n"
+            f"prefixes:  {self.namespaces}\n"
+            f"document:  {self.document.decode()}\n"
+            f"schema:    {self.schema.kind}, root {self.schema.root}\n{self.schema.text}"
+        )
+
+
+def cases(
+    rng: Random,
+    *,
+    documents: int = 1,
+    queries: int = 1,
+    profile: str | None = None,
+    size: int = 30,
+    strict: bool | None = None,
+) -> Iterator[Case]:
+    """Cases of one schema: so many documents, each with so many queries.
+
+    Args:
+        rng: Source of randomness.
+        documents: How many documents.
+        queries: How many queries to each of them.
+        profile: Of the queries, a key of `PROFILES`; by default any.
+        size: About how many elements a document has.
+        strict: Whether documents are valid or only edge-conforming; by default either.
+    """
+    schema = schemas.schema(rng)
+    model = schema.load()
+    writer, asker = Documents(model), Queries(model)
+    for _ in range(documents):
+        valid = chance(rng, 50) if strict is None else strict
+        document = writer.document(rng, Options(size=size, strict=valid))
+        for _ in range(queries):
+            query = asker.query(rng, profile or pick(rng, list(PROFILES)))
+            yield Case(schema, model, document, query, asker.namespaces, valid)
+
+
+def smallest(case: Case, fails: Callable[[Case], bool]) -> Case:
+    """The case with all left out of its document that it takes to fail.
+
+    Leaving out never adds an edge, so the document goes on conforming to the schema's edges.
+
+    Args:
+        case: A case that fails.
+        fails: Whether a case still does.
+    """
+    changed = True
+    while changed:
+        changed = False
+        for document in _smaller(case.document):
+            candidate = replace(case, document=document, strict=False)
+            if len(document) < len(case.document) and fails(candidate):
+                case, changed = candidate, True
+                break
+    return case
+
+
+def _smaller(document: bytes) -> Iterator[bytes]:
+    """The document without a subtree (large ones first), an attribute, a text, its prolog."""
+    root = etree.fromstring(document)
+    yield etree.tostring(root, encoding="utf-8")
+    for path in [root.getroottree().getpath(node) for node in root.iter()]:
+        tree = etree.ElementTree(etree.fromstring(document))
+        node = tree.xpath(path)[0]
+        if (parent := node.getparent()) is not None:
+            parent.remove(node)
+            yield etree.tostring(tree, encoding="utf-8")
+    for number, node in enumerate(root.iter(etree.Element)):
+        for name in node.attrib:
+            copy = etree.fromstring(document)
+            del list(copy.iter(etree.Element))[number].attrib[name]
+            yield etree.tostring(copy.getroottree(), encoding="utf-8")
+    for number, node in enumerate(root.iter()):
+        for side in ("text", "tail"):
+            if getattr(node, side) and not (side == "text" and not isinstance(node.tag, str)):
+                copy = etree.fromstring(document)
+                setattr(list(copy.iter())[number], side, None)
+                yield etree.tostring(copy.getroottree(), encoding="utf-8")
