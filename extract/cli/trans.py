@@ -1,0 +1,147 @@
+"""``extract trans``: queries and a schema in, normal forms out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from typing import Any
+
+import click
+
+from extract.cli.options import (
+    json_option,
+    namespaces_option,
+    output_option,
+    queries_option,
+    root_option,
+    schema_option,
+)
+from extract.cli.output import open_output
+from extract.errors import QuerySyntaxError
+from extract.schema.model import Schema
+from extract.subscriptions import Subscriptions
+from extract.transtool import Limits, NormalQuery, normalise_all
+
+_SHOWN = 20  # rejected queries shown one by one; the others are in the output
+_DEFAULT = Limits()
+
+
+@click.command()
+@schema_option
+@queries_option
+@root_option
+@namespaces_option
+@output_option
+@json_option
+@click.option(
+    "--max-branches",
+    default=_DEFAULT.branches,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Branches of one query; past that it keeps its //.",
+)
+@click.option(
+    "--max-size",
+    default=_DEFAULT.size,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Characters of one normal form, filters included.",
+)
+@click.option(
+    "--max-filter-branches",
+    default=_DEFAULT.filter_branches,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Branches of one path inside a filter.",
+)
+def trans(
+    schema: str,
+    queries: str,
+    root: str | None,
+    namespaces: dict[str, str],
+    output: str,
+    as_json: bool,
+    max_branches: int,
+    max_size: int,
+    max_filter_branches: int,
+) -> int:
+    """Rewrite queries into their normal form under a DTD or XSD.
+
+    Writes one JSON object a line: the normal form and its branches, the rules that fired, why a
+    branch keeps a residual tail, and for a query that cannot match anything the edge that the
+    schema lacks. A summary goes to standard error.
+
+    \b
+    Example:
+      extract trans --schema schemas/figure4.dtd --queries queries.tsv -o normal.jsonl
+      echo '//c' | extract trans --schema schemas/figure4.dtd --queries -
+    """
+    started = time.perf_counter()
+    model = Schema.load(schema, root, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces)
+    limits = Limits(max_branches, max_size, max_filter_branches)
+    tally = _Tally(quiet=as_json)
+    with open_output(output) as stream:
+        for query in normalise_all(model, subscriptions, limits):
+            json.dump(query.to_json(), stream, ensure_ascii=False)
+            stream.write("\n")
+            tally.add(query)
+    facts = tally.facts() | {
+        "notes": list(model.notes),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    click.echo(json.dumps(facts) if as_json else _summary(facts), err=True)
+    return 1 if tally.statuses["rejected"] else 0
+
+
+class _Tally:
+    """Counts what became of the queries, and shows the first rejections."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet  # with --json, standard error is one JSON object and nothing else
+        self.statuses: Counter[str] = Counter()
+        self.duplicates = 0
+        self.branches = 0
+        self.residual = 0
+
+    def add(self, query: NormalQuery) -> None:
+        self.statuses[query.status] += 1
+        self.duplicates += query.same_as is not None
+        if query.form is not None:
+            self.branches += len(query.form.parts)
+            self.residual += any(part.reason for part in query.form.parts)
+        if query.error and not self.quiet and self.statuses["rejected"] <= _SHOWN:
+            _show(query.subscription.id, query.error)
+
+    def facts(self) -> dict[str, Any]:
+        """The counts; registered is the sum of normal, unsatisfiable and rejected."""
+        return {
+            "queries": {
+                "registered": self.statuses.total(),
+                "normal": self.statuses["normal"],
+                "canonical": self.statuses["normal"] - self.duplicates,
+                "with_residual": self.residual,
+                "unsatisfiable": self.statuses["unsatisfiable"],
+                "rejected": self.statuses["rejected"],
+            },
+            "branches": self.branches,
+        }
+
+
+def _show(identifier: str, error: QuerySyntaxError) -> None:
+    click.echo(f"query {identifier!r} rejected: {error}\n", err=True)
+
+
+def _summary(facts: dict[str, Any]) -> str:
+    counts = facts["queries"]
+    lines = [f"Note: {note}" for note in facts["notes"]]
+    if counts["rejected"] > _SHOWN:
+        lines.append(f"… and {counts['rejected'] - _SHOWN:,} more rejected, all in the output")
+    lines.append(
+        f"{counts['registered']:,} queries in {facts['seconds']:.1f} s: "
+        f"{counts['normal']:,} normalised ({counts['canonical']:,} different, "
+        f"{facts['branches']:,} branches; {counts['with_residual']:,} keep a residual tail), "
+        f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""A branch on its way to normal form: the spine that is settled, and the tail that is not.
+
+``/a/b[x]/m//c`` is the spine ``/a/b[x]/m``, whose place in the schema is known, and the tail
+``//c``. Rules move steps from the tail to the spine, one after the other.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from extract.schema.places import Place
+from extract.transtool.prefixes import Prefixes
+from extract.xpath.ast import (
+    ANY_DEPTH,
+    HERE,
+    Expr,
+    LocationPath,
+    NameTest,
+    Step,
+    make_path,
+    make_step,
+    path_text,
+)
+from extract.xpath.types import has_positions
+
+
+class Spine:
+    """A path of child steps by name, from the document or from a filter's context node.
+
+    Spines without predicates are shared: asking a spine twice for the same child gives the same
+    object.
+
+    Attributes:
+        parent: The spine one step shorter; None at the start.
+        step: The last step; None at the start.
+        place: Where the path leads.
+        on_path: Bit set of the places along the path, for finding recursion.
+        absolute: Whether the path starts at the document node.
+        text: The path as XPath, empty at the start.
+    """
+
+    __slots__ = (
+        "_children",
+        "_names",
+        "_walks",
+        "absolute",
+        "on_path",
+        "parent",
+        "place",
+        "step",
+        "text",
+    )
+
+    def __init__(
+        self, parent: Spine | None, step: Step | None, place: Place, on_path: int, absolute: bool
+    ) -> None:
+        self.parent = parent
+        self.step = step
+        self.place = place
+        self.on_path = on_path | place.bit
+        self.absolute = absolute
+        self._children: dict[str, Spine] = {}
+        self._names: tuple[str, ...] | None = None
+        self._walks: dict[tuple[Place, ...], Spine] = {}
+        if parent is None or step is None:
+            self.text = ""
+        elif parent.step is None and not absolute:
+            self.text = str(step)
+        else:
+            self.text = f"{parent.text}/{step}"
+
+    def child(self, test: NameTest, place: Place, predicates: tuple[Expr, ...] = ()) -> Spine:
+        """The spine one step longer."""
+        if predicates:
+            return Spine(
+                self, make_step("child", test, predicates), place, self.on_path, self.absolute
+            )
+        known = self._children.get(place.name or str(test))
+        if known is None:
+            known = Spine(self, make_step("child", test), place, self.on_path, self.absolute)
+            self._children[place.name or str(test)] = known
+        return known
+
+    def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:
+        """The spine that goes on through these places."""
+        end = self._walks.get(path)
+        if end is None:
+            end = self
+            for place in path:
+                end = end.child(prefixes.test(place.name), place)
+            self._walks[path] = end
+        return end
+
+    def where(self, predicates: tuple[Expr, ...]) -> Spine:
+        """The same spine with other predicates on its last step."""
+        assert self.parent is not None
+        assert self.step is not None
+        test = self.step.test
+        assert isinstance(test, NameTest)
+        return self.parent.child(test, self.place, predicates)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps from the start."""
+        out: list[Step] = []
+        spine: Spine | None = self
+        while spine is not None and spine.step is not None:
+            out.append(spine.step)
+            spine = spine.parent
+        return tuple(reversed(out))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names along the path, as printed, without filters."""
+        if self._names is None:
+            if self.parent is None or self.step is None:
+                self._names = ()
+            else:
+                self._names = (*self.parent.names, str(self.step.test))
+        return self._names
+
+
+class Branch(NamedTuple):
+    """A spine and what is left to do.
+
+    Attributes:
+        spine: The settled part.
+        tail: The steps that follow; empty when the branch is nothing but a spine.
+        stop: Why the tail stays as it is; empty while rules may still work on it.
+    """
+
+    spine: Spine
+    tail: tuple[Step, ...]
+    stop: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether no rule needs to look at this branch again."""
+        return not self.tail or bool(self.stop)
+
+    @property
+    def path(self) -> LocationPath:
+        """The branch as a location path."""
+        steps = self.spine.steps
+        if not steps and not self.tail and not self.spine.absolute:
+            return make_path(False, (HERE,))
+        return make_path(self.spine.absolute, steps + _spell(self.tail, bool(steps)))
+
+    @property
+    def residual(self) -> str:
+        """The tail as text, to be read right after the spine's."""
+        spine = self.spine
+        return _tail_text(self.tail, spine.absolute or spine.step is not None)
+
+    @property
+    def length(self) -> int:
+        """How many characters the branch has, and the bar that stands between it and the next."""
+        tail = len(self.residual) if self.tail else 0
+        return len(self.spine.text) + tail + len(" | ")
+
+    @property
+    def xpath(self) -> str:
+        """The branch as XPath text."""
+        return self.spine.text + self.residual or ("/" if self.spine.absolute else ".")
+
+
+@lru_cache(maxsize=1 << 14)
+def _tail_text(tail: tuple[Step, ...], after: bool) -> str:
+    return path_text(_spell(tail, True), "x")[1:] if after else path_text(_spell(tail, False), "")
+
+
+def _spell(tail: tuple[Step, ...], after: bool) -> tuple[Step, ...]:
+    """The tail with ``//`` for ``descendant::`` where that means the same."""
+    out: list[Step] = []
+    for step in tail:
+        if step.axis == "descendant" and (out or after) and not has_positions(step):
+            out += (ANY_DEPTH, make_step("child", step.test, step.predicates))
+        else:
+            out.append(step)
+    return tuple(out)

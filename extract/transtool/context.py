@@ -1,0 +1,183 @@
+"""What the rules share while one query is normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from extract.schema.places import Place
+from extract.transtool.branch import Branch, Spine
+from extract.transtool.explain import why_dead
+from extract.transtool.knowledge import Knowledge
+from extract.transtool.rules.simplify_filter import simplify_filter, united
+from extract.xpath.ast import ANY_NAME, ANY_NODE, Expr, LocationPath, NameTest, Step, Union
+
+_UPWARD: Final = frozenset({"parent", "ancestor", "ancestor-or-self"})
+_ANY_ELEMENT: Final = (ANY_NAME, ANY_NODE)
+_MOST_REMEMBERED: Final = 100_000
+
+# Normalises a path from a spine's start: `extract.transtool.normalise` provides it.
+Expander = Callable[[LocationPath, Spine, int], Sequence[Branch]]
+
+
+class Context:
+    """The schema's knowledge, the work on filters, and notes about the query at hand.
+
+    Attributes:
+        know: Questions about paths in the schema.
+        room: How many branches the query at hand may still gain.
+        fired: Names of the rules that changed the query at hand.
+        dead_end: The deepest missing edge met so far, as a sentence.
+    """
+
+    def __init__(self, know: Knowledge, expand: Expander) -> None:
+        self.know = know
+        self.room = know.limits.branches
+        self.fired: set[str] = set()
+        self.dead_end = ""
+        self._depth = -1
+        self._expand = expand
+        self._nodes: dict[tuple[int, int, Expr], tuple[Expr | None, frozenset[str]]] = {}
+        self._starts: dict[tuple[int, int], Spine] = {}
+        self.document = Spine(None, None, know.places.document, 0, True)
+
+    def begin(self) -> None:
+        """Forgets the notes about the query before."""
+        self.room = self.know.limits.branches
+        self.fired = set()
+        self.dead_end = ""
+        self._depth = -1
+
+    def affords(self, branches: int) -> bool:
+        """Whether one branch may become so many."""
+        return branches <= max(self.room, 1)
+
+    def missing(self, spine: Spine, tail: tuple[Step, ...]) -> None:
+        """Notes that the schema has no way to go on from a spine; the deepest such note stays."""
+        if spine.absolute and len(spine.text) > self._depth:
+            self._depth = len(spine.text)
+            where = f" (at {spine.text})" if spine.text else ""
+            self.dead_end = why_dead(self.know, spine.place, tail) + where
+
+    # -- filters
+    # ------------------------------------------------------------------------------------
+
+    def enter(
+        self, spine: Spine, test: NameTest, place: Place, predicates: tuple[Expr, ...]
+    ) -> Spine | None:
+        """The spine with one more step; None if its filters cannot hold there."""
+        longer = spine.child(test, place)
+        if not predicates:
+            return longer
+        simple = self.simplify(longer, predicates)
+        if simple is None:
+            return None
+        return spine.child(test, place, simple)
+
+    def simplify(self, spine: Spine, predicates: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+        """The predicates in normal form at the end of the spine; None if they cannot hold."""
+        simple = simplify_filter(spine, predicates, self)
+        if simple is None:
+            for predicate in predicates:
+                if simplify_filter(spine, (predicate,), self) is None:
+                    self._note_filter(spine, predicate)
+                    break
+        if simple != predicates:
+            self.fired.add("simplify_filter")
+        return simple
+
+    def _note_filter(self, spine: Spine, predicate: Expr) -> None:
+        if spine.absolute and len(spine.text) > self._depth:
+            self._depth = len(spine.text)
+            self.dead_end = f"[{predicate}] cannot hold at {spine.text}"
+
+    def is_certain(self, spine: Spine, path: Expr) -> bool:
+        """Whether a path of one upward step finds a node, from what the spine itself says."""
+        if not isinstance(path, LocationPath) or path.absolute or len(path.steps) != 1:
+            return False
+        if spine.parent is None:
+            return False
+        step = path.steps[0]
+        return (
+            step.axis in _UPWARD
+            and not step.predicates
+            and any(
+                self._passes(s, step) and (not s.place.unknown or step.test in _ANY_ELEMENT)
+                for s in self._above(spine, step)
+            )
+        )
+
+    def nodes(self, spine: Spine, expr: LocationPath | Union) -> Expr | None:
+        """A path inside a filter in normal form; None if it selects nothing at this place."""
+        if isinstance(expr, Union):
+            parts = [self.nodes(spine, p) if isinstance(p, LocationPath) else p for p in expr.parts]
+            some = [p for p in parts if p is not None]
+            return united(some) if some else None
+        if expr.absolute:
+            start = self.document
+        else:
+            if expr.steps[0].axis in _UPWARD and spine.parent is not None:
+                return None if self._climbs_to_nothing(spine, expr) else expr
+            start = self._start(spine)
+        key = (start.place.index, start.on_path, expr)
+        known = self._nodes.get(key)
+        if known is None:
+            if len(self._nodes) > _MOST_REMEMBERED:
+                self._nodes.clear()
+            known = self._nodes[key] = self._find_nodes(start, expr)
+        self.fired |= known[1]
+        found = known[0]
+        if found is None or found == expr or expr.absolute:
+            return found
+        # What was ``./..`` may have become ``..``, which the spine knows more about.
+        paths = found.parts if isinstance(found, Union) else (found,)
+        left = [p for p in paths if not self._climbs_to_nothing(spine, p)]
+        return found if len(left) == len(paths) else united(left) if left else None
+
+    def _find_nodes(self, start: Spine, path: LocationPath) -> tuple[Expr | None, frozenset[str]]:
+        fired, room = self.fired, self.room
+        self.fired, self.room = set(), self.know.limits.filter_branches
+        try:
+            branches = self._expand(path, start, self.know.limits.size)
+            if not branches:
+                return None, frozenset(self.fired)
+            found = united([b.path for b in branches])
+            if found == path:
+                return path, frozenset()
+            return found, frozenset(self.fired)
+        finally:
+            self.fired, self.room = fired, room
+
+    def _start(self, spine: Spine) -> Spine:
+        """Where a relative path in a filter of this spine starts."""
+        place = spine.place
+        on_path = spine.on_path & place.reach
+        key = (place.index, on_path)
+        start = self._starts.get(key)
+        if start is None:
+            start = self._starts[key] = Spine(None, None, place, on_path, False)
+        return start
+
+    def _above(self, spine: Spine, step: Step) -> list[Spine]:
+        """The spines that an upward step from here may reach; empty if that is not known."""
+        out: list[Spine] = [spine] if step.axis == "ancestor-or-self" else []
+        above = spine.parent
+        while above is not None:
+            out.append(above)
+            if step.axis == "parent":
+                return out
+            above = above.parent
+        return out if spine.absolute else []
+
+    def _climbs_to_nothing(self, spine: Spine, path: Expr) -> bool:
+        """Whether a path starts with an upward step that finds nothing above this spine."""
+        if not isinstance(path, LocationPath) or path.absolute or spine.parent is None:
+            return False
+        first = path.steps[0]
+        if first.axis not in _UPWARD:
+            return False
+        ways = self._above(spine, first)
+        return bool(ways) and not any(self._passes(s, first) for s in ways)
+
+    def _passes(self, spine: Spine, step: Step) -> bool:
+        return bool(self.know.matching(step.test) & spine.place.bit)

@@ -1,0 +1,293 @@
+"""What the schema knows about a path: where can it match, and where are its first occurrences?
+
+All answers may err on the side of "perhaps", never on the side of "no". They are sets of places,
+found for all places at once, and remembered by path, so that thousands of queries that ask alike
+share the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from extract.schema.model import namespace_of
+from extract.schema.places import Place, Places
+from extract.transtool.limits import Limits
+from extract.transtool.prefixes import Prefixes
+from extract.xpath.ast import (
+    Binary,
+    Expr,
+    FunctionCall,
+    KindTest,
+    LocationPath,
+    NameTest,
+    NodeTest,
+    Step,
+    Union,
+)
+from extract.xpath.functions import Type
+from extract.xpath.types import is_positional, type_of
+
+COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+DOWNWARD = frozenset({"child", "descendant", "attribute"})
+_MOST_REMEMBERED = 200_000
+_DEEPEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One way down to a target.
+
+    Attributes:
+        path: The places passed on the way; the last one is the target, or where the way stops.
+        stopped: The schema recurses or opens here: targets may follow at any depth below.
+    """
+
+    path: tuple[Place, ...]
+    stopped: bool
+
+
+class Knowledge:
+    """Questions about paths in one schema."""
+
+    def __init__(self, places: Places, prefixes: Prefixes, limits: Limits) -> None:
+        self.places = places
+        self.prefixes = prefixes
+        self.limits = limits
+        self._matching: dict[NodeTest, int] = {}
+        self._live: dict[tuple[Step, ...], int] = {}
+        self._possible: dict[Expr, int] = {}
+        self._attribute: dict[NodeTest, int] = {}
+        self._occurrences: dict[tuple[int, int, int, bool], tuple[Occurrence, ...] | None] = {}
+
+    # -- can it match?
+    # ------------------------------------------------------------------------------
+
+    def matching(self, test: NodeTest) -> int:
+        """The places whose nodes pass a node test; the document node passes only ``node()``."""
+        known = self._matching.get(test)
+        if known is None:
+            places = self.places
+            if isinstance(test, KindTest):
+                known = places.everywhere if test.kind == "node" else 0
+            elif test.local != "*":
+                known = places.named(self.prefixes.expanded(test))
+            elif not test.prefix:
+                known = places.elements
+            else:
+                uri, known = self.prefixes.uri(test.prefix), places.unknown.bit
+                for name, where in places.by_name.items():
+                    if namespace_of(name) == uri:
+                        known |= where
+            self._matching[test] = known
+        return known
+
+    def live(self, steps: tuple[Step, ...]) -> int:
+        """The places from whose nodes a relative path may select something.
+
+        Found backwards: where may the last step succeed, whence may one get there, and so on.
+        """
+        if not steps:
+            return self.places.everywhere
+        known = self._live.get(steps)
+        if known is None:
+            _forget_when_large(self._live)
+            known = self._live[steps] = self._find_live(steps)
+        return known
+
+    def _find_live(self, steps: tuple[Step, ...]) -> int:
+        step, places = steps[0], self.places
+        only_elements = elements_only(steps)
+        if step.axis == "child":
+            if isinstance(step.test, KindTest) and not only_elements:
+                if step.test.kind == "text":
+                    return places.elements
+                return places.everywhere
+            return places.parents(self.targets(steps))
+        if step.axis == "attribute":
+            return 0 if goes_down(steps[1:]) else self._with_attribute(step.test)
+        if step.axis in ("descendant", "descendant-or-self"):
+            if isinstance(step.test, KindTest) and not only_elements:
+                return places.everywhere
+            targets = self.targets(steps)
+            above = places.ancestors(targets)
+            return above if step.axis == "descendant" else above | targets
+        if step.axis == "self":
+            return self.targets(steps)
+        if not self._exists(step):
+            return 0
+        if step.axis in ("parent", "ancestor"):
+            return places.elements  # nothing stands above the document
+        if step.axis == "ancestor-or-self":
+            return places.elements | self.targets(steps)
+        return places.everywhere
+
+    def _exists(self, step: Step) -> bool:
+        """Whether the name that a step on some other axis asks for occurs anywhere."""
+        if not isinstance(step.test, NameTest) or step.axis == "namespace":
+            return True
+        return bool(self.matching(step.test) & self.places.document.reach)
+
+    def targets(self, steps: tuple[Step, ...]) -> int:
+        """The places that the first step may select so that its filters and the rest may hold."""
+        step = steps[0]
+        where = self.matching(step.test) & self.live(steps[1:])
+        for predicate in step.predicates:
+            if not is_positional(predicate):
+                where &= self.possible(predicate)
+        return where
+
+    def _with_attribute(self, test: NodeTest) -> int:
+        known = self._attribute.get(test)
+        if known is None:
+            known = 0
+            for place in self.places.members(self.places.elements):
+                if self._has_attribute(place, test):
+                    known |= place.bit
+            self._attribute[test] = known
+        return known
+
+    def _has_attribute(self, place: Place, test: NodeTest) -> bool:
+        if isinstance(test, NameTest) and test.local != "*":
+            return place.has_attribute(self.prefixes.expanded(test))
+        if isinstance(test, KindTest) and test.kind != "node":
+            return False
+        names = place.attributes
+        if names is None:
+            return True
+        prefix = test.prefix if isinstance(test, NameTest) else ""
+        return any(not prefix or namespace_of(n) == self.prefixes.uri(prefix) for n in names)
+
+    def possible(self, expr: Expr) -> int:
+        """The places at whose nodes a filter may be true."""
+        known = self._possible.get(expr)
+        if known is None:
+            _forget_when_large(self._possible)
+            known = self._possible[expr] = self._find_possible(expr)
+        return known
+
+    def _find_possible(self, expr: Expr) -> int:
+        if isinstance(expr, LocationPath):
+            where = self.live(expr.steps)
+            if expr.absolute:
+                return self.places.everywhere if where & self.places.document.bit else 0
+            return where
+        if isinstance(expr, Union):
+            where = 0
+            for part in expr.parts:
+                where |= self.possible(part)
+            return where
+        if isinstance(expr, Binary):
+            if expr.op == "and":
+                return self.possible(expr.left) & self.possible(expr.right)
+            if expr.op == "or":
+                return self.possible(expr.left) | self.possible(expr.right)
+            if expr.op in COMPARISONS:
+                where = self.places.everywhere
+                for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                    # An empty node set compares as false with everything but a boolean.
+                    if type_of(one) is Type.NODES and type_of(other) is not Type.BOOLEAN:
+                        where &= self.possible(one)
+                return where
+        if isinstance(expr, FunctionCall) and not expr.prefix:
+            if expr.name == "boolean":
+                return self.possible(expr.arguments[0])
+            if expr.name == "false":
+                return 0
+        return self.places.everywhere
+
+    # -- where does it first occur?
+    # -----------------------------------------------------------------
+
+    def occurrences(
+        self, place: Place, targets: int, on_path: int, with_self: bool
+    ) -> Sequence[Occurrence] | None:
+        """The first occurrences of the targets below a place, stopping where the schema recurses.
+
+        Args:
+            place: Where to start.
+            targets: Bit set of the places sought.
+            on_path: Bit set of the places that lead here: coming back to one of them is recursion.
+            with_self: Whether the start itself counts.
+
+        Returns:
+            The occurrences, or None if there are more than the limit.
+        """
+        key = (place.index, targets, on_path & place.reach, with_self)
+        if key not in self._occurrences:
+            found: list[Occurrence] = []
+            whole = self._search(place, (), targets, on_path | place.bit, with_self, found)
+            self._occurrences[key] = tuple(found) if whole else None
+        return self._occurrences[key]
+
+    def _search(
+        self,
+        place: Place,
+        path: tuple[Place, ...],
+        targets: int,
+        on_path: int,
+        with_self: bool,
+        found: list[Occurrence],
+    ) -> bool:
+        """Depth first; False when the limit is passed."""
+        ways = self.ways(place, targets)
+        if place.open or any(child.bit & on_path for child in ways):
+            found.append(Occurrence(path, True))
+            return len(found) <= self.limits.branches
+        if with_self and place.bit & targets:
+            found.append(Occurrence(path, False))
+        for child in ways:
+            longer = (*path, child)
+            if not with_self and child.bit & targets:
+                found.append(Occurrence(longer, False))
+            if len(found) > self.limits.branches or len(longer) > _DEEPEST:
+                return False
+            deeper = child.reach & targets or (with_self and child.bit & targets)
+            if deeper and not self._search(
+                child, longer, targets, on_path | child.bit, with_self, found
+            ):
+                return False
+        return len(found) <= self.limits.branches
+
+    def common_prefix(
+        self, place: Place, targets: int, on_path: int, with_self: bool
+    ) -> tuple[Place, ...]:
+        """The longest common proper prefix of all paths from a place to the targets (TRAPS 13)."""
+        path: list[Place] = []
+        while not place.open and not (with_self and place.bit & targets):
+            ways = self.ways(place, targets)
+            on_path |= place.bit
+            if len(ways) != 1 or ways[0].bit & on_path:
+                break
+            if not with_self and ways[0].bit & targets:
+                break
+            place = ways[0]
+            path.append(place)
+        return tuple(path)
+
+    def ways(self, place: Place, targets: int) -> list[Place]:
+        """The children that are targets or lead to some."""
+        return [c for c in place.children.values() if (c.bit | c.reach) & targets]
+
+
+def goes_down(steps: tuple[Step, ...]) -> bool:
+    """Whether a path starts by going down, which only an element or the document can."""
+    return bool(steps) and steps[0].axis in DOWNWARD
+
+
+def elements_only(steps: tuple[Step, ...]) -> bool:
+    """Whether only elements (or the document) can matter among what the first step selects."""
+    return (
+        isinstance(steps[0].test, NameTest)
+        or goes_down(steps[1:])
+        or any(
+            isinstance(p, LocationPath) and not p.absolute and goes_down(p.steps)
+            for p in steps[0].predicates
+        )
+    )
+
+
+def _forget_when_large(memory: MutableMapping[Any, Any]) -> None:
+    if len(memory) > _MOST_REMEMBERED:
+        memory.clear()

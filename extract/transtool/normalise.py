@@ -1,0 +1,202 @@
+"""TRANSTOOL's loop: an expression in, a union of branches out.
+
+Read `Normaliser.normalise` as the recipe. The rules are in `extract.transtool.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from extract.schema.model import Schema
+from extract.transtool.branch import Branch, Spine
+from extract.transtool.context import Context
+from extract.transtool.knowledge import Knowledge
+from extract.transtool.limits import Limits
+from extract.transtool.prefixes import Prefixes
+from extract.transtool.rules import EXPAND, FOLD
+from extract.transtool.rules.expand_descendant import keep_prefix
+from extract.transtool.rules.make_absolute import make_absolute
+from extract.transtool.rules.simplify_filter import simplify_value
+from extract.transtool.rules.split_union import split_union
+from extract.xpath.ast import Expr, LocationPath, Union
+from extract.xpath.functions import Type
+from extract.xpath.types import type_of
+
+
+class Part(NamedTuple):
+    """One branch of a normal form.
+
+    Attributes:
+        xpath: The branch as XPath.
+        prefix: The names of its spine: the path of plain child steps that chunking can use.
+        residual: What follows the spine that is not a plain child step; empty if nothing does.
+        reason: Why there is a residual; empty if there is none.
+    """
+
+    xpath: str
+    prefix: tuple[str, ...]
+    residual: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """A query as the union of branches that select the same nodes on every conforming document.
+
+    Attributes:
+        type: What the query gives.
+        parts: The branches, in canonical order; none if the query cannot select anything.
+        rules: Names of the rules that fired, sorted.
+        unsatisfiable: Why the query cannot select anything; empty if it can.
+    """
+
+    type: Type
+    parts: tuple[Part, ...]
+    rules: tuple[str, ...] = ()
+    unsatisfiable: str = ""
+
+    @property
+    def xpath(self) -> str:
+        """The normal form as one XPath; empty if it cannot select anything."""
+        return " | ".join([p.xpath for p in self.parts])
+
+
+class Normaliser:
+    """Normalises any number of queries against one schema, sharing what they have in common."""
+
+    def __init__(
+        self, schema: Schema, prefixes: Prefixes | None = None, limits: Limits | None = None
+    ) -> None:
+        self.prefixes = prefixes or Prefixes(schema.prefixes)
+        self.limits = limits or Limits()
+        know = Knowledge(schema.places, self.prefixes, self.limits)
+        self._context = Context(know, self._expand)
+
+    def normalise(self, expr: Expr) -> NormalForm:
+        """The normal form of an expression whose prefixes are those of our table."""
+        context = self._context
+        context.begin()
+        kind = type_of(expr)
+        try:
+            absolute = self._note("make_absolute", expr, make_absolute(expr))
+            if "namespace::" in str(absolute):
+                # Namespace nodes have no fixed order in libxml2: any rewriting might change it.
+                parts = [
+                    Part(str(absolute), (), reason="the namespace axis needs the whole document")
+                ]
+            elif kind is Type.NODES:
+                parts = self._node_set(absolute)
+            else:
+                simple = simplify_value(context.document, absolute, context)
+                parts = [Part(str(simple), (), reason=f"a {kind.value} is not a set of nodes")]
+        except RecursionError:
+            parts = [Part(str(make_absolute(expr)), (), reason="too long to analyse")]
+        unique = sorted({p.xpath: p for p in parts}.values(), key=lambda p: p.xpath)
+        return NormalForm(
+            kind,
+            tuple(unique),
+            tuple(sorted(context.fired)),
+            "" if unique else context.dead_end or "no branch can match",
+        )
+
+    def _node_set(self, expr: Expr) -> list[Part]:
+        context, limits = self._context, self.limits
+        split = self._note("split_union", expr, split_union(expr))
+        pieces = split.parts if isinstance(split, Union) else (split,)
+        if len(pieces) > 1:  # they share the room, so their order must not depend on the spelling
+            pieces = tuple(sorted(dict.fromkeys(pieces), key=str))
+        parts: list[Part] = []
+        for i, piece in enumerate(pieces):
+            if isinstance(piece, LocationPath):
+                context.room = limits.branches - len(parts) - (len(pieces) - i - 1)
+                size = limits.size - sum([len(p.xpath) for p in parts])
+                branches = self._expand(piece, context.document, size)
+                parts.extend(map(_part, branches))
+            else:
+                simple = simplify_value(context.document, piece, context)
+                parts.append(Part(str(simple), (), reason=_opaque(piece)))
+        return parts
+
+    def _note(self, rule: str, before: Expr, after: Expr) -> Expr:
+        if after != before:
+            self._context.fired.add(rule)
+        return after
+
+    def _expand(self, path: LocationPath, start: Spine, most: int) -> Sequence[Branch]:
+        """The branches of a path from the spine's start, within the room that there is.
+
+        Args:
+            path: What to expand.
+            start: A spine without steps.
+            most: Characters that the branches may have together, unless the path itself has more.
+        """
+        context = self._context
+        room = context.room
+        done: list[Branch] = []
+        todo = [Branch(start, p.steps) for p in self._fold(path)]
+        size = sum([b.length for b in todo])
+        while todo:
+            following: list[Branch] = []
+            for i, branch in enumerate(todo):
+                if branch.done:
+                    done.append(branch)
+                    continue
+                waiting = len(done) + len(following) + len(todo) - i - 1
+                context.room = room - waiting
+                results = self._apply(branch)
+                if len(results) > 1 or branch.tail[0].predicates:
+                    more = sum([b.length for b in results]) - branch.length
+                    if not context.affords(len(results)) or 0 < more > most - size:
+                        results = (keep_prefix(branch, context),)
+                        more = results[0].length - branch.length
+                    size += more
+                following.extend(results)
+            todo = _distinct(following) if len(following) > len(todo) else following
+        context.room = room
+        return done
+
+    def _apply(self, branch: Branch) -> Sequence[Branch]:
+        for rule in EXPAND:
+            results = rule(branch, self._context)
+            if results is not None:
+                if rule is not EXPAND[0] or not results:
+                    self._context.fired.add(rule.__name__)
+                return results
+        raise AssertionError(f"no rule takes the step {branch.tail[0]}")
+
+    def _fold(self, path: LocationPath) -> Iterable[LocationPath]:
+        """The paths that the schema-free rules make of one, to a fixed point."""
+        todo = [path]
+        done: list[LocationPath] = []
+        while todo:
+            if not self._context.affords(len(todo) + len(done)):
+                return (path,)
+            current = todo.pop()
+            for rule in FOLD:
+                results = rule(current)
+                if results is not None:
+                    self._context.fired.add(rule.__name__)
+                    todo.extend(results)
+                    break
+            else:
+                done.append(current)
+        return done
+
+
+def _distinct(branches: list[Branch]) -> list[Branch]:
+    """Without those that came about in two ways."""
+    if len(branches) < 2:
+        return branches
+    return list({(b.spine.text, b.tail): b for b in branches}.values())
+
+
+def _part(branch: Branch) -> Part:
+    spine, residual = branch.spine, branch.residual if branch.tail else ""
+    reason = "" if branch.stop == "leaf" else branch.stop
+    return Part(spine.text + residual or "/", spine.names, residual, reason)
+
+
+def _opaque(expr: Expr) -> str:
+    return f"{expr} is not a plain location path" if len(str(expr)) < 60 else "not a location path"

@@ -1,0 +1,113 @@
+"""One prefix table for all queries of a set.
+
+Each query brings its own bindings, and two queries may bind one prefix to two namespaces. Normal
+forms are compared, shared and printed, so all of them use one table: the schema's own prefixes
+first, then the queries' in the order they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from extract.schema.model import local_of, namespace_of
+from extract.xpath.ast import (
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    NameTest,
+    Step,
+    rebuild,
+)
+from extract.xpath.names import XML_NAMESPACE
+
+
+class Prefixes:
+    """Prefixes and namespaces, one to one.
+
+    >>> table = Prefixes({"po": "urn:orders"})
+    >>> table.prefix("urn:other", wish="po")
+    'po2'
+    >>> str(table.test("{urn:other}item"))
+    'po2:item'
+    """
+
+    def __init__(self, start: Mapping[str, str] | None = None) -> None:
+        self._uris: dict[str, str] = {}
+        self._prefixes = {XML_NAMESPACE: "xml"}
+        self._expanded: dict[NameTest, str] = {}
+        self._tests: dict[str, NameTest] = {}
+        self._renamings: dict[int, tuple[Mapping[str, str], dict[str, str]]] = {}
+        for wish, uri in (start or {}).items():
+            self.prefix(uri, wish)
+
+    @property
+    def table(self) -> dict[str, str]:
+        """Prefix to namespace URI, as ``etree.XPath`` takes it."""
+        return dict(self._uris)
+
+    def prefix(self, uri: str, wish: str = "") -> str:
+        """The prefix for a namespace; if it has none yet, the wish or one like it."""
+        known = self._prefixes.get(uri)
+        if known is not None:
+            return known
+        wish = wish or "ns"
+        prefix, n = wish, 2
+        while prefix in self._uris or prefix == "xml":
+            prefix, n = f"{wish}{n}", n + 1
+        self._prefixes[uri] = prefix
+        self._uris[prefix] = uri
+        return prefix
+
+    def expanded(self, test: NameTest) -> str:
+        """The expanded name that a name test with our prefixes stands for."""
+        known = self._expanded.get(test)
+        if known is None:
+            uri = self.uri(test.prefix)
+            known = f"{{{uri}}}{test.local}" if uri else test.local
+            self._expanded[test] = known
+        return known
+
+    def uri(self, prefix: str) -> str:
+        """The namespace of one of our prefixes."""
+        if not prefix:
+            return ""
+        return XML_NAMESPACE if prefix == "xml" else self._uris[prefix]
+
+    def test(self, name: str) -> NameTest:
+        """The name test for an expanded name."""
+        known = self._tests.get(name)
+        if known is None:
+            uri = namespace_of(name)
+            known = NameTest(local_of(name), self.prefix(uri) if uri else "")
+            self._tests[name] = known
+        return known
+
+    def bind(self, expr: Expr, namespaces: Mapping[str, str]) -> Expr:
+        """``expr`` with the prefixes that ``namespaces`` binds replaced by ours."""
+        if not namespaces:
+            return expr
+        cached = self._renamings.get(id(namespaces))
+        if cached is None or cached[0] is not namespaces:
+            names = {p: self.prefix(uri, p) for p, uri in namespaces.items()}
+            cached = (namespaces, {p: ours for p, ours in names.items() if p != ours})
+            self._renamings[id(namespaces)] = cached
+        return _rename(expr, cached[1]) if cached[1] else expr
+
+
+def _rename(expr: Expr, names: dict[str, str]) -> Expr:
+    expr = rebuild(expr, lambda e: _rename(e, names))
+    if isinstance(expr, (LocationPath, FilterPath)):
+        steps = tuple([_rename_step(s, names) for s in expr.steps])
+        return expr if steps == expr.steps else replace(expr, steps=steps)
+    if isinstance(expr, FunctionCall) and expr.prefix in names:
+        return replace(expr, prefix=names[expr.prefix])
+    return expr
+
+
+def _rename_step(step: Step, names: dict[str, str]) -> Step:
+    test = step.test
+    if isinstance(test, NameTest) and test.prefix in names:
+        return replace(step, test=replace(test, prefix=names[test.prefix]))
+    return step

@@ -1,0 +1,104 @@
+"""From subscriptions to normal forms, one after the other, nothing lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Literal
+
+from extract.errors import QuerySyntaxError
+from extract.schema.model import Schema
+from extract.subscriptions import Subscription, Subscriptions
+from extract.transtool.limits import Limits
+from extract.transtool.normalise import NormalForm, Normaliser
+from extract.xpath.check import parse_checked
+
+
+@dataclass(frozen=True, slots=True)
+class NormalQuery:
+    """What became of one subscription.
+
+    Attributes:
+        subscription: The subscription.
+        form: Its normal form; None if it was rejected.
+        error: Why it was rejected; None if it was not.
+        same_as: Id of the first subscription with the same normal form; None if this is the first.
+        namespaces: The prefixes that the normal form uses.
+    """
+
+    subscription: Subscription
+    form: NormalForm | None
+    error: QuerySyntaxError | None
+    same_as: str | None
+    namespaces: dict[str, str]
+
+    @property
+    def status(self) -> Literal["normal", "unsatisfiable", "rejected"]:
+        """What became of it, in a word."""
+        if self.form is None:
+            return "rejected"
+        return "normal" if self.form.parts else "unsatisfiable"
+
+    def to_json(self) -> dict[str, Any]:
+        """The same facts as plain values: one line of ``extract trans``."""
+        head: dict[str, Any] = {
+            "id": self.subscription.id,
+            "xpath": self.subscription.xpath,
+            "status": self.status,
+        }
+        if self.error is not None:
+            error = self.error
+            return head | {
+                "error": error.reason,
+                "hint": error.hint,
+                "line": error.line,
+                "column": error.column,
+                "offset": error.offset,
+            }
+        assert self.form is not None
+        reasons = dict.fromkeys(part.reason for part in self.form.parts if part.reason)
+        return head | {
+            "type": self.form.type.value,
+            "normal": self.form.xpath,
+            "branches": [
+                {
+                    "xpath": part.xpath,
+                    "prefix": "/" + "/".join(part.prefix),
+                    "residual": part.residual,
+                    "reason": part.reason,
+                }
+                for part in self.form.parts
+            ],
+            "rules": list(self.form.rules),
+            "potpourri": list(reasons),
+            "unsatisfiable": self.form.unsatisfiable or None,
+            "same_as": self.same_as,
+            "namespaces": self.namespaces,
+        }
+
+
+def normalise_all(
+    schema: Schema, subscriptions: Subscriptions, limits: Limits | None = None
+) -> Iterator[NormalQuery]:
+    """Normalises the subscriptions in their order; a rejected one does not stop the others."""
+    normaliser = Normaliser(schema, limits=limits)
+    prefixes = normaliser.prefixes
+    first: dict[bytes, str] = {}
+    for subscription in subscriptions:
+        try:
+            parsed = parse_checked(subscription.xpath, subscription.namespaces)
+        except QuerySyntaxError as error:
+            placed = error.at(subscriptions.source, subscription.line, subscription.column)
+            yield NormalQuery(subscription, None, placed, None, {})
+            continue
+        form = normaliser.normalise(prefixes.bind(parsed, subscription.namespaces))
+        text = form.xpath
+        same_as = None
+        if form.parts:
+            # The text itself may be long; 100,000 queries are told apart by its digest.
+            digest = blake2b(text.encode(), digest_size=16).digest()
+            known = first.setdefault(digest, subscription.id)
+            same_as = None if known == subscription.id else known
+        used = {p: uri for p, uri in prefixes.table.items() if f"{p}:" in text}
+        yield NormalQuery(subscription, form, None, same_as, used)

@@ -1,0 +1,46 @@
+"""The rewrite rules of TRANSTOOL, in the order they are tried.
+
+* `FOLD` rules need no schema. Each takes a location path and gives the paths whose union selects
+  the same
+  nodes, or None if it has nothing to do. They run to a fixed point.
+* `EXPAND` rules follow the schema. Each takes a branch (a settled spine and a tail of steps),
+  settles the
+  first step of the tail, and gives the branches that come of it: none if the schema has no such
+  edge, or None if this step is not the rule's business. The order only matters for speed: no two
+  take one step.
+* `simplify_filter` runs for every predicate of a step that `EXPAND` settles.
+
+To add a rule: one file here with one function named like the file, its place in a tuple below, and
+a fixture file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after. A rule that
+cannot keep a query's answer on *every* document with the schema's edges must return None; positions
+are where this bites (``//a[1]``, ``*[2]``).
+"""
+
+from __future__ import annotations
+
+from extract.transtool.rules.climb_spine import climb_spine
+from extract.transtool.rules.end_leaf import end_leaf
+from extract.transtool.rules.enter_child import enter_child
+from extract.transtool.rules.expand_descendant import expand_descendant
+from extract.transtool.rules.expand_wildcard import expand_wildcard
+from extract.transtool.rules.fold_ancestor import fold_ancestor
+from extract.transtool.rules.fold_descendant import fold_descendant
+from extract.transtool.rules.fold_parent import fold_parent
+from extract.transtool.rules.fold_self import fold_self
+from extract.transtool.rules.keep_elsewhere import keep_elsewhere
+from extract.transtool.rules.keep_self import keep_self
+
+# `fold_self` first: it brings steps together that the others look for side by side.
+FOLD = (fold_self, fold_descendant, fold_parent, fold_ancestor)
+
+EXPAND = (
+    enter_child,
+    expand_descendant,
+    expand_wildcard,
+    end_leaf,
+    climb_spine,
+    keep_self,
+    keep_elsewhere,
+)
+
+__all__ = ["EXPAND", "FOLD"]

@@ -1,0 +1,53 @@
+"""Upward steps from a settled spine become filters along it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from extract.transtool.branch import Branch
+from extract.xpath.ast import ANY_NODE, Axis, Step, make_path, make_step
+from extract.xpath.types import has_positions
+
+if TYPE_CHECKING:
+    from extract.transtool.context import Context
+
+
+def climb_spine(branch: Branch, context: Context) -> Sequence[Branch] | None:
+    """Goes up where the schema has told which elements stand above.
+
+    ``//d/..`` ==> ``/a/b/k[d]``; ``/a/*/c/ancestor::a`` ==> ``/a[b[c]]``
+
+    `fold_parent` and `fold_ancestor` do the same on paths whose steps are next to each other; this
+    rule does what only expansion brings together. Declines on positions, and at a filter's context
+    node, above which nothing is settled.
+    """
+    step, rest, spine = branch.tail[0], branch.tail[1:], branch.spine
+    if step.axis not in ("parent", "ancestor", "ancestor-or-self") or has_positions(step):
+        return None
+    if spine.step is None or spine.parent is None:
+        if not spine.absolute:
+            return None
+        if step.axis == "ancestor-or-self":
+            return (Branch(spine, (make_step("self", step.test, step.predicates), *rest)),)
+        context.missing(spine, branch.tail)
+        return ()
+    here = make_step("self", step.test, step.predicates)
+    if step.axis == "ancestor-or-self":
+        further = make_step("ancestor", step.test, step.predicates)
+        return (Branch(spine, (here, *rest)), Branch(spine, (further, *rest)))
+    above, seen = spine.parent, make_path(False, (spine.step,))
+    if above.step is not None:
+        simple = context.simplify(above, (*above.step.predicates, seen))
+        if simple is None:
+            return ()
+        return (Branch(above.where(simple), (_at_or_above(step), *rest)),)
+    if above.absolute or step.axis == "parent":
+        return (Branch(above, (here.where(seen), *rest)),)  # above the document there is nothing
+    return (Branch(above, (make_step("self", ANY_NODE, (seen,)), _at_or_above(step), *rest)),)
+
+
+def _at_or_above(step: Step) -> Step:
+    """The upward step as it continues one level up."""
+    axis: Axis = "self" if step.axis == "parent" else "ancestor-or-self"
+    return make_step(axis, step.test, step.predicates)

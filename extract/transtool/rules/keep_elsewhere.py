@@ -1,0 +1,33 @@
+"""Steps that leave the path downwards stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from extract.transtool.branch import Branch
+from extract.xpath.ast import NameTest, Step
+
+if TYPE_CHECKING:
+    from extract.transtool.context import Context
+
+
+def keep_elsewhere(branch: Branch, context: Context) -> Sequence[Branch] | None:
+    """Keeps siblings, ``following``, ``preceding`` and what is left of the upward axes.
+
+    Only a name that the schema has nowhere prunes the branch:
+    ``/a/b/following::zzz`` ==> nothing
+    """
+    step = branch.tail[0]
+    spine, know = branch.spine, context.know
+    possible = know.live(branch.tail)
+    if step.axis.endswith("-sibling") and spine.parent is not None and _is_named(step):
+        possible = know.matching(step.test) & spine.parent.place.child_bits
+    if not possible:
+        context.missing(spine, branch.tail)
+        return ()
+    return (Branch(spine, branch.tail, f"{step.axis} leaves the path"),)
+
+
+def _is_named(step: Step) -> bool:
+    return isinstance(step.test, NameTest)

@@ -1,0 +1,33 @@
+"""``self::`` steps that could not be folded are checked against the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from extract.transtool.branch import Branch
+from extract.xpath.ast import HERE
+from extract.xpath.types import has_positions
+
+if TYPE_CHECKING:
+    from extract.transtool.context import Context
+
+
+def keep_self(branch: Branch, context: Context) -> Sequence[Branch] | None:
+    """Answers ``self::b`` from the schema: at an element ``b`` it is ``.``, elsewhere nothing.
+
+    ``/a/b[self::b]`` ==> ``/a/b``; ``/a/b[self::c]`` ==> nothing
+    """
+    step, rest = branch.tail[0], branch.tail[1:]
+    if step.axis != "self":
+        return None
+    spine, know = branch.spine, context.know
+    if not know.live(branch.tail) & spine.place.bit:
+        context.missing(spine, branch.tail)
+        return ()
+    if step == HERE or (not step.predicates and not spine.place.unknown):
+        return (Branch(spine, rest),)
+    if spine.step is not None and not has_positions(step) and not spine.place.unknown:
+        simple = context.simplify(spine, (*spine.step.predicates, *step.predicates))
+        return () if simple is None else (Branch(spine.where(simple), rest),)
+    return (Branch(spine, branch.tail, f"{step} stays as it is"),)

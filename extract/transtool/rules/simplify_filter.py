@@ -1,0 +1,161 @@
+"""Filters are decided where the schema decides them, and written in one way where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from extract.transtool.branch import Spine
+from extract.transtool.knowledge import COMPARISONS
+from extract.xpath.ast import (
+    FALSE,
+    HERE,
+    TRUE,
+    Binary,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    Union,
+    make_path,
+    rebuild,
+    union,
+)
+from extract.xpath.functions import Type
+from extract.xpath.types import is_positional, type_of
+
+if TYPE_CHECKING:
+    from extract.transtool.context import Context
+
+
+def simplify_filter(
+    spine: Spine, predicates: tuple[Expr, ...], context: Context
+) -> tuple[Expr, ...] | None:
+    """The predicates in normal form, or None if they cannot all hold at this place.
+
+    ``/a/b[zzz or m]`` ==> ``/a/b[m]``; ``/a/b[not(zzz)]`` ==> ``/a/b``; ``/a/b[k and m]`` ==>
+    ``/a/b[k][m]``
+
+    Filters that count positions keep their place in the order, and so do the ones around them.
+    """
+    out: list[Expr] = []
+    for predicate in predicates:
+        if is_positional(predicate):
+            out.append(simplify_value(spine, predicate, context))
+            continue
+        simple = _truth(spine, predicate, context)
+        if simple == FALSE:
+            return None
+        if simple != TRUE:
+            out.extend(_conjuncts(simple))
+    return _in_order(out)
+
+
+def _in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
+    """Sorted and without repetition between the positional ones, which stay where they are."""
+    if len(predicates) < 2:
+        return tuple(predicates)
+    out: list[Expr] = []
+    run: list[Expr] = []
+    for predicate in [*predicates, None]:
+        if predicate is None or is_positional(predicate):
+            out.extend(sorted(dict.fromkeys(run), key=str))
+            run = []
+            if predicate is not None:
+                out.append(predicate)
+        else:
+            run.append(predicate)
+    return tuple(out)
+
+
+def united(parts: Sequence[Expr]) -> Expr:
+    """The union of node sets, each written once and in alphabetical order."""
+    together = union(tuple(parts))
+    if not isinstance(together, Union):
+        return together
+    return union(tuple(sorted(dict.fromkeys(together.parts), key=str)))
+
+
+def _conjuncts(expr: Expr) -> list[Expr]:
+    """``a and b`` as two filters, unless one of them would become a position of its own."""
+    if isinstance(expr, Binary) and expr.op == "and":
+        parts = [*_conjuncts(expr.left), *_conjuncts(expr.right)]
+        if not any(is_positional(p) for p in parts):
+            return parts
+    return [expr]
+
+
+def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
+    """The expression as a condition; `TRUE` or `FALSE` where the schema decides it."""
+    if isinstance(expr, LocationPath):
+        found = context.nodes(spine, expr)
+        if found is None:
+            return FALSE
+        paths = found.parts if isinstance(found, Union) else (found,)
+        return TRUE if any(p == _HERE or context.is_certain(spine, p) for p in paths) else found
+    if isinstance(expr, Union):
+        parts = [_truth(spine, p, context) for p in expr.parts]
+        if TRUE in parts:
+            return TRUE
+        left = [p for p in parts if p != FALSE]
+        return united(left) if left else FALSE
+    if isinstance(expr, Binary):
+        if expr.op in ("and", "or"):
+            return _connect(expr, spine, context)
+        if expr.op in COMPARISONS:
+            return _compare(expr, spine, context)
+    if isinstance(expr, FunctionCall) and expr.name in ("not", "boolean") and not expr.prefix:
+        call = _boolean(spine, expr, context)
+        if call.name == "boolean" and not is_positional(call.arguments[0]):
+            return call.arguments[0]
+        return call
+    return simplify_value(spine, expr, context)
+
+
+def _boolean(spine: Spine, call: FunctionCall, context: Context) -> FunctionCall:
+    """``not(x)`` or ``boolean(x)``; `TRUE` or `FALSE` where the schema decides it."""
+    inner = _truth(spine, call.arguments[0], context)
+    if inner in (TRUE, FALSE):
+        return TRUE if (inner == TRUE) == (call.name == "boolean") else FALSE
+    return call if inner is call.arguments[0] else FunctionCall(call.name, (inner,))
+
+
+def _connect(expr: Binary, spine: Spine, context: Context) -> Expr:
+    left, right = _truth(spine, expr.left, context), _truth(spine, expr.right, context)
+    decides, neutral = (FALSE, TRUE) if expr.op == "and" else (TRUE, FALSE)
+    if decides in (left, right):
+        return decides
+    for one, other in ((left, right), (right, left)):
+        if one == neutral:
+            # Alone, a number would be a position: count(c) and true() is not count(c).
+            return FunctionCall("boolean", (other,)) if is_positional(other) else other
+    return expr if left is expr.left and right is expr.right else Binary(expr.op, left, right)
+
+
+def _compare(expr: Binary, spine: Spine, context: Context) -> Expr:
+    for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+        # An empty node set compares as false with everything but a boolean.
+        if (
+            isinstance(one, (LocationPath, Union))
+            and type_of(other) is not Type.BOOLEAN
+            and context.nodes(spine, one) is None
+        ):
+            return FALSE
+    return simplify_value(spine, expr, context)
+
+
+def simplify_value(spine: Spine, expr: Expr, context: Context) -> Expr:
+    """An expression used for its value, with the paths in it in normal form."""
+    if isinstance(expr, (LocationPath, Union)):
+        return context.nodes(spine, expr) or expr
+    if isinstance(expr, FilterPath):
+        primary = simplify_value(spine, expr.primary, context)
+        if primary is expr.primary:
+            return expr
+        return FilterPath(primary, expr.predicates, expr.steps)
+    if isinstance(expr, FunctionCall) and expr.name in ("not", "boolean") and not expr.prefix:
+        return _boolean(spine, expr, context)
+    return rebuild(expr, lambda e: simplify_value(spine, e, context))
+
+
+_HERE = make_path(False, (HERE,))

@@ -1,0 +1,82 @@
+"""Unions come to the top, and parentheses go."""
+
+from __future__ import annotations
+
+from extract.xpath.ast import (
+    ANY_NODE,
+    Expr,
+    FilterPath,
+    LocationPath,
+    Step,
+    Union,
+    make_path,
+    make_step,
+    union,
+)
+from extract.xpath.types import is_positional
+
+
+def split_union(expr: Expr) -> Expr:
+    """Distributes steps and filters over a union in front of them.
+
+    Each node is walked from on its own, so ``(a | b)/c[1]`` is ``a/c[1] | b/c[1]``. A filter on the
+    union itself may go inside unless it counts: ``(a | b)[1]`` is one node and stays.
+
+    >>> from extract.xpath.parser import parse
+    >>> str(split_union(parse("(/a | /b)/c[1]"))), str(split_union(parse("(//a)[x][3]/b")))
+    ('/a/c[1] | /b/c[1]', '(//a[x])[3]/b')
+    """
+    if isinstance(expr, Union):
+        parts = tuple([split_union(p) for p in expr.parts])
+        return expr if all(map(_same, parts, expr.parts)) else union(parts)
+    if not isinstance(expr, FilterPath):
+        return expr
+    primary = split_union(expr.primary)
+    predicates = list(expr.predicates)
+    if isinstance(primary, (LocationPath, Union)):
+        while predicates and not is_positional(predicates[0]):
+            filtered = _filter(primary, predicates[0])
+            if filtered is None:
+                break
+            primary = filtered
+            predicates.pop(0)
+    if not predicates:
+        walked = _walk(primary, expr.steps)
+        if walked is not None:
+            return walked
+    if primary is expr.primary and len(predicates) == len(expr.predicates):
+        return expr
+    if isinstance(primary, FilterPath) and not predicates:
+        return FilterPath(primary.primary, primary.predicates, primary.steps + expr.steps)
+    return FilterPath(primary, tuple(predicates), expr.steps)
+
+
+def _filter(expr: Expr, predicate: Expr) -> Expr | None:
+    """The node set with one more filter, on the last step of each of its paths."""
+    if isinstance(expr, LocationPath):
+        last = expr.steps[-1] if expr.steps else make_step("self", ANY_NODE)
+        return make_path(expr.absolute, (*expr.steps[:-1], last.where(predicate)))
+    if isinstance(expr, Union):
+        parts = [_filter(p, predicate) for p in expr.parts]
+        known = tuple([p for p in parts if p is not None])
+        return union(known) if len(known) == len(parts) else None
+    return None
+
+
+def _walk(expr: Expr, steps: tuple[Step, ...]) -> Expr | None:
+    """The node set with more steps after each of its paths."""
+    if not steps:
+        return expr
+    if isinstance(expr, LocationPath):
+        return make_path(expr.absolute, expr.steps + steps)
+    if isinstance(expr, Union):
+        parts = [_walk(p, steps) for p in expr.parts]
+        known = tuple([p for p in parts if p is not None])
+        return union(known) if len(known) == len(parts) else None
+    if isinstance(expr, FilterPath):
+        return FilterPath(expr.primary, expr.predicates, expr.steps + steps)
+    return FilterPath(expr, (), steps)
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    return a is b
