@@ -1,0 +1,17 @@
+"""Measurements: each module is one benchmark, and ``extract bench NAME`` runs it.
+
+In: real data where it lies beside the project (``../shared/data``, or ``--data DIR``), else data
+that the benchmark makes itself. Out: a table of ratios against what a user would do instead, taken
+side by side in one run, best of several: machines differ and are noisy, ratios hold.
+
+To add one: a module here with a function ``run(data: Path | None, scale: float) -> Table``, and its
+name in `BENCHMARKS`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BENCHMARKS: Final = {
+    "trans": "TRANSTOOL: normalising up to 100,000 queries, time and memory",
+}

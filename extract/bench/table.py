@@ -1,0 +1,53 @@
+"""A benchmark's result: rows for people, the same facts for machines."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns, with a title and remarks."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str | int | float]]
+    remarks: tuple[str, ...] = ()
+    machine: str = field(
+        default_factory=lambda: (
+            f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+        )
+    )
+
+    def __str__(self) -> str:
+        cells = [list(self.columns), *[[_cell(c) for c in row] for row in self.rows]]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in cells
+        ]
+        rule = "-" * max(map(len, lines))
+        head = [self.title, f"({self.machine})", "", lines[0], rule]
+        return "\n".join([*head, *lines[1:], *(("", *self.remarks) if self.remarks else ())])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "title": self.title,
+            "machine": self.machine,
+            "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
+            "remarks": list(self.remarks),
+        }
+
+
+def _cell(value: str | int | float) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else value

@@ -1,0 +1,42 @@
+"""``extract bench``: measure, side by side, in one run."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import click
+
+from extract.bench import BENCHMARKS
+from extract.cli.options import json_option
+
+_SHARED = Path("..") / "shared" / "data"
+
+
+@click.command()
+@click.argument("name", metavar="NAME", type=click.Choice(list(BENCHMARKS)))
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help=f"Folder with real data.  [default: {_SHARED} if it is there]",
+)
+@click.option(
+    "--scale",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    help="Part of the work to do, to get a first impression sooner.",
+)
+@json_option
+def bench(name: str, data: Path | None, scale: float, as_json: bool) -> None:
+    """Measure one part of extract against what one would do without it.
+
+    \b
+    NAME is one of:
+      trans   TRANSTOOL: normalising up to 100,000 queries, time and memory
+    """
+    if data is None and _SHARED.is_dir():
+        data = _SHARED
+    table = importlib.import_module(f"extract.bench.{name}").run(data, scale)
+    click.echo(json.dumps(table.to_json()) if as_json else str(table))
