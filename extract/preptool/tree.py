@@ -1,0 +1,239 @@
+"""The query tree: how many queries pass through each path of plain child steps.
+
+Section 4 of the paper. One node for each spine step; a node's weight is the sum of the weights of
+the canonical queries with a branch through it, each counted once (TRAPS 15). Filters add no nodes.
+
+Trees never change: `QueryTree.added` and `QueryTree.removed` give new ones that share with the old
+all that the query does not touch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import fsum, inf
+from operator import attrgetter
+from typing import TypeAlias
+
+Path: TypeAlias = tuple[str, ...]
+
+# Weights are counted in whole millionths. Sums of floats depend on their order, and taking a weight
+# away again leaves a rest like 1e-17: a tree revised often would differ from one built afresh.
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalQuery:
+    """What the tree needs to know of one canonical query.
+
+    Attributes:
+        spines: The names along each of its branches; an empty spine goes no further than the
+            document node. The order does not matter, nor does a spine that comes twice.
+        weights: How much each of its subscribers counts.
+    """
+
+    spines: tuple[Path, ...]
+    weights: tuple[float, ...] = (1.0,)
+
+
+Weigh: TypeAlias = Callable[[CanonicalQuery], float]
+
+
+def one_each(query: CanonicalQuery) -> float:
+    """Counts every canonical query as one, as the paper does: it is evaluated once."""
+    return 1.0
+
+
+def by_subscribers(query: CanonicalQuery) -> float:
+    """Counts a canonical query by the weights of its subscribers together.
+
+    >>> by_subscribers(CanonicalQuery((("a", "b"),), weights=(1.0, 2.5)))
+    3.5
+    """
+    return fsum(query.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One path of the query tree, with what is below it.
+
+    Attributes:
+        path: The names from the document element down to here; empty for the document itself.
+        millionths: The weight as a whole number of millionths; above zero, except in the document
+            of an empty tree.
+        children: The nodes one step below, by name.
+    """
+
+    path: Path
+    millionths: int
+    children: tuple[Node, ...] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """The last name of the path; empty for the document itself."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def depth(self) -> int:
+        """How many steps it is away from the document: 1 for the document element."""
+        return len(self.path)
+
+    @property
+    def weight(self) -> float:
+        """How much the queries count that pass through here."""
+        return self.millionths / MILLION
+
+    def child(self, name: str) -> Node | None:
+        """The node one step below that has this name."""
+        at = bisect_left(self.children, name, key=_name)
+        found = at < len(self.children) and self.children[at].name == name
+        return self.children[at] if found else None
+
+
+_name = attrgetter("name")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTree:
+    """The paths that a set of queries takes, with their weights. Make one with `of`.
+
+    A path is in the tree if and only if its weight is above zero, and never weighs less than any
+    path below it: every query that goes there comes through here.
+
+    Attributes:
+        document: The node of the document itself, above the document elements; it weighs as much as
+            all queries together, those included that have no other node.
+        weigh: How much a query counts.
+    """
+
+    document: Node
+    weigh: Weigh = one_each
+
+    @classmethod
+    def of(cls, queries: Iterable[CanonicalQuery], weigh: Weigh = one_each) -> QueryTree:
+        """Builds the tree of many queries at once; their order does not matter.
+
+        >>> paths = [("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c")]
+        >>> tree = QueryTree.of([CanonicalQuery((path,)) for path in paths])
+        >>> [("/".join(node.path), node.weight) for node in tree]
+        [('a', 3.0), ('a/b', 3.0), ('a/b/c', 2.0), ('a/b/d', 1.0)]
+
+        Raises:
+            ValueError: A query weighs less than zero, or is not a finite number.
+        """
+        return cls(_grow(queries, weigh), weigh)
+
+    def __iter__(self) -> Iterator[Node]:
+        """The nodes below the document, each before its children, siblings by name."""
+        todo = list(reversed(self.document.children))
+        while todo:
+            node = todo.pop()
+            yield node
+            todo.extend(reversed(node.children))
+
+    def node(self, path: Path) -> Node | None:
+        """The node of a path; None if no query passes through it."""
+        node: Node | None = self.document
+        for name in path:
+            node = node.child(name) if node is not None else None
+        return node
+
+    def added(self, query: CanonicalQuery) -> QueryTree:
+        """The tree with one more query, for the cost of that query's spines.
+
+        Raises:
+            ValueError: The query weighs less than zero, or is not a finite number.
+        """
+        return self._revised(query, _millionths(self.weigh(query)))
+
+    def removed(self, query: CanonicalQuery) -> QueryTree:
+        """The tree without a query that was added with the same weight.
+
+        Raises:
+            ValueError: The query cannot be in the tree: a path is missing or weighs less than it.
+        """
+        return self._revised(query, -_millionths(self.weigh(query)))
+
+    def _revised(self, query: CanonicalQuery, millionths: int) -> QueryTree:
+        """The tree with the weight added to all nodes of the query."""
+        touched = {spine[:end] for spine in query.spines for end in range(len(spine) + 1)}
+        if not touched or not millionths:
+            return self
+        downwards = sorted(touched, key=len)
+        old: dict[Path, Node | None] = {(): self.document}
+        for path in downwards[1:]:
+            parent = old[path[:-1]]
+            old[path] = parent.child(path[-1]) if parent is not None else None
+        # From the leaves up, because a node needs its new children. None stands for one that goes.
+        new: defaultdict[Path, dict[str, Node | None]] = defaultdict(dict)
+        for path in reversed(downwards[1:]):
+            node = _reweighed(path, old[path], millionths, new[path])
+            new[path[:-1]][path[-1]] = node
+        document = _reweighed((), self.document, millionths, new[()])
+        return QueryTree(document or Node((), 0), self.weigh)
+
+
+def _reweighed(
+    path: Path, old: Node | None, millionths: int, changes: dict[str, Node | None]
+) -> Node | None:
+    """A node with another weight and other children; None if no weight is left."""
+    total = (old.millionths if old is not None else 0) + millionths
+    children = list(old.children) if old is not None else []
+    for name, child in changes.items():
+        at = bisect_left(children, name, key=_name)
+        known = at < len(children) and children[at].name == name
+        children[at : at + known] = [child] if child is not None else []
+    if total < 0 or (children and not total):
+        raise ValueError(f"the query is not in the tree: too little weight at /{'/'.join(path)}")
+    return Node(path, total, tuple(children)) if total else None
+
+
+def _grow(queries: Iterable[CanonicalQuery], weigh: Weigh) -> Node:
+    """The document node of a tree built afresh.
+
+    Spines are numbered once, for queries share them; after that a query costs one look-up for each
+    spine and one addition for each node, however its spines overlap.
+    """
+    paths: list[Path] = [()]
+    parents = [0]
+    weights = [0]
+    counted = [-1]  # by which query a node was counted last
+    numbers: dict[Path, int] = {(): 0}
+    for turn, query in enumerate(queries):
+        millionths = _millionths(weigh(query))
+        for spine in query.spines if millionths else ():
+            number = numbers.get(spine)
+            if number is None:
+                for end in range(1, len(spine) + 1):
+                    if (path := spine[:end]) not in numbers:
+                        numbers[path] = len(paths)
+                        parents.append(numbers[path[:-1]])
+                        paths.append(path)
+                        weights.append(0)
+                        counted.append(-1)
+                number = numbers[spine]
+            # A node that this query has counted has all its ancestors counted.
+            while counted[number] != turn:
+                counted[number] = turn
+                weights[number] += millionths
+                number = parents[number]
+    return _assemble(paths, parents, weights)
+
+
+def _assemble(paths: Sequence[Path], parents: Sequence[int], weights: Sequence[int]) -> Node:
+    """The node numbered 0, from numbered nodes of which every parent comes before its children."""
+    children: list[list[Node]] = [[] for _ in paths]
+    for number in range(len(paths) - 1, 0, -1):
+        below = tuple(sorted(children[number], key=_name))
+        children[parents[number]].append(Node(paths[number], weights[number], below))
+    return Node(paths[0], weights[0], tuple(sorted(children[0], key=_name)))
+
+
+def _millionths(weight: float) -> int:
+    """A weight as a whole number of millionths; what counts at all counts at least one."""
+    if not 0 <= weight < inf:
+        raise ValueError(f"a query cannot weigh {weight}")
+    whole = int(weight)  # apart, for a weight near the largest float times a million is infinite
+    return max(1, whole * MILLION + round((weight - whole) * MILLION)) if weight else 0
