@@ -1,0 +1,300 @@
+"""Footprints: what of a document a query may look at.
+
+A footprint is a set of *wants*: a path without filters, and what is needed of the nodes that it
+selects. Because the paths have no filters, every node that a filter would have to look at or count
+is there: ``/a/b[3]`` wants all ``/a/b``, so the third one is still the third.
+
+What always holds (`extract.preptool.projector` is the test of it): on a document reduced to its
+wants, with the ancestors of what is kept, a query selects the same nodes as on the whole document.
+What is not understood wants the whole document, and says why.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from extract.xpath.ast import (
+    ANY_NAME,
+    ANY_NODE,
+    Binary,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    KindTest,
+    LocationPath,
+    Negate,
+    Step,
+    Union,
+    make_step,
+    path_text,
+)
+from extract.xpath.functions import Type
+from extract.xpath.types import has_positions, type_of
+
+
+class Need(enum.IntFlag):
+    """What is kept of a node; each level adds to the ones before it.
+
+    Attributes:
+        NODE: The element with its attributes, or the document node.
+        CHILDREN: All its children: elements as tags, texts, comments and processing instructions.
+        STRING: All text below it, with the elements around the text.
+        SUBTREE: Everything below it.
+    """
+
+    NODE = 1
+    CHILDREN = 2
+    STRING = 4
+    SUBTREE = 8
+
+
+Pattern = tuple[Step, ...]  # steps without filters from the document node; () is the document node
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a query may look at.
+
+    Attributes:
+        wants: Pattern to need, the needs of one pattern united.
+        whole: Why the whole document is needed; empty if it is not.
+    """
+
+    wants: frozenset[tuple[Pattern, Need]] = frozenset()
+    whole: str = ""
+
+    def __or__(self, other: Footprint) -> Footprint:
+        return Footprint(self.wants | other.wants, self.whole or other.whole)
+
+    def needs(self) -> dict[str, Need]:
+        """XPath of each pattern, with its needs united; in canonical order."""
+        out: dict[str, Need] = {}
+        for pattern, need in self.wants:
+            text = pattern_text(pattern)
+            out[text] = out.get(text, Need(0)) | need
+        return dict(sorted(out.items()))
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """A pattern as XPath.
+
+    >>> pattern_text((make_step("child", ANY_NAME), make_step("descendant", ANY_NAME)))
+    '/*/descendant::*'
+    """
+    return path_text(pattern, "/")
+
+
+def footprint(expr: Expr) -> Footprint:
+    """The footprint of a query, given absolute (as in a normal form)."""
+    tracer = _Tracer()
+    try:
+        tracer.value(expr, _DOCUMENT, Need.SUBTREE)
+    except _WholeDocument as reason:
+        return Footprint(whole=str(reason))
+    return Footprint(frozenset(tracer.wants))
+
+
+class _WholeDocument(Exception):
+    """The expression looks at what a pattern cannot say."""
+
+
+Contexts = frozenset[Pattern]
+
+_DOWN: Final = frozenset({"child", "descendant", "descendant-or-self", "self", "attribute"})
+_BY_NAME: Final = frozenset({"name", "local-name", "namespace-uri", "count", "lang"})
+_ANYTHING: Final = make_step("descendant-or-self", ANY_NAME)
+_MOST_PATTERNS: Final = 64
+_DOCUMENT: Final[Contexts] = frozenset([()])
+
+
+class _Tracer:
+    """Follows an expression as evaluation would, and notes what it would look at."""
+
+    def __init__(self) -> None:
+        self.wants: set[tuple[Pattern, Need]] = set()
+        self.beyond_elements = False  # whether texts, comments or PIs may be context nodes
+
+    def want(self, contexts: Contexts, need: Need) -> None:
+        if need is Need.STRING and () in contexts:
+            # libxml2 counts the texts of entity declarations in the internal subset as well.
+            raise _WholeDocument("the string value of the document node is asked for")
+        self.wants.update((context, need) for context in contexts)
+
+    def value(self, expr: Expr, contexts: Contexts, need: Need) -> Contexts:
+        """Notes what an expression looks at.
+
+        Args:
+            expr: The expression.
+            contexts: Where its context node may stand.
+            need: What is needed of the nodes that it selects, if it selects nodes.
+
+        Returns:
+            Where the nodes that it selects may stand; nothing if it is not a node set.
+        """
+        if isinstance(expr, LocationPath):
+            start = _DOCUMENT if expr.absolute else contexts
+            return self.walk(expr.steps, start, need)
+        if isinstance(expr, Union):
+            return frozenset().union(*(self.value(p, contexts, need) for p in expr.parts))
+        if isinstance(expr, FilterPath):
+            selected = self.value(expr.primary, contexts, Need.NODE if expr.steps else need)
+            if expr.predicates:
+                # A filter on a node set may count it, so all of it stays.
+                self.want(selected, Need.NODE)
+            self.predicates(expr.predicates, selected)
+            return self.walk(expr.steps, selected, need) if expr.steps else selected
+        if isinstance(expr, FunctionCall):
+            self.call(expr, contexts)
+        elif isinstance(expr, Binary):
+            self.operands(expr, contexts)
+        elif isinstance(expr, Negate):
+            self.value(expr.operand, contexts, Need.STRING)
+        return frozenset()
+
+    def operands(self, expr: Binary, contexts: Contexts) -> None:
+        exists = expr.op in ("and", "or")
+        for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+            only_exists = exists or (expr.op in ("=", "!=") and type_of(other) is Type.BOOLEAN)
+            self.value(one, contexts, Need.NODE if only_exists else Need.STRING)
+
+    def call(self, call: FunctionCall, contexts: Contexts) -> None:
+        name = call.name if not call.prefix else f"{call.prefix}:{call.name}"
+        if name == "id":
+            raise _WholeDocument("id() may find an element anywhere")
+        if not call.arguments and name in ("string", "string-length", "normalize-space", "number"):
+            self.want(contexts, Need.STRING)
+        exists = name in _BY_NAME or name in ("not", "boolean")
+        for argument in call.arguments:
+            self.value(argument, contexts, Need.NODE if exists else Need.STRING)
+
+    def predicates(self, predicates: Iterable[Expr], contexts: Contexts) -> None:
+        for predicate in predicates:
+            self.value(predicate, contexts, Need.NODE)
+
+    # -- paths -------------------------------------------------------------------------------------
+
+    def walk(self, steps: tuple[Step, ...], contexts: Contexts, need: Need) -> Contexts:
+        for i, step in enumerate(steps):
+            last = i == len(steps) - 1
+            if step.axis == "namespace":
+                raise _WholeDocument("the namespace axis is answered on the whole document")
+            if step.axis == "attribute":
+                self.want(contexts, Need.NODE)
+                if step.predicates or not last:
+                    self.beyond_leaf(steps[i:])
+                return contexts
+            if step.axis not in _DOWN:
+                # What comes next is not below these nodes, so nothing else would keep them.
+                self.want(contexts, Need.NODE)
+            if isinstance(step.test, KindTest):
+                # Only from elements does a path go down; else texts and comments count as well.
+                down = not last and steps[i + 1].axis in ("child", "descendant", "attribute")
+                found = self.kind(step, contexts, down and not has_positions(step))
+                if step.test != ANY_NODE:
+                    if step.predicates or not last:
+                        self.beyond_leaf(steps[i:])
+                    return found
+            else:
+                found = self.elements(step, contexts)
+            if len(found) > _MOST_PATTERNS:
+                raise _WholeDocument("it looks at too many places")
+            if has_positions(step) or (step.predicates and step.test == ANY_NODE):
+                self.want(found, Need.NODE)
+            self.predicates(step.predicates, found)
+            contexts = found
+        if need is Need.SUBTREE:
+            # As a result, the document node itself gives no row.
+            self.want(contexts & _DOCUMENT, Need.NODE)
+            self.want(contexts - _DOCUMENT, need)
+        else:
+            self.want(contexts, need)
+        return contexts
+
+    def beyond_leaf(self, steps: tuple[Step, ...]) -> None:
+        """Allows filters on the own value of an attribute or text, and no steps from it."""
+        for step in steps:
+            for predicate in step.predicates:
+                if not _looks_only_at_itself(predicate):
+                    raise _WholeDocument(f"[{predicate}] looks around from a {steps[0]}")
+        if len(steps) > 1:
+            raise _WholeDocument(f"{steps[1]} is reached from a {steps[0]}")
+
+    def elements(self, step: Step, contexts: Contexts) -> Contexts:
+        """Where the elements that a step by name selects may stand."""
+        test, axis = step.test, step.axis
+        if axis in ("child", "descendant", "descendant-or-self"):
+            bare = make_step(axis, test)
+            return frozenset([(*context, bare) for context in contexts])
+        if axis == "self":
+            return contexts
+        if axis == "parent":
+            return _parents(contexts)
+        if axis in ("following-sibling", "preceding-sibling"):
+            return frozenset([(*c, make_step("child", test)) for c in _parents(contexts)])
+        # Ancestors are kept anyway; following and preceding nodes may stand anywhere.
+        if axis == "preceding" and self.beyond_elements:
+            # From a comment after the root, libxml2 finds the root or not: that depends on what
+            # stands before the root.
+            raise _WholeDocument("preceding:: may start from a comment after the root element")
+        found: Contexts = frozenset([(make_step("descendant", test),)])
+        if axis in ("following", "preceding"):
+            self.want(found, Need.NODE)
+        return found
+
+    def kind(self, step: Step, contexts: Contexts, only_elements: bool) -> Contexts:
+        """The same for ``text()``, ``comment()``, ``processing-instruction()`` and ``node()``."""
+        axis, skip = step.axis, only_elements and step.test == ANY_NODE
+        self.beyond_elements |= not skip
+        if axis == "child":
+            self.want(frozenset() if skip else contexts, Need.CHILDREN)
+        elif axis in ("descendant", "descendant-or-self"):
+            self.want(frozenset() if skip else contexts, Need.SUBTREE)
+        elif axis in ("following-sibling", "preceding-sibling"):
+            self.want(_parents(contexts), Need.CHILDREN)
+        elif axis in ("following", "preceding"):
+            raise _WholeDocument(f"{step} may be any node of the document")
+        if step.test != ANY_NODE:
+            return contexts
+        found = self.elements(make_step(axis, ANY_NAME), contexts)
+        if axis in ("self", "descendant-or-self", "ancestor-or-self"):
+            found |= contexts
+        return found | _DOCUMENT if axis.startswith("ancestor") else found
+
+
+def _parents(contexts: Contexts) -> Contexts:
+    """Where the parents of nodes in these places may stand."""
+    out: set[Pattern] = set()
+    for context in contexts:
+        if not context:
+            continue
+        above, last = context[:-1], context[-1]
+        out.add(above)
+        if last.axis != "child":
+            out.add((*above, _ANYTHING))
+        if last.axis == "descendant-or-self":
+            out |= _parents(frozenset([above]))
+    return frozenset(out)
+
+
+@lru_cache(maxsize=4096)
+def _looks_only_at_itself(expr: Expr) -> bool:
+    """Whether a filter on a leaf looks at nothing but the leaf's own value or position."""
+    if isinstance(expr, LocationPath):
+        return not expr.absolute and all(
+            s.axis == "self" and all(map(_looks_only_at_itself, s.predicates)) for s in expr.steps
+        )
+    if isinstance(expr, FilterPath):
+        return False
+    if isinstance(expr, FunctionCall):
+        return expr.name not in ("id", "lang") and all(map(_looks_only_at_itself, expr.arguments))
+    if isinstance(expr, Binary):
+        return _looks_only_at_itself(expr.left) and _looks_only_at_itself(expr.right)
+    if isinstance(expr, Negate):
+        return _looks_only_at_itself(expr.operand)
+    if isinstance(expr, Union):
+        return all(map(_looks_only_at_itself, expr.parts))
+    return True
