@@ -1,0 +1,99 @@
+"""Colours and words of the picture: how numbers, paths and names are written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TypeAlias
+from xml.sax.saxutils import escape
+
+from extract.preptool.tree import Path
+
+Colors: TypeAlias = tuple[str, str]  # of a chunk, and of the ink to write on it with
+
+# Okabe and Ito's colours, which the colour-blind can tell apart, but for yellow and black; and two
+# dark ones of Paul Tol's. When they are used up they come again: ids are written out as well.
+COLORS: tuple[Colors, ...] = (
+    ("#0072B2", "#FFFFFF"),
+    ("#E69F00", "#000000"),
+    ("#009E73", "#000000"),
+    ("#D55E00", "#000000"),
+    ("#56B4E9", "#000000"),
+    ("#882255", "#FFFFFF"),
+    ("#CC79A7", "#000000"),
+    ("#332288", "#FFFFFF"),
+)
+GREY: Colors = ("#767676", "#FFFFFF")
+
+
+def tint(color: str) -> str:
+    """A colour half way to white. Not half transparent: lines that overlap would darken."""
+    return "#" + "".join(f"{(int(color[at : at + 2], 16) + 255) // 2:02X}" for at in (1, 3, 5))
+
+
+def in_numbers(text: str) -> list[tuple[int, str]]:
+    """A key that puts c2 before c10."""
+    return [
+        (int(digits or -1), rest) for digits, rest in re.findall(r"([0-9]{0,9})([^0-9]*)", text)
+    ]
+
+
+def as_path(path: Path) -> str:
+    """Names as a path."""
+    return "/" + "/".join(path)
+
+
+def as_percent(share: float) -> str:
+    """A share in percent, with a decimal where it is small."""
+    return f"{share:.0%}" if share >= 0.0995 or not share else f"{share:.1%}"
+
+
+def as_count(number: int, thing: str) -> str:
+    """A number of things."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def as_number(value: float) -> str:
+    """A weight to read.
+
+    >>> [as_number(value) for value in (1204.0, 0.5, 3.14159, 0.000001, 0.0, 2e12)]
+    ['1,204', '0.5', '3.14', '1e-06', '0', '2e+12']
+    """
+    if value >= 1e9 or 0 < value < 0.01:
+        return f"{value:.3g}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def shortened(text: str, most: int) -> str:
+    """A text without its middle if it is long: the ends of names tell the most."""
+    tail = most // 3
+    return text if len(text) <= most else f"{text[: most - tail - 1]}…{text[-tail:]}"
+
+
+def text_width(text: str, size: float = 12) -> float:
+    """About how wide a text is in an unknown sans-serif font; rather too wide."""
+    ems = 0.0
+    for character in text:
+        if character in "ijlI.,:;'|! ":
+            ems += 0.32
+        elif character in "frt-/()":
+            ems += 0.4
+        elif character in "mwMW%@…+" or unicodedata.east_asian_width(character) in "WF":
+            ems += 1.0
+        else:
+            ems += 0.72 if character.isupper() else 0.61
+    return ems * size
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_xml(text: str) -> str:
+    """Text as it may stand in XML."""
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def as_dot(text: str) -> str:
+    """Text for a quoted string, in which graphviz reads entities and backslashes."""
+    text = re.sub(r"\s", " ", _NOT_XML.sub("\ufffd", text)).replace("&", "&amp;")
+    return text.replace("\\", "\\\\").replace('"', '\\"')
