@@ -11,7 +11,7 @@ from lxml import etree
 from extract.errors import QuerySyntaxError
 from extract.xpath import ast
 from extract.xpath.check import parse_checked
-from extract.xpath.parser import parse
+from extract.xpath.parser import parse, parse_with_mentions
 from extract.xpath.types import type_of
 from tests.fixtures.xpath.samples import NAMESPACES, Spelling, Trees, documents, randoms, scrambled
 from tests.generate import oracle
@@ -60,12 +60,14 @@ def test_very_many_trees_mean_the_same_however_they_are_written() -> None:
 def check_text(xpath: str) -> bool:
     """Compares a text with its canonical form, if it parses; whether it does."""
     try:
-        expr = parse(xpath)
+        parsed = parse_with_mentions(xpath)
     except QuerySyntaxError:
         return False
-    canonical = str(expr)
-    assert parse(canonical) == expr
+    canonical = str(parsed.expr)
+    assert parse(canonical) == parsed.expr
     assert compiles(canonical), f"{xpath!r} becomes {canonical!r}"
+    if parsed.unplaced:
+        return True  # libxml2 and the oracle raise, but the oracle does not see it in "1modlast()"
     for tree in DOCUMENTS[:2]:
         before = _answer(tree, xpath)
         if before[0] != "error" or not _breaks_out(xpath):

@@ -37,8 +37,8 @@ class Place:
     """
 
     __slots__ = (
-        "_names",
         "_attribute_wildcards",
+        "_names",
         "_unknown",
         "_wildcards",
         "children",

@@ -1,7 +1,7 @@
 """Random schemas, documents and queries, and the oracle that says what a query selects.
 
-What goes in is a source of randomness, ``random.Random(seed)`` or one that Hypothesis hands out; the
-same seed gives the same text on every machine. What comes out:
+What goes in is a source of randomness, ``random.Random(seed)`` or one that Hypothesis hands out;
+the same seed gives the same text on every machine. What comes out:
 
 * `schemas`: DTDs and XSDs that validators accept (`dtds`, `xsds`, `xsdparts`, `content`);
 * `documents`: valid, edge-conforming or wrong documents of a loaded schema, of any size (`facts`,
@@ -10,7 +10,7 @@ same seed gives the same text on every machine. What comes out:
 * `oracle`: the answer of libxml2, with exact node identities;
 * `cases` and `strategies`: all of it together, in bulk or for Hypothesis.
 
-What always holds: a schema loads, its content models are deterministic, and it has finite documents; a
-document is well-formed; a query compiles and is cheap. One more odd thing goes into `markup`, one more
-kind of expression into `expressions`.
+What always holds: a schema loads, its content models are deterministic, and it has finite
+documents; a document is well-formed; a query compiles and is cheap. One more odd thing goes into
+`markup`, one more kind of expression into `expressions`.
 """

@@ -1,13 +1,13 @@
 """The content of a random document, written depth first while the schema is walked.
 
-Sizes are budgets: an element gets so many elements for its subtree, hands out shares to its children,
-and hears back how many were used, so that what one child could not use goes to the next. Time is
-linear in what is written; the call stack is as deep as the document.
+Sizes are budgets: an element gets so many elements for its subtree, hands out shares to its
+children, and hears back how many were used, so that what one child could not use goes to the next.
+Time is linear in what is written; the call stack is as deep as the document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from extract.schema.model import Declaration, Particle, Text, local_of
 from tests.generate.draw import chance, pick, sample, subset
@@ -24,10 +24,17 @@ class Body:
     Args:
         tags: Where they go.
         sabotage: What to do wrong, if anything.
+        entities: Names of entities that hold a whole element, by its declaration.
     """
 
-    def __init__(self, tags: Tags, sabotage: Sabotage | None = None) -> None:
+    def __init__(
+        self,
+        tags: Tags,
+        sabotage: Sabotage | None = None,
+        entities: Mapping[int, str] | None = None,
+    ) -> None:
         self.tags = tags
+        self.entities = entities or {}
         self.rng = tags.rng
         self.markup = tags.markup
         self.facts = tags.facts
@@ -40,6 +47,10 @@ class Body:
         """Writes the document element; returns how many elements that are."""
         roots = self.schema.roots
         return self._element(pick(self.rng, roots), roots, budget, depth, None)
+
+    def element(self, key: int) -> int:
+        """Writes an element by itself, no larger than it has to be."""
+        return self._element(key, (), 1, self.facts.height_of(key), None)
 
     def _element(
         self, key: int, rivals: Sequence[int], budget: int, depth: int, around: Scope | None
@@ -54,6 +65,10 @@ class Body:
             around: The namespaces around it; None for the root.
         """
         declaration = self.schema.declarations[key]
+        # Names in an entity mean what they mean where it is used first.
+        if key in self.entities and around is not None and not around and chance(self.rng, 50):
+            self.tags.put(f"&{self.entities[key]};")
+            return 1
         wrong = self.sabotage.due() if self.sabotage else ""
         tag = self.tags.start(declaration, rivals, around, wrong)
         used = 1
@@ -174,16 +189,16 @@ class Body:
         self._gap(owner.text)
         return self._unknown(pick(self.rng, admitted), admitted, budget, depth, scope)
 
-    def _unknown(
-        self, name: str, others: list[str], budget: int, depth: int, scope: Scope
-    ) -> int:
+    def _unknown(self, name: str, others: list[str], budget: int, depth: int, scope: Scope) -> int:
         """An element of no schema, and at times more of the kind in it."""
         attributes = {name: pick(self.rng, VALUES) for name in subset(self.rng, ("k", "zz"), 30)}
         tag = self.tags.start_as(name, attributes, scope)
         used = 1
         self._gap(Text.ANY)
         while used < min(budget, 5) and depth > 1 and chance(self.rng, 40):
-            used += self._unknown(pick(self.rng, others), others, budget - used, depth - 1, tag.scope)
+            used += self._unknown(
+                pick(self.rng, others), others, budget - used, depth - 1, tag.scope
+            )
             self._gap(Text.ANY)
         self.tags.end(tag)
         return used

@@ -4,8 +4,8 @@ Elements are numbered from 0, the root. Two rules make every schema here usable:
 
 * **Everything ends.** What element ``i`` *requires* has a higher number; an edge back, up or to
   itself is optional, or one of several alternatives. So a finite document always exists.
-* **Nothing is ambiguous.** A name stands once in a model, or where a Glushkov automaton shows that a
-  parser with one name of look-ahead still knows which particle it is at (DTD determinism, XSD's
+* **Nothing is ambiguous.** A name stands once in a model, or where a Glushkov automaton shows that
+  a parser with one name of look-ahead still knows which particle it is at (DTD determinism, XSD's
   unique particle attribution).
 
 Content models are `Particle` values whose ``element`` is that number.

@@ -1,4 +1,4 @@
-"""What a document writer has to know of a schema: how content ends, and what ``xsi:type`` decides."""
+"""What a document writer must know of a schema: how content ends, what ``xsi:type`` decides."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Facts:
     def variants(self, owner: Declaration, key: int) -> tuple[int, ...]:
         """What may stand where the content model has this element: itself or with an ``xsi:type``.
 
-        The model lists such variants as edges only. Below a strict wildcard they cannot be told from
-        what that admits, so there are none.
+        The model lists such variants as edges only. Below a strict wildcard they cannot be told
+        from what that admits, so there are none.
         """
         known = self._variants.get((owner.key, key))
         if known is None:

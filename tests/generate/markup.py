@@ -1,7 +1,7 @@
 """One content, many spellings: text, attribute values and the odd things between elements.
 
-Whatever is written here has exactly the value it is given, however it is spelled: that is what makes
-it good test data for anything that reads bytes.
+Whatever is written here has exactly the value it is given, however it is spelled: that is what
+makes it good test data for anything that reads bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The oracle: what libxml2 selects on the whole document, in a form that compares exactly.
 
-`parse` and `answer` pin down TRAPS 1. Found out by trial with lxml 6.1 / libxml2 2.14, and tested in
-``tests/test_generate.py``:
+`parse` and `answer` pin down TRAPS 1. Found out by trial with lxml 6.1 / libxml2 2.14, and tested
+in ``tests/test_generate.py``:
 
 * lxml evaluates at the root *element*, whatever it is given: ``etree.XPath("a")(tree)`` looks for
   children ``a`` of the root. Ours starts at the document node. No option changes that, but inside
@@ -11,11 +11,11 @@
   context position at the top and raises); they are made to raise the same.
 * The document node is left out of results; a node set comes in document order without duplicates,
   also from ``|``, ``id()`` and filter expressions.
-* Strings know where they come from: owner, attribute name, ``text`` or ``tail``. A text node after a
-  comment or PI is the tail of that. Neighbouring texts, CDATA sections and entities are one node, so
-  owner and side are a text's identity.
-* ``preceding::node()`` walks into the internal subset and finds comments, PIs and the texts of entity
-  declarations there: ``("declared", text)``.
+* Strings know where they come from: owner, attribute name, ``text`` or ``tail``. A text node after
+  a comment or PI is the tail of that. Neighbouring texts, CDATA sections and entities are one node,
+  so owner and side are a text's identity.
+* ``preceding::`` and ``following::`` walk into the internal subset, and there find its comments and
+  PIs and what its entities hold, elements too: ``("declared", what)``. No other axis does.
 * Namespace nodes are bare ``(prefix, uri)`` pairs without their element, one for each element.
 """
 
@@ -33,9 +33,10 @@ Answer = tuple[Any, ...]
 """``("nodes", node, …)`` with nodes as below, ``("number", repr)``, ``("string", …)``,
 ``("boolean", …)`` or ``("error", class name)``.
 
-Nodes: ``("element", rank)``, ``("comment", rank)``, ``("pi", rank)``, ``("attribute", rank, name)``,
-``("text", rank)`` for the first text of an element, ``("tail", rank)`` for the text right after a node,
-``("namespace", prefix, uri)``. The rank counts elements, comments and PIs in document order.
+Nodes: ``("element", rank)``, ``("comment", rank)``, ``("pi", rank)``, ``("attribute", rank,
+name)``, ``("text", rank)`` for the first text of an element, ``("tail", rank)`` for the text right
+after a node, ``("namespace", prefix, uri)``, ``("declared", what)`` for a node of the internal
+subset. The rank counts elements, comments and PIs in document order.
 """
 
 _PARSER_OPTIONS = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
@@ -75,7 +76,9 @@ def answer(tree: Tree, xpath: str, namespaces: Mapping[str, str] | None = None) 
 
 def is_empty(result: Answer) -> bool:
     """Whether the answer says nothing: an error, no node, false, zero, NaN or no character."""
-    return len(result) == 1 or result[0] == "error" or result[1] in (False, "0.0", "-0.0", "nan", "")
+    return (
+        len(result) == 1 or result[0] == "error" or result[1] in (False, "0.0", "-0.0", "nan", "")
+    )
 
 
 class _Query:
@@ -141,14 +144,18 @@ def _node(rank: Mapping[Any, int], node: Any) -> Answer:
     if isinstance(node, tuple):
         return ("namespace", *node)
     if isinstance(node, str):
-        if node.getparent() not in rank:  # type: ignore[attr-defined]
-            return ("declared", str(node))
-        owner = rank[node.getparent()]  # type: ignore[attr-defined]
-        if node.is_attribute:  # type: ignore[attr-defined]
-            return ("attribute", owner, node.attrname)  # type: ignore[attr-defined]
-        return ("tail" if node.is_tail else "text", owner)  # type: ignore[attr-defined]
+        return _string(rank, node)
     if node not in rank:
-        return ("declared", str(node))
+        return ("declared", node.tag if isinstance(node.tag, str) else str(node))
     if isinstance(node.tag, str):
         return ("element", rank[node])
     return ("comment" if node.tag is etree.Comment else "pi", rank[node])
+
+
+def _string(rank: Mapping[Any, int], node: Any) -> Answer:
+    owner = rank.get(node.getparent())
+    if owner is None:
+        return ("declared", str(node))
+    if node.is_attribute:
+        return ("attribute", owner, node.attrname)
+    return ("tail" if node.is_tail else "text", owner)

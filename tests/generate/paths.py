@@ -29,7 +29,14 @@ _ALL: Weights = (
     (3, "attribute"),
     (1, "namespace"),
 )
-_WIDE = {"descendant", "descendant-or-self", "ancestor", "ancestor-or-self", "following", "preceding"}
+_WIDE = {
+    "descendant",
+    "descendant-or-self",
+    "ancestor",
+    "ancestor-or-self",
+    "following",
+    "preceding",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,7 @@ PROFILES = {
     "linear": Profile(_FORWARD),
     "filtered": Profile(_FORWARD, predicates=30),
     "axes": Profile(_ALL, predicates=12, tests=15, relative=20, loose=10),
-    "wild": Profile(
-        _ALL, predicates=25, tests=12, values=25, operators=25, relative=30, loose=20
-    ),
+    "wild": Profile(_ALL, predicates=25, tests=12, values=25, operators=25, relative=30, loose=20),
 }
 
 
@@ -179,7 +184,9 @@ class Paths:
             name = self._name(names, where.keys) if names and not chance(self.rng, 15) else ["*"]
             return name, Where("attribute", where.keys)
         if axis == "namespace":
-            return [weighted(self.rng, ((3, "*"), (1, "xml"), (1, "p")))], Where("other", where.keys)
+            return [weighted(self.rng, ((3, "*"), (1, "xml"), (1, "p")))], Where(
+                "other", where.keys
+            )
         reached = self.walk.along(axis, where.keys)
         elements = self.walk.elements(reached)
         textual = 60 if last and not elements and axis == "child" else self.profile.tests

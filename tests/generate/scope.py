@@ -17,14 +17,15 @@ class Naming:
     """Writes expanded names, declaring namespaces where they are first needed, or again.
 
     In a strict document of a DTD the names are those of the DTD, letter by letter: its prefixes are
-    declared by the root, its default namespace where it changes. Otherwise any prefix will do, and a
-    prefix may mean another namespace further down.
+    declared by the root, its default namespace where it changes. Otherwise any prefix will do, and
+    a prefix may mean another namespace further down.
     """
 
     def __init__(self, rng: Random, schema: Schema, strict: bool, odd: int) -> None:
         self.rng = rng
         self.odd = odd
-        self._literal = {uri: prefix for prefix, uri in reversed(schema.prefixes.items()) if prefix}
+        named = [(uri, prefix) for prefix, uri in schema.prefixes.items() if prefix]
+        self._literal: dict[str, str] = dict(reversed(named))
         self._by_letter = strict and schema.kind == "dtd"
 
     def outermost(self) -> dict[str, str]:

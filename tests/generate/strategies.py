@@ -1,8 +1,8 @@
 """Hypothesis strategies over the generators.
 
-Hypothesis draws the sizes and a seed for each part, not every single draw of a generator: measured on
-planted errors, that finds and shrinks faster (5 to 20 seconds, where recording every draw gave up
-after a minute with larger cases), and an example costs no more than in a bulk run. For the last
+Hypothesis draws the sizes and a seed for each part, not every single draw of a generator: measured
+on planted errors, that finds and shrinks faster (5 to 20 seconds, where recording every draw gave
+up after a minute with larger cases), and an example costs no more than in a bulk run. For the last
 step, `tests.generate.cases.smallest` cuts down the document.
 """
 
@@ -26,7 +26,7 @@ def sources() -> st.SearchStrategy[Random]:
 
 
 def recorded_sources() -> st.SearchStrategy[Random]:
-    """The same, but every single draw is Hypothesis's own and shrinks: slow, for a small generator."""
+    """The same, but every draw is Hypothesis's own and shrinks: slow, for a small generator."""
     return st.randoms(use_true_random=False)
 
 
@@ -34,7 +34,9 @@ def generated_schemas(
     kind: Literal["dtd", "xsd"] | None = None,
 ) -> st.SearchStrategy[GeneratedSchema]:
     """Schemas of a kind, by default either."""
-    makers = {"dtd": [schemas.dtd], "xsd": [schemas.xsd]}.get(kind or "", [schemas.dtd, schemas.xsd])
+    makers = {"dtd": [schemas.dtd], "xsd": [schemas.xsd]}.get(
+        kind or "", [schemas.dtd, schemas.xsd]
+    )
     return st.builds(
         lambda make, rng, elements: make(rng, elements),
         st.sampled_from(makers),

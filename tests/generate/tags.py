@@ -1,4 +1,4 @@
-"""Start and end tags of random documents: names, attributes, ``xsi:`` attributes, both spellings."""
+"""Start and end tags of random documents: names, attributes, ``xsi:``, both spellings."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Tags:
         name: str,
         attributes: Mapping[str, str],
         around: Scope,
-        declared: Mapping[str, str] = {},  # noqa: B006, never changed
+        declared: Mapping[str, str] = {},
         type_name: str = "",
         nil: bool = False,
     ) -> Tag:

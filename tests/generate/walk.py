@@ -52,7 +52,9 @@ class Walk:
     def attributes(self, keys: Keys) -> list[str]:
         """Names, as written, of the attributes that elements here may have."""
         declarations = self.schema.declarations
-        return sorted({self.written(a.name) for k in self.elements(keys) for a in declarations[k].attributes})
+        return sorted(
+            {self.written(a.name) for k in self.elements(keys) for a in declarations[k].attributes}
+        )
 
     def elements(self, keys: Keys) -> list[int]:
         """The elements among the places: not the document, nothing that is only abstract."""

@@ -83,9 +83,7 @@ class AttributeWriter:
                 self.rng,
                 ((2, ("##other", "lax")), (1, ("##any", "skip")), (1, ("##any", "lax"))),
             )
-            lines.append(
-                f'<xs:anyAttribute namespace="{namespace}" processContents="{process}"/>'
-            )
+            lines.append(f'<xs:anyAttribute namespace="{namespace}" processContents="{process}"/>')
         return lines
 
     def _declare(self, name: str) -> str:

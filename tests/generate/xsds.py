@@ -1,8 +1,8 @@
 """Random XML Schemas (1.0): whatever makes the type of an element hard to know.
 
-Local elements of one name with different types, references, substitution groups with abstract heads,
-types derived for ``xsi:type``, nillable elements, wildcards for elements and attributes, simple
-content, ``xs:all``, named groups; with a target namespace, qualified or not, or none.
+Local elements of one name with different types, references, substitution groups with abstract
+heads, types derived for ``xsi:type``, nillable elements, wildcards for elements and attributes,
+simple content, ``xs:all``, named groups; with a target namespace, qualified or not, or none.
 """
 
 from __future__ import annotations
