@@ -7,6 +7,8 @@ these and never prints or exits: that is the command line's part.
 
 from __future__ import annotations
 
+from unicodedata import category
+
 
 class ExtractError(Exception):
     """The root of all errors that `extract` raises on purpose.
@@ -113,11 +115,16 @@ _SHOWN = 100
 
 
 def _excerpt(xpath: str, offset: int) -> tuple[str, int]:
-    """One line of at most ``_SHOWN`` characters around ``offset``, and where the caret goes."""
-    flat = "".join(" " if c in "\t\r\n" else c for c in xpath)
-    if len(flat) <= _SHOWN:
-        return flat, offset
-    start = max(0, min(offset - _SHOWN // 2, len(flat) - _SHOWN))
-    head, tail = ("..." if start else ""), ("..." if start + _SHOWN < len(flat) else "")
+    """One line of at most ``_SHOWN`` characters around ``offset``, and where the caret goes.
+
+    Control characters and lone surrogates are shown as a replacement character: an expression from
+    a stranger must neither break the output nor speak to the terminal.
+    """
+    start = max(0, min(offset - _SHOWN // 2, len(xpath) - _SHOWN))
+    head, tail = ("..." if start else ""), ("..." if start + _SHOWN < len(xpath) else "")
     caret = offset - start + len(head) if offset >= 0 else -1
-    return f"{head}{flat[start : start + _SHOWN]}{tail}", caret
+    shown = (
+        " " if c in "\t\r\n" else "\ufffd" if category(c) in ("Cc", "Cs") else c
+        for c in xpath[start : start + _SHOWN]
+    )
+    return f"{head}{''.join(shown)}{tail}", caret

@@ -157,3 +157,9 @@ def test_parse_and_check_are_two_things() -> None:
     for xpath in ("foo(1)", "$x", "q:a", "count('x')", "'a'/b", "position()"):
         parse(xpath)
         failure(xpath)
+
+
+def test_what_cannot_be_printed_does_not_reach_the_terminal() -> None:
+    error = QuerySyntaxError("bad", xpath="a\x1b[31m\ud800b", offset=1)
+    assert str(error) == "bad\n  a\ufffd[31m\ufffdb\n   ^"
+    str(error).encode()

@@ -11,16 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from extract.schema.model import local_of, namespace_of
-from extract.xpath.ast import (
-    Expr,
-    FilterPath,
-    FunctionCall,
-    LocationPath,
-    NameTest,
-    Step,
-    rebuild,
-)
+from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, NameTest, Step
 from extract.xpath.names import XML_NAMESPACE
+from extract.xpath.traverse import rebuild
 
 
 class Prefixes:

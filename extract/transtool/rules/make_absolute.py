@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, make_path, rebuild
+from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, make_path
 from extract.xpath.functions import FUNCTIONS
+from extract.xpath.traverse import rebuild
 
 
 def make_absolute(expr: Expr) -> Expr:
