@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from random import Random
+from typing import Any
 
 from lxml import etree
 
@@ -100,23 +102,27 @@ def smallest(case: Case, fails: Callable[[Case], bool]) -> Case:
 
 
 def _smaller(document: bytes) -> Iterator[bytes]:
-    """The document without a subtree (large ones first), an attribute, a text, its prolog."""
+    """The document without its prolog, a subtree (large ones first), an attribute, a text."""
+    nodes = list(etree.fromstring(document).iter())
+    yield etree.tostring(nodes[0], encoding="utf-8")
+    for number in range(1, len(nodes)):
+        root, node = _nth(document, number)
+        node.getparent().remove(node)
+        yield etree.tostring(root.getroottree(), encoding="utf-8")
+    for number, original in enumerate(nodes):
+        is_element = isinstance(original.tag, str)
+        for name in original.attrib if is_element else ():
+            root, node = _nth(document, number)
+            del node.attrib[name]
+            yield etree.tostring(root.getroottree(), encoding="utf-8")
+        for side in ("text", "tail") if is_element else ("tail",):
+            if getattr(original, side):
+                root, node = _nth(document, number)
+                setattr(node, side, None)
+                yield etree.tostring(root.getroottree(), encoding="utf-8")
+
+
+def _nth(document: bytes, number: int) -> tuple[Any, Any]:
+    """A fresh copy of the root, and its so manieth node."""
     root = etree.fromstring(document)
-    yield etree.tostring(root, encoding="utf-8")
-    for path in [root.getroottree().getpath(node) for node in root.iter()]:
-        tree = etree.ElementTree(etree.fromstring(document))
-        node = tree.xpath(path)[0]
-        if (parent := node.getparent()) is not None:
-            parent.remove(node)
-            yield etree.tostring(tree, encoding="utf-8")
-    for number, node in enumerate(root.iter(etree.Element)):
-        for name in node.attrib:
-            copy = etree.fromstring(document)
-            del list(copy.iter(etree.Element))[number].attrib[name]
-            yield etree.tostring(copy.getroottree(), encoding="utf-8")
-    for number, node in enumerate(root.iter()):
-        for side in ("text", "tail"):
-            if getattr(node, side) and not (side == "text" and not isinstance(node.tag, str)):
-                copy = etree.fromstring(document)
-                setattr(list(copy.iter())[number], side, None)
-                yield etree.tostring(copy.getroottree(), encoding="utf-8")
+    return root, next(islice(root.iter(), number, None))

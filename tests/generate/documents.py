@@ -2,7 +2,8 @@
 
 Two kinds:
 
-* ``strict``: valid, in the schema's order and numbers;
+* ``strict``: valid, in the schema's order and numbers (values too, as far as the model knows their
+  types: built-in ones and enumerations);
 * not ``strict``: *edge-conforming*. Every child and attribute is one that the schema allows in its
   parent, but in any order and number, required ones missing, text anywhere. Rewrites may use
   nothing of a schema but its edges, so these are the documents that find the rule that uses more.
@@ -154,7 +155,8 @@ class Documents:
                 and not any(namespace_of(name) for name in names)
                 and not types & {"ID", "IDREF", "IDREFS"}
                 and not declaration.nillable
-                and not declaration.attribute_wildcards
+                and not self._facts.type_name(declaration)
+                and not any(w.admits("{urn:o}k") for w in declaration.attribute_wildcards)
                 and chance(rng, 50)
             ):
                 pieces: list[str] = []

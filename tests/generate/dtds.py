@@ -7,7 +7,7 @@ from random import Random
 
 from extract.schema.model import Particle
 from tests.generate.content import DTD_BOUNDS, content_model, skeleton
-from tests.generate.draw import chance, pick, sample, subset, weighted
+from tests.generate.draw import between, chance, pick, sample, subset, weighted
 from tests.generate.vocabulary import ATTRIBUTE_NAMES, ELEMENT_NAMES
 
 _OCCURRENCE = {(1, 1): "", (0, 1): "?", (0, None): "*", (1, None): "+"}
@@ -21,11 +21,13 @@ class Naming:
         names: The element names as written, by number.
         bindings: Prefix to namespace URI; ``""`` is the default namespace.
         everywhere: Whether every element declares the bindings, or only the root.
+        inner: The element that declares its own default namespace, as ``svg`` does; 0 for none.
     """
 
     names: tuple[str, ...]
     bindings: dict[str, str]
     everywhere: bool
+    inner: int = 0
 
     def clark(self, element: int) -> str:
         """The expanded name of an element."""
@@ -47,9 +49,13 @@ def dtd_text(rng: Random, count: int) -> tuple[str, Naming]:
 
 def _naming(rng: Random, count: int) -> Naming:
     local = sample(rng, ELEMENT_NAMES, count)
-    style = weighted(rng, ((6, "plain"), (1, "default"), (1, "prefixed"), (2, "both")))
+    style = weighted(
+        rng, ((6, "plain"), (1, "default"), (1, "prefixed"), (2, "both"), (1, "inner"))
+    )
     if style == "plain":
         return Naming(tuple(local), {}, False)
+    if style == "inner":
+        return Naming(tuple(local), {}, False, between(rng, 1, count - 1))
     everywhere = chance(rng, 50)
     if style == "default":
         return Naming(tuple(local), {"": "urn:d"}, everywhere)
@@ -89,6 +95,8 @@ def _attribute_list(rng: Random, element: int, naming: Naming) -> list[str]:
         for prefix, uri in naming.bindings.items():
             written = f"xmlns:{prefix}" if prefix else "xmlns"
             definitions.append(f'{written} CDATA #FIXED "{uri}"')
+    if element and element == naming.inner:
+        definitions.append('xmlns CDATA #FIXED "urn:i"')
     for name in subset(rng, ATTRIBUTE_NAMES, 30):
         prefixed = "p" in naming.bindings and chance(rng, 25)
         definitions.append((f"p:{name} " if prefixed else f"{name} ") + _attribute(rng))

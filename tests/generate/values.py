@@ -40,7 +40,7 @@ class Values:
             return f"i{self.identifiers}"
         if local in ("IDREF", "IDREFS"):
             return f"i{1 + self.rng.randrange(max(1, self.identifiers))}"
-        if local in ("NMTOKENS", "IDREFS"):
+        if local == "NMTOKENS":
             return " ".join(sample(self.rng, _TOKENS, 1 + self.rng.randrange(3)))
         return pick(self.rng, _BY_TYPE.get(local, VALUES))
 
@@ -56,6 +56,7 @@ class Values:
             return pick(self.rng, attribute.values)
         if attribute.name.endswith("}lang"):
             return pick(self.rng, LANGUAGES[:3])
-        if attribute.type.startswith("IDREF") and not self.identifiers:
+        dangling = attribute.type.startswith("IDREF") and not self.identifiers
+        if dangling or attribute.type in ("ENTITY", "ENTITIES", "NOTATION"):
             return None  # a reference to nothing is invalid
         return self.of_type(attribute.type)

@@ -118,8 +118,8 @@ class _Writer:
         if not self.children[number] and chance(rng, 60):
             element.simple = simple_type(rng)
         element.anonymous = is_global and not element.simple and chance(rng, 30)
-        # Models know a name with its type, so both may be nil or none.
-        twins = [e for e in self.elements if (e.name, e.simple) == (name, element.simple)]
+        # The model merges elements of one name and type, by xsi:type too: all may be nil, or none.
+        twins = [other for other in self.elements if other.name == name]
         element.nillable = twins[0].nillable if twins else chance(rng, 20)
         return element
 
