@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all lint format clean
+.PHONY: help setup test test-all lint format bench clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -28,6 +28,9 @@ lint: setup ## Check style (ruff) and types (mypy --strict)
 format: setup ## Bring the code into shape
 	$(BIN)/python -m ruff check --fix-only --quiet .
 	$(BIN)/python -m ruff format .
+
+bench: setup ## Measure: time and memory of normalising up to 100,000 queries
+	$(BIN)/extract bench trans
 
 clean: ## Remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

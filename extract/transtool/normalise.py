@@ -110,9 +110,10 @@ class Normaliser:
         parts: list[Part] = []
         for i, piece in enumerate(pieces):
             if isinstance(piece, LocationPath):
-                context.room = limits.branches - len(parts) - (len(pieces) - i - 1)
-                size = limits.size - sum([len(p.xpath) for p in parts])
-                branches = self._expand(piece, context.document, size)
+                later = pieces[i + 1 :]
+                context.room = limits.branches - len(parts) - len(later)
+                taken = sum([len(p.xpath) for p in parts]) + sum([len(str(p)) for p in later])
+                branches = self._expand(piece, context.document, limits.size - taken)
                 parts.extend(map(_part, branches))
             else:
                 simple = simplify_value(context.document, piece, context)
@@ -135,7 +136,7 @@ class Normaliser:
         context = self._context
         room = context.room
         done: list[Branch] = []
-        todo = [Branch(start, p.steps) for p in self._fold(path)]
+        todo = [Branch(start, p.steps) for p in self._fold(path, most)]
         size = sum([b.length for b in todo])
         while todo:
             following: list[Branch] = []
@@ -166,12 +167,15 @@ class Normaliser:
                 return results
         raise AssertionError(f"no rule takes the step {branch.tail[0]}")
 
-    def _fold(self, path: LocationPath) -> Iterable[LocationPath]:
+    def _fold(self, path: LocationPath, most: int) -> Iterable[LocationPath]:
         """The paths that the schema-free rules make of one, to a fixed point."""
         todo = [path]
         done: list[LocationPath] = []
         while todo:
-            if not self._context.affords(len(todo) + len(done)):
+            paths = len(todo) + len(done)
+            if paths > 1 and (
+                not self._context.affords(paths) or sum(map(len, map(str, todo + done))) > most
+            ):
                 return (path,)
             current = todo.pop()
             for rule in FOLD:

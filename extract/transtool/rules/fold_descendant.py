@@ -9,7 +9,6 @@ _TOGETHER: dict[str, Axis] = {
     "child": "descendant",
     "descendant": "descendant",
     "descendant-or-self": "descendant-or-self",
-    "self": "descendant-or-self",
 }
 
 

@@ -18,10 +18,10 @@ from extract.xpath.ast import (
     LocationPath,
     Union,
     make_path,
-    rebuild,
     union,
 )
 from extract.xpath.functions import Type
+from extract.xpath.traverse import rebuild
 from extract.xpath.types import is_positional, type_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _connect(expr: Binary, spine: Spine, context: Context) -> Expr:
     for one, other in ((left, right), (right, left)):
         if one == neutral:
             # Alone, a number would be a position: count(c) and true() is not count(c).
-            return FunctionCall("boolean", (other,)) if is_positional(other) else other
+            return FunctionCall("boolean", (other,)) if type_of(other) is Type.NUMBER else other
     return expr if left is expr.left and right is expr.right else Binary(expr.op, left, right)
 
 

@@ -43,7 +43,7 @@ def split_union(expr: Expr) -> Expr:
     if not predicates:
         walked = _walk(primary, expr.steps)
         if walked is not None:
-            return walked
+            return expr if walked == expr else walked
     if primary is expr.primary and len(predicates) == len(expr.predicates):
         return expr
     if isinstance(primary, FilterPath) and not predicates:
