@@ -175,7 +175,7 @@ class _Tracer:
         for predicate in predicates:
             self.value(predicate, contexts, Need.NODE)
 
-    # -- paths -------------------------------------------------------------------------------------
+    # -- paths
 
     def walk(self, steps: tuple[Step, ...], contexts: Contexts, need: Need) -> Contexts:
         for i, step in enumerate(steps):

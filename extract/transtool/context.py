@@ -60,7 +60,6 @@ class Context:
             self.dead_end = why_dead(self.know, spine.place, tail) + where
 
     # -- filters
-    # ------------------------------------------------------------------------------------
 
     def enter(
         self, spine: Spine, test: NameTest, place: Place, predicates: tuple[Expr, ...]
@@ -90,6 +89,10 @@ class Context:
         if spine.absolute and len(spine.text) > self._depth:
             self._depth = len(spine.text)
             self.dead_end = f"[{predicate}] cannot hold at {spine.text}"
+            if isinstance(predicate, LocationPath):
+                start = self.document.place if predicate.absolute else spine.place
+                if not self.know.live(predicate.steps) & start.bit:
+                    self.dead_end += f": {why_dead(self.know, start, predicate.steps)}"
 
     def is_certain(self, spine: Spine, path: Expr) -> bool:
         """Whether a path of one upward step finds a node, from what the spine itself says."""

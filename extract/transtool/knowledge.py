@@ -62,7 +62,6 @@ class Knowledge:
         self._occurrences: dict[tuple[int, int, int, bool], tuple[Occurrence, ...] | None] = {}
 
     # -- can it match?
-    # ------------------------------------------------------------------------------
 
     def matching(self, test: NodeTest) -> int:
         """The places whose nodes pass a node test; the document node passes only ``node()``."""
@@ -198,7 +197,6 @@ class Knowledge:
         return self.places.everywhere
 
     # -- where does it first occur?
-    # -----------------------------------------------------------------
 
     def occurrences(
         self, place: Place, targets: int, on_path: int, with_self: bool

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 T = TypeVar("T")
 
@@ -32,23 +32,7 @@ Axis: TypeAlias = Literal[
     "self",
 ]
 
-AXES: Final[frozenset[str]] = frozenset(
-    {
-        "ancestor",
-        "ancestor-or-self",
-        "attribute",
-        "child",
-        "descendant",
-        "descendant-or-self",
-        "following",
-        "following-sibling",
-        "namespace",
-        "parent",
-        "preceding",
-        "preceding-sibling",
-        "self",
-    }
-)
+AXES: Final[frozenset[str]] = frozenset(get_args(Axis))
 
 # Binding strength of binary operators, weakest first, as the XPath 1.0 grammar nests them.
 PRECEDENCE: Final[dict[str, int]] = {
