@@ -145,7 +145,8 @@ class Branch(NamedTuple):
         steps = self.spine.steps
         if not steps and not self.tail and not self.spine.absolute:
             return make_path(False, (HERE,))
-        return make_path(self.spine.absolute, steps + _spell(self.tail, bool(steps)))
+        after = self.spine.absolute or bool(steps)
+        return make_path(self.spine.absolute, steps + spell(self.tail, after))
 
     @property
     def residual(self) -> str:
@@ -167,10 +168,10 @@ class Branch(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def _tail_text(tail: tuple[Step, ...], after: bool) -> str:
-    return path_text(_spell(tail, True), "x")[1:] if after else path_text(_spell(tail, False), "")
+    return path_text(spell(tail, True), "x")[1:] if after else path_text(spell(tail, False), "")
 
 
-def _spell(tail: tuple[Step, ...], after: bool) -> tuple[Step, ...]:
+def spell(tail: tuple[Step, ...], after: bool) -> tuple[Step, ...]:
     """The tail with ``//`` for ``descendant::`` where that means the same."""
     out: list[Step] = []
     for step in tail:

@@ -20,6 +20,7 @@ from extract.transtool.rules.expand_descendant import keep_prefix
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.transtool.rules.simplify_filter import simplify_value
 from extract.transtool.rules.split_union import split_union
+from extract.transtool.rules.tidy_residual import tidy_residual
 from extract.xpath.ast import Expr, LocationPath, Union
 from extract.xpath.functions import Type
 from extract.xpath.types import type_of
@@ -142,7 +143,7 @@ class Normaliser:
             following: list[Branch] = []
             for i, branch in enumerate(todo):
                 if branch.done:
-                    done.append(branch)
+                    done.append(self._tidied(branch))
                     continue
                 waiting = len(done) + len(following) + len(todo) - i - 1
                 context.room = room - waiting
@@ -157,6 +158,15 @@ class Normaliser:
             todo = _distinct(following) if len(following) > len(todo) else following
         context.room = room
         return done
+
+    def _tidied(self, branch: Branch) -> Branch:
+        if not branch.tail:
+            return branch
+        tail = tidy_residual(branch.tail)
+        if tail == branch.tail:
+            return branch
+        self._context.fired.add("tidy_residual")
+        return branch._replace(tail=tail)
 
     def _apply(self, branch: Branch) -> Sequence[Branch]:
         for rule in EXPAND:

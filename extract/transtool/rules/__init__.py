@@ -8,7 +8,8 @@
   first step of the tail, and gives the branches that come of it: none if the schema has no such
   edge, or None if this step is not the rule's business. The order only matters for speed: no two
   take one step.
-* `simplify_filter` runs for every predicate of a step that `EXPAND` settles.
+* `simplify_filter` runs for every predicate of a step that `EXPAND` settles, `tidy_residual` for
+  the steps that it leaves.
 
 To add a rule: one file here with one function named like the file, its place in a tuple below, and
 a fixture file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after. A rule that

@@ -47,11 +47,11 @@ def simplify_filter(
         if simple == FALSE:
             return None
         if simple != TRUE:
-            out.extend(_conjuncts(simple))
-    return _in_order(out)
+            out.extend(conjuncts(simple))
+    return in_order(out)
 
 
-def _in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
+def in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
     """Sorted and without repetition between the positional ones, which stay where they are."""
     if len(predicates) < 2:
         return tuple(predicates)
@@ -76,10 +76,10 @@ def united(parts: Sequence[Expr]) -> Expr:
     return union(tuple(sorted(dict.fromkeys(together.parts), key=str)))
 
 
-def _conjuncts(expr: Expr) -> list[Expr]:
+def conjuncts(expr: Expr) -> list[Expr]:
     """``a and b`` as two filters, unless one of them would become a position of its own."""
     if isinstance(expr, Binary) and expr.op == "and":
-        parts = [*_conjuncts(expr.left), *_conjuncts(expr.right)]
+        parts = [*conjuncts(expr.left), *conjuncts(expr.right)]
         if not any(is_positional(p) for p in parts):
             return parts
     return [expr]
