@@ -10,6 +10,10 @@ The names listed in ``__all__`` are the stable interface; everything else may mo
 Errors all derive from `ExtractError` and say what happened, where, and what to do about it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from extract.errors import (
     DocumentError,
     ExtractError,
@@ -20,7 +24,11 @@ from extract.errors import (
     SubscriptionsError,
 )
 from extract.schema.model import Schema
+from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
+
+if TYPE_CHECKING:
+    from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
 
@@ -31,9 +39,20 @@ __all__ = [
     "QuerySyntaxError",
     "Schema",
     "SchemaError",
+    "Scheme",
     "SchemeError",
     "Subscription",
     "Subscriptions",
     "SubscriptionsError",
     "__version__",
+    "prepare",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what takes long to import only when somebody asks for it."""
+    if name == "prepare":
+        from extract.preptool.prepare import prepare
+
+        return prepare
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,6 +22,8 @@ from extract.cli.failures import report
 
 COMMANDS: Final = {
     "trans": "Rewrite queries into their normal form under a DTD or XSD.",
+    "prep": "Decide how documents are cut for the queries: the chunking scheme.",
+    "explain": "Say why a query is in its chunk, and what the chunks are.",
     "bench": "Measure, side by side with what one would do without extract.",
     "doctor": "Show versions, what is missing, and what is slow because of it.",
 }

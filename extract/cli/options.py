@@ -55,6 +55,13 @@ namespaces_option = click.option(
     callback=_bindings,
     help="Bind a prefix for queries and --root; may be repeated.",
 )
+scheme_option = click.option(
+    "--scheme",
+    required=True,
+    type=_FILE,
+    metavar="FILE",
+    help="The chunking scheme that `extract prep` wrote.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
 output_option = click.option(
     "--output",

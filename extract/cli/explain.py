@@ -1,0 +1,70 @@
+"""``extract explain``: why a query is where it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from extract.cli.options import json_option, scheme_option
+from extract.cli.output import open_output
+from extract.preptool.explain import chunk_reports, chunk_table, explain_query
+from extract.preptool.picture import tree_dot, tree_svg
+from extract.preptool.prepare import tree_of
+from extract.scheme import Scheme
+
+_FILE = click.Path()
+
+
+@click.command()
+@scheme_option
+@click.argument("query", metavar="[QUERY_ID]", required=False)
+@click.option("--dot", type=_FILE, metavar="FILE", help="Write the query tree for graphviz.")
+@click.option("--svg", type=_FILE, metavar="FILE", help="Draw the query tree with its chunks.")
+@json_option
+def explain(
+    scheme: str, query: str | None, dot: str | None, svg: str | None, as_json: bool
+) -> None:
+    """Say why a query is in its chunk and what else it needs; without an id, list the chunks.
+
+    \b
+    Example:
+      extract explain --scheme scheme.json
+      extract explain --scheme scheme.json big
+      extract explain --scheme scheme.json --svg tree.svg
+    """
+    loaded = Scheme.load(scheme)
+    if query is not None:
+        report = explain_query(loaded, query)
+        click.echo(json.dumps(report.to_json()) if as_json else str(report))
+    if dot is not None or svg is not None:
+        _draw(loaded, dot, svg)
+    elif query is None:
+        _list_chunks(loaded, as_json)
+
+
+def _list_chunks(scheme: Scheme, as_json: bool) -> None:
+    if as_json:
+        facts = {
+            "queries": scheme.counts(),
+            "chunks": [asdict(one) for one in chunk_reports(scheme)],
+            "notes": list(scheme.notes),
+        }
+        click.echo(json.dumps(facts))
+        return
+    click.echo(chunk_table(scheme))
+    for chunk in scheme.chunks:
+        if chunk.unsplittable:
+            click.echo(f"\nchunk {chunk.id} cannot be split: {chunk.unsplittable}")
+
+
+def _draw(scheme: Scheme, dot: str | None, svg: str | None) -> None:
+    tree = tree_of(scheme)
+    chunks = {tuple(chunk.prefix.split("/")[1:]): chunk.id for chunk in scheme.chunks}
+    if dot is not None:
+        with open_output(dot) as stream:
+            stream.write(tree_dot(tree, chunks))
+    if svg is not None:
+        with open_output(svg) as stream:
+            stream.write(tree_svg(tree, chunks))

@@ -1,0 +1,119 @@
+"""``extract prep``: queries and a schema in, a chunking scheme out."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from extract.cli.options import (
+    json_option,
+    namespaces_option,
+    output_option,
+    queries_option,
+    root_option,
+    schema_option,
+)
+from extract.cli.output import open_output
+from extract.errors import QuerySyntaxError, SubscriptionsError
+from extract.preptool.explain import chunk_reports, chunk_table
+from extract.preptool.prepare import WEIGHTS, prepare
+from extract.schema.model import Schema
+from extract.scheme import Rejected, Scheme
+from extract.subscriptions import Subscriptions
+
+_SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
+
+
+@click.command()
+@schema_option
+@queries_option
+@root_option
+@namespaces_option
+@click.option(
+    "--chunks",
+    "-n",
+    required=True,
+    type=int,
+    metavar="N",
+    help="Into how many chunks to cut documents, next to the potpourri.",
+)
+@click.option(
+    "--weights",
+    default="one",
+    show_default=True,
+    type=click.Choice(list(WEIGHTS)),
+    help="Count each different query once, or by the weights of its subscribers.",
+)
+@output_option
+@json_option
+def prep(
+    schema: str,
+    queries: str,
+    root: str | None,
+    namespaces: dict[str, str],
+    chunks: int,
+    weights: str,
+    output: str,
+    as_json: bool,
+) -> int:
+    """Decide how documents are cut, so that each chunk answers its share of the queries.
+
+    Writes the chunking scheme, which stands alone: nothing else is needed to filter documents. A
+    summary goes to standard error. `extract explain` says why a query is where it is.
+
+    \b
+    Example:
+      extract prep --schema schemas/university.dtd --queries queries.tsv --chunks 5 -o scheme.json
+    """
+    started = time.perf_counter()
+    model = Schema.load(schema, root, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces)
+    if not subscriptions:
+        hint = "write one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
+    scheme = prepare(model, subscriptions, chunks, WEIGHTS[weights])
+    with open_output(output) as stream:
+        stream.writelines(scheme.lines())
+    seconds = time.perf_counter() - started
+    if as_json:
+        click.echo(json.dumps(_facts(scheme, seconds)), err=True)
+    else:
+        for rejected in scheme.rejected[:_SHOWN]:
+            click.echo(f"query {rejected.id!r} rejected: {_error(rejected, queries)}\n", err=True)
+        click.echo(_summary(scheme, seconds), err=True)
+    return 1 if scheme.rejected else 0
+
+
+def _error(one: Rejected, file: str) -> QuerySyntaxError:
+    place = ("<stdin>" if file == "-" else file, one.line, one.column)
+    return QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
+
+
+def _facts(scheme: Scheme, seconds: float) -> dict[str, Any]:
+    return {
+        "queries": scheme.counts(),
+        "chunks": [asdict(one) for one in chunk_reports(scheme)],
+        "notes": [*scheme.schema.notes, *scheme.notes],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _summary(scheme: Scheme, seconds: float) -> str:
+    counts = scheme.counts()
+    lines = [f"Note: {note}" for note in (*scheme.schema.notes, *scheme.notes)]
+    if counts["rejected"] > _SHOWN:
+        lines.append(f"… and {counts['rejected'] - _SHOWN:,} more rejected, all in the scheme")
+    lines += [chunk_table(scheme), ""]
+    for one in scheme.unsatisfiable[:_SHOWN] if not counts["satisfiable"] else ():
+        lines.append(f"query {one.subscriber.id!r} cannot match: {one.reason}")
+    lines.append(
+        f"{counts['registered']:,} queries in {seconds:.1f} s: "
+        f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different, "
+        f"{len(scheme.branches):,} branches; {counts['potpourri']:,} in the potpourri), "
+        f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected"
+    )
+    return "\n".join(lines)

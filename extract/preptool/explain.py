@@ -1,0 +1,302 @@
+"""Why a query is where it is, from a scheme alone: in words, and as plain values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from unicodedata import category
+
+from extract.errors import SchemeError
+from extract.preptool.chunks import outside
+from extract.preptool.labels import as_path, as_percent
+from extract.preptool.pieces import Pieces
+from extract.scheme.model import (
+    Branch,
+    Chunk,
+    Query,
+    Rejected,
+    Scheme,
+    Subscriber,
+    Unsatisfiable,
+    Want,
+)
+from extract.scheme.spine import take_apart
+from extract.transtool.limits import Limits
+from extract.transtool.normalise import Normaliser
+from extract.transtool.prefixes import Prefixes
+from extract.xpath.functions import Type
+from extract.xpath.parser import parse
+
+_NEED = {
+    "node": "the tag",
+    "children": "the tag and all children",
+    "string": "the text",
+    "children+string": "the text and all children",
+    "subtree": "all of it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReport:
+    """Where one branch of a query is evaluated, and why.
+
+    Attributes:
+        xpath: The branch.
+        chunk: Id of the chunk.
+        why: Why it belongs there.
+        residual: Why the branch does not end with plain child steps; empty if it does.
+        needs: What it looks at, in a chunk only what is outside of the chunk's subtrees.
+    """
+
+    xpath: str
+    chunk: str
+    why: str
+    residual: str = ""
+    needs: tuple[Want, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "xpath": self.xpath,
+            "chunk": self.chunk,
+            "why": self.why,
+            "residual": self.residual,
+            "needs": [{"path": path, "need": need.word} for path, need in self.needs],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """What became of one subscription.
+
+    Attributes:
+        id: Its id.
+        xpath: The query as written.
+        status: What became of it, in a word.
+        reason: Why it cannot match, or was rejected, and what to do about it.
+        absolute: The query in canonical form; empty if it was rejected.
+        type: What it gives.
+        same: Ids of the other subscriptions with the same normal form.
+        branches: Its normal form, branch by branch.
+    """
+
+    id: str
+    xpath: str
+    status: Literal["satisfiable", "unsatisfiable", "rejected"]
+    reason: str = ""
+    absolute: str = ""
+    type: str = Type.NODES.value
+    same: tuple[str, ...] = ()
+    branches: tuple[BranchReport, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "id": self.id,
+            "xpath": self.xpath,
+            "status": self.status,
+            "reason": self.reason,
+            "absolute": self.absolute,
+            "type": self.type,
+            "same": list(self.same),
+            "branches": [branch.to_json() for branch in self.branches],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(map(harmless, self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        yield f"query {self.id}: {self.xpath}"
+        if self.absolute not in ("", self.xpath):
+            yield f"that is: {self.absolute}"
+        if self.status == "rejected":
+            yield f"rejected: {self.reason}"
+        elif self.status == "unsatisfiable":
+            yield f"cannot match any document that keeps to the schema: {self.reason}"
+        elif len(self.branches) > 1:
+            yield f"normal form: the union of {len(self.branches):,} branches"
+        if self.same:
+            yield f"the same normal form as: {_some(self.same)}"
+        for branch in self.branches:
+            yield ""
+            yield f"  {branch.xpath}"
+            yield f"    {branch.why}"
+            if branch.residual:
+                yield f"    {branch.residual}"
+            for path, need in branch.needs:
+                yield f"    needs {path}: {_NEED[need.word]}"
+
+
+def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
+    """Says what became of a subscription, and why.
+
+    Raises:
+        SchemeError: The scheme has no such subscription.
+    """
+    found = _find(scheme, identifier)
+    if isinstance(found, Rejected):
+        hint = f" ({found.hint})" if found.hint else ""
+        return QueryReport(found.id, found.xpath, "rejected", found.reason + hint)
+    if isinstance(found, Unsatisfiable):
+        one = found.subscriber
+        return QueryReport(one.id, one.xpath, "unsatisfiable", found.reason, one.absolute)
+    query, one = found
+    return QueryReport(
+        one.id,
+        one.xpath,
+        "satisfiable",
+        "",
+        one.absolute,
+        query.type.value,
+        tuple([other.id for other in query.subscribers if other is not one]),
+        tuple(_branches(scheme, query, one)),
+    )
+
+
+def _find(scheme: Scheme, identifier: str) -> tuple[Query, Subscriber] | Unsatisfiable | Rejected:
+    for query in scheme.queries:
+        for one in query.subscribers:
+            if one.id == identifier:
+                return query, one
+    for dead in scheme.unsatisfiable:
+        if dead.subscriber.id == identifier:
+            return dead
+    for wrong in scheme.rejected:
+        if wrong.id == identifier:
+            return wrong
+    ids = [one.id for query in scheme.queries for one in query.subscribers]
+    near = difflib.get_close_matches(identifier, ids[:10_000], 3)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "the ids are case-sensitive"
+    raise SchemeError(f"the scheme has no query {identifier!r}", hint)
+
+
+def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchReport]:
+    homes = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
+    residuals = _residuals(scheme, one)
+    pieces = Pieces()
+    for number in query.branches:
+        branch, chunk = scheme.branches[number], homes[number]
+        looks = pieces.of(branch)
+        whole = next((piece.beyond.whole for piece in looks if piece.beyond.whole), "")
+        prefix = tuple(chunk.prefix.split("/")[1:])
+        needs = () if whole else outside(prefix, looks)
+        residual = residuals.get(branch.xpath, "")
+        if chunk.prefix:
+            why = _why_in_chunk(branch, chunk)
+        else:
+            why = _why_potpourri(query, branch, whole, residual)
+        yield BranchReport(branch.xpath, chunk.id, why, residual if branch.steps else "", needs)
+
+
+def _why_in_chunk(branch: Branch, chunk: Chunk) -> str:
+    path = as_path(take_apart(branch).names)
+    if path == chunk.prefix:
+        return f"in chunk {chunk.id}, whose prefix is its path {path}"
+    return (
+        f"in chunk {chunk.id}, whose prefix {chunk.prefix} "
+        f"is the longest that its path {path} begins with"
+    )
+
+
+def _why_potpourri(query: Query, branch: Branch, whole: str, residual: str) -> str:
+    if whole:
+        return f"in the potpourri: it needs the whole document, for {whole}"
+    if query.type is not Type.NODES:
+        return f"in the potpourri: a {query.type.value} cannot be put together from chunks"
+    if branch.steps:
+        path = as_path(take_apart(branch).names)
+        return f"in the potpourri: its path {path} begins with the prefix of no chunk"
+    return f"in the potpourri: {residual or 'it has no path of plain child steps'}"
+
+
+def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
+    """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
+    prefixes = Prefixes(dict(scheme.namespaces))
+    limits = Limits(**scheme.settings.limits)
+    form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
+    return {part.xpath: part.reason for part in form.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkReport:
+    """One line in the table of chunks.
+
+    Attributes:
+        id: The chunk.
+        prefix: Its prefix; empty for the potpourri.
+        queries: How many subscriptions have a branch in it.
+        share: The same as a part of all that can match; one may be in several chunks.
+        branches: How many branches are evaluated on it.
+        filters: How many paths outside of its subtrees it keeps something of.
+        splittable: Whether its subtrees can be evaluated apart from each other.
+        reason: Why it cannot be split; for the potpourri, why it is the whole document, if it is.
+    """
+
+    id: str
+    prefix: str
+    queries: int
+    share: float
+    branches: int
+    filters: int
+    splittable: bool
+    reason: str = ""
+
+
+def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
+    """The chunks in numbers; the potpourri comes last."""
+    matchable = scheme.counts()["satisfiable"]
+    return [
+        ChunkReport(
+            chunk.id,
+            chunk.prefix,
+            len(chunk.queries),
+            len(chunk.queries) / matchable if matchable else 0.0,
+            len(chunk.branches),
+            len(chunk.filters),
+            chunk.splittable,
+            chunk.unsplittable if chunk.prefix else "; ".join(chunk.whole),
+        )
+        for chunk in (*scheme.chunks, scheme.potpourri)
+    ]
+
+
+def chunk_table(scheme: Scheme) -> str:
+    """The chunks as a table, for people."""
+    head = ("chunk", "queries", "share", "branches", "filter nodes", "splittable", "prefix")
+    rows = [head]
+    for one in chunk_reports(scheme):
+        filters, prefix = f"{one.filters:,}", one.prefix or "-"
+        if not one.prefix and one.reason:
+            filters, prefix = "-", f"the whole document: {one.reason}"
+        rows.append(
+            (
+                one.id,
+                f"{one.queries:,}",
+                as_percent(one.share),
+                f"{one.branches:,}",
+                filters,
+                "yes" if one.splittable else "no" if one.prefix else "-",
+                prefix,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if name in ("chunk", "prefix", "splittable") else cell.rjust(width)
+            for name, cell, width in zip(head, row, widths, strict=True)
+        )
+        for row in rows
+    ]
+    return "\n".join(harmless(line.rstrip()) for line in lines)
+
+
+def harmless(line: str) -> str:
+    """A line that neither breaks the output nor speaks to the terminal, whoever wrote the query."""
+    return "".join(["\ufffd" if category(c) in ("Cc", "Cs") else c for c in line])
+
+
+def _some(ids: tuple[str, ...], most: int = 10) -> str:
+    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
+    return ", ".join(ids[:most]) + more

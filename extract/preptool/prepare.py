@@ -1,0 +1,193 @@
+"""PREPTOOL's recipe: a schema and subscriptions in, a chunking scheme out."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+
+from extract.errors import SchemeError
+from extract.preptool.canonical import Collection, collect
+from extract.preptool.choose import Choice, PrefixIndex, choose
+from extract.preptool.chunks import Looks, outside
+from extract.preptool.tree import (
+    CanonicalQuery,
+    Path,
+    QueryTree,
+    Weigh,
+    by_subscribers,
+    one_each,
+)
+from extract.schema.model import Schema
+from extract.scheme.garbage import no_collection
+from extract.scheme.model import (
+    POTPOURRI,
+    Branches,
+    Chunk,
+    Query,
+    Scheme,
+    Settings,
+    without_content,
+)
+from extract.scheme.spine import take_apart
+from extract.subscriptions import Subscriptions
+from extract.transtool.limits import Limits
+
+WEIGHTS: dict[str, Weigh] = {"one": one_each, "subscribers": by_subscribers}
+
+
+def prepare(
+    schema: Schema,
+    subscriptions: Subscriptions,
+    chunks: int,
+    weigh: Weigh = one_each,
+    limits: Limits | None = None,
+) -> Scheme:
+    """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
+
+    Args:
+        schema: What documents may look like.
+        subscriptions: The queries. One that does not parse is recorded as rejected, one that can
+            match nothing as unsatisfiable; the others go on.
+        chunks: Into how many chunks, next to the potpourri; fewer if the queries give no more.
+        weigh: How much a query counts: `one_each` or `by_subscribers` of `extract.preptool.tree`,
+            or a function of one's own.
+        limits: Bounds on the size of normal forms.
+
+    Raises:
+        SchemeError: ``chunks`` is not at least 1.
+
+    >>> from extract.schema.model import Declaration
+    >>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
+    >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
+    >>> queries = Subscriptions.of({"1": "//b", "2": "/a[c]/b", "3": "/a/d", "4": "/a/c"})
+    >>> scheme = prepare(schema, queries, chunks=1)
+    >>> scheme.chunks[0].prefix, scheme.chunks[0].queries, scheme.chunks[0].filters
+    ('/a/b', ('1', '2'), (Want(path='/a/c', need=<Need.NODE: 1>),))
+    >>> scheme.potpourri.queries, scheme.unsatisfiable[0].reason
+    (('4',), 'a has no child d (at /a)')
+    """
+    if chunks < 1:
+        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
+        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+    limits = limits or Limits()
+    found = collect(schema, subscriptions, limits)
+    with no_collection():
+        looks = Looks(found.branches, found.tails)
+        whole = looks.whole()
+        tree = QueryTree.of(_weighed(found.queries, found.spines, whole), weigh)
+        choice = choose(tree, chunks)
+        homes = _homes(found.spines, whole, choice.prefixes)
+        maker = _ChunkMaker(found.queries, looks, homes)
+        return Scheme(
+            schema=without_content(schema),
+            namespaces=found.namespaces,
+            settings=Settings(chunks, name_of(weigh), asdict(limits)),
+            branches=Branches.of(found.branches),
+            queries=tuple(found.queries),
+            chunks=tuple([maker.chunk(prefix) for prefix in choice.prefixes]),
+            potpourri=maker.potpourri(whole),
+            unsatisfiable=tuple(found.unsatisfiable),
+            rejected=tuple(found.rejected),
+            notes=tuple(_notes(found, choice)),
+        )
+
+
+def tree_of(scheme: Scheme) -> QueryTree:
+    """The query tree that a scheme was made from.
+
+    Raises:
+        SchemeError: The queries were weighed by a function that the scheme does not know.
+    """
+    weigh = WEIGHTS.get(scheme.settings.weights)
+    if weigh is None:
+        reason = "the queries were weighed by a function that is not in the scheme"
+        raise SchemeError(reason, f"weigh them by {' or '.join(WEIGHTS)}")
+    spines = [take_apart(branch) for branch in scheme.branches]
+    whole: Container[int] = ()
+    if scheme.potpourri.whole:
+        whole = Looks(scheme.branches, [spine.tail for spine in spines]).whole()
+    return QueryTree.of(_weighed(scheme.queries, [s.names for s in spines], whole), weigh)
+
+
+def name_of(weigh: Weigh) -> str:
+    """What a scheme calls a way to weigh queries."""
+    return next((name for name, known in WEIGHTS.items() if known is weigh), "custom")
+
+
+def _weighed(
+    queries: Iterable[Query], spines: Sequence[Path], whole: Container[int]
+) -> Iterator[CanonicalQuery]:
+    """What the query tree counts: a branch for the potpourri draws no chunk to its path."""
+    for query in queries:
+        ours = tuple(dict.fromkeys([spines[n] for n in query.branches if n not in whole]))
+        yield CanonicalQuery(ours, tuple([one.weight for one in query.subscribers]))
+
+
+def _homes(
+    spines: Sequence[Path], whole: Container[int], prefixes: Sequence[Path]
+) -> list[Path | None]:
+    """For each branch the longest prefix that its spine begins with; None for the potpourri."""
+    assign = lru_cache(maxsize=None)(PrefixIndex(prefixes).assign)
+    return [None if n in whole else assign(spine) for n, spine in enumerate(spines)]
+
+
+def _notes(found: Collection, choice: Choice) -> Iterator[str]:
+    if found.queries:
+        if choice.note:
+            yield choice.note
+    elif found.unsatisfiable:
+        yield "no query can match any document that keeps to the schema: there is no chunk to cut"
+    else:
+        yield "there is no query to cut documents for"
+
+
+class _ChunkMaker:
+    """Makes the chunks, once it is known which branch belongs to which.
+
+    Args:
+        queries: The queries.
+        looks: What their branches look at.
+        homes: For each branch the prefix of its chunk; None for the potpourri.
+    """
+
+    def __init__(
+        self, queries: Iterable[Query], looks: Looks, homes: Sequence[Path | None]
+    ) -> None:
+        self._looks = looks
+        self._made = 0
+        self._branches: dict[Path | None, list[int]] = {}
+        for number, home in enumerate(homes):
+            self._branches.setdefault(home, []).append(number)
+        self._queries: dict[Path | None, list[str]] = {}
+        for query in queries:
+            ids = [one.id for one in query.subscribers]
+            for home in dict.fromkeys([homes[number] for number in query.branches]):
+                self._queries.setdefault(home, []).extend(ids)
+
+    def chunk(self, prefix: Path) -> Chunk:
+        """The next chunk, with all that its branches need outside of its prefix."""
+        self._made += 1
+        branches = self._branches.get(prefix, [])
+        return Chunk(
+            id=str(self._made),
+            prefix="/" + "/".join(prefix),
+            filters=outside(prefix, self._looks.pieces(branches, len(prefix))),
+            queries=tuple(self._queries.get(prefix, ())),
+            branches=tuple(branches),
+            unsplittable=self._looks.why_not_splittable(branches, len(prefix)),
+        )
+
+    def potpourri(self, whole: Mapping[int, str]) -> Chunk:
+        """The chunk for what belongs to no other."""
+        branches = self._branches.get(None, [])
+        reasons = tuple(sorted(set(whole.values())))
+        return Chunk(
+            id=POTPOURRI,
+            prefix="",
+            filters=() if reasons else outside((), self._looks.pieces(branches, 0)),
+            queries=tuple(self._queries.get(None, ())),
+            branches=tuple(branches),
+            unsplittable="the potpourri has no records",
+            whole=reasons,
+        )

@@ -1,0 +1,326 @@
+"""The chunking scheme as values."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, NamedTuple, overload
+
+from extract.errors import SchemeError
+from extract.schema.model import Schema
+from extract.xpath.functions import Type
+
+FORMAT: Final = 1  # of scheme.json
+POTPOURRI: Final = "potpourri"  # its id
+
+
+class Need(enum.IntFlag):
+    """What a chunk keeps of a node.
+
+    Attributes:
+        NODE: The element with its attributes, or the document node.
+        CHILDREN: That, and all children: elements as tags, texts, comments and processing
+            instructions.
+        STRING: The node, and all text below it, with the elements around the text.
+        SUBTREE: The node, and everything below it.
+    """
+
+    NODE = 1
+    CHILDREN = 2
+    STRING = 4
+    SUBTREE = 8
+
+    @property
+    def essence(self) -> Need:
+        """The same need without what is included in another part of it."""
+        if self & Need.SUBTREE:
+            return Need.SUBTREE
+        return self & (Need.CHILDREN | Need.STRING) or Need.NODE
+
+    @property
+    def word(self) -> str:
+        """As it is written in a scheme.
+
+        >>> (Need.NODE | Need.STRING).word, (Need.CHILDREN | Need.STRING).word
+        ('string', 'children+string')
+        """
+        return _WORDS[self.essence]
+
+
+_WORDS: Final = {
+    Need.NODE: "node",
+    Need.CHILDREN: "children",
+    Need.STRING: "string",
+    Need.CHILDREN | Need.STRING: "children+string",
+    Need.SUBTREE: "subtree",
+}
+NEEDS: Final = {word: need for need, word in _WORDS.items()}
+
+
+class Want(NamedTuple):
+    """A path without filters, and what a chunk keeps of the nodes that it selects."""
+
+    path: str
+    need: Need
+
+
+class Branch(NamedTuple):
+    """One alternative of a normal form.
+
+    Attributes:
+        xpath: The branch as XPath, from the document node.
+        steps: With how many plain child steps it begins, filters aside: its spine.
+    """
+
+    xpath: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branches(Sequence[Branch]):
+    """All branches of a scheme, each once. In columns, for there may be a million of them.
+
+    Attributes:
+        xpaths: `Branch.xpath` of each.
+        steps: `Branch.steps` of each.
+    """
+
+    xpaths: tuple[str, ...] = field(default=(), repr=False)
+    steps: tuple[int, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, branches: Iterable[Branch]) -> Branches:
+        """The table of some branches, in their order."""
+        rows = list(branches)
+        return cls(tuple([row.xpath for row in rows]), tuple([row.steps for row in rows]))
+
+    def __len__(self) -> int:
+        return len(self.xpaths)
+
+    def __iter__(self) -> Iterator[Branch]:
+        return map(Branch, self.xpaths, self.steps)
+
+    @overload
+    def __getitem__(self, index: int) -> Branch: ...
+    @overload
+    def __getitem__(self, index: slice) -> Branches: ...
+    def __getitem__(self, index: int | slice) -> Branch | Branches:
+        if isinstance(index, slice):
+            return Branches(self.xpaths[index], self.steps[index])
+        return Branch(self.xpaths[index], self.steps[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """A registered query as its owner sees it.
+
+    Attributes:
+        id: The name by which its matches are reported.
+        xpath: The expression as written.
+        absolute: The same in canonical form, from the document node and with the scheme's prefixes:
+            what is evaluated where a document is evaluated whole.
+        weight: How much it counts when chunks are chosen.
+    """
+
+    id: str
+    xpath: str
+    absolute: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A canonical query: evaluated once, for all subscribers whose normal form it is.
+
+    Attributes:
+        type: What it gives; only for `Type.NODES` may there be several branches.
+        branches: Its normal form: indices into `Scheme.branches`.
+        subscribers: Whose query it is, at least one.
+    """
+
+    type: Type
+    branches: tuple[int, ...]
+    subscribers: tuple[Subscriber, ...]
+
+    @property
+    def id(self) -> str:
+        """That of the first subscriber."""
+        return self.subscribers[0].id
+
+
+@dataclass(frozen=True, slots=True)
+class Unsatisfiable:
+    """A query that can match no document that keeps to the schema's edges, and why."""
+
+    subscriber: Subscriber
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A query that cannot be evaluated at all; the fields are those of `QuerySyntaxError`."""
+
+    id: str
+    xpath: str
+    reason: str
+    hint: str = ""
+    line: int = 0
+    column: int = 0
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of every document, and what is evaluated on it.
+
+    On a document reduced to the subtrees at ``prefix``, to ``filters``, and to the tags of all
+    ancestors of what is kept, the chunk's branches select what they select on the whole document.
+
+    Attributes:
+        id: Names the chunk, also as a file.
+        prefix: The path, in plain child steps, whose subtrees it has; empty for the potpourri,
+            which has none.
+        filters: What its branches look at elsewhere.
+        queries: Ids of the subscribers that have a branch in it.
+        branches: What is evaluated on it: indices into `Scheme.branches`.
+        unsplittable: Why the subtrees cannot be evaluated apart from each other; empty if they can.
+        whole: Why nothing may be left out of the document, for whatever reasons there are; empty if
+            ``filters`` say what is needed.
+    """
+
+    id: str
+    prefix: str
+    filters: tuple[Want, ...] = ()
+    queries: tuple[str, ...] = ()
+    branches: tuple[int, ...] = ()
+    unsplittable: str = ""
+    whole: tuple[str, ...] = ()
+
+    @property
+    def splittable(self) -> bool:
+        """Whether the subtrees at the prefix can be evaluated apart from each other."""
+        return not self.unsplittable
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was asked for, so that a revised scheme can be made the same way.
+
+    Attributes:
+        chunks: How many chunks.
+        weights: How queries were weighed: ``"one"``, ``"subscribers"`` or ``"custom"``.
+        limits: The limits of normal forms, by name.
+    """
+
+    chunks: int
+    weights: str = "one"
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How documents of one schema are cut for a set of queries. Make one with `extract.prepare`.
+
+    Attributes:
+        schema: The schema's edges; order and cardinality are left out.
+        namespaces: Prefix to namespace URI, for all paths here.
+        settings: What was asked for.
+        branches: The branches of all queries, each once.
+        queries: The canonical queries, in the order of their first subscribers.
+        chunks: The chunks, by prefix.
+        potpourri: The chunk for all branches that belong to no other; it may be empty.
+        unsatisfiable: Queries that can match no conforming document.
+        rejected: Queries that cannot be evaluated.
+        notes: What the user should know about how the scheme was made.
+    """
+
+    schema: Schema
+    namespaces: Mapping[str, str]
+    settings: Settings
+    branches: Branches = field(repr=False)
+    queries: tuple[Query, ...] = field(repr=False)
+    chunks: tuple[Chunk, ...] = field(repr=False)
+    potpourri: Chunk = field(repr=False)
+    unsatisfiable: tuple[Unsatisfiable, ...] = field(default=(), repr=False)
+    rejected: tuple[Rejected, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scheme:
+        """Reads a ``scheme.json``.
+
+        Raises:
+            SchemeError: It cannot be read, is no scheme, is damaged, or of another version.
+        """
+        from extract.scheme.reader import read_scheme
+
+        return read_scheme(path)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the scheme as JSON. A file of that name is replaced as a whole, or not at all.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        from extract.scheme.writer import save_scheme
+
+        save_scheme(self, path)
+
+    def lines(self) -> Iterator[str]:
+        """The text of ``scheme.json``, line by line, each with its line end."""
+        from extract.scheme.writer import scheme_lines
+
+        return scheme_lines(self)
+
+    @property
+    def every_chunk(self) -> tuple[Chunk, ...]:
+        """The chunks, with the potpourri at the end unless nothing is in it."""
+        return (*self.chunks, self.potpourri) if self.potpourri.branches else self.chunks
+
+    def counts(self) -> dict[str, int]:
+        """How many queries there are of each kind.
+
+        ``registered`` is the sum of ``satisfiable``, ``unsatisfiable`` and ``rejected``. The
+        satisfiable ones are ``canonical`` different ones; ``potpourri`` have a branch there.
+        """
+        satisfiable = sum(len(query.subscribers) for query in self.queries)
+        return {
+            "registered": satisfiable + len(self.unsatisfiable) + len(self.rejected),
+            "satisfiable": satisfiable,
+            "canonical": len(self.queries),
+            "potpourri": len(self.potpourri.queries),
+            "unsatisfiable": len(self.unsatisfiable),
+            "rejected": len(self.rejected),
+        }
+
+    def check_schema(self, schema: Schema) -> None:
+        """Makes sure that the scheme was prepared for this schema, in this version.
+
+        Raises:
+            SchemeError: It was not.
+        """
+        hint = "prepare the queries again with `extract prep`"
+        ours, theirs = self.schema.source, schema.source
+        if self.schema.digest != schema.digest:
+            if ours == theirs:
+                raise SchemeError("the schema has changed since the scheme was made", hint, theirs)
+            reason = f"the scheme was made for another schema, {ours}, or for another version"
+            raise SchemeError(reason, hint, theirs)
+        if _root_names(self.schema) != _root_names(schema):
+            reason = (
+                f"the scheme was made for documents that start with {_root_names(self.schema)}, "
+                f"not with {_root_names(schema)}"
+            )
+            raise SchemeError(reason, hint, theirs)
+
+
+def _root_names(schema: Schema) -> str:
+    return " or ".join(sorted({schema.declarations[key].name for key in schema.roots}))
+
+
+def without_content(schema: Schema) -> Schema:
+    """The schema as a scheme has it: its edges, without order and cardinality."""
+    declarations = tuple([replace(d, content=None) for d in schema.declarations])
+    return replace(schema, declarations=declarations)

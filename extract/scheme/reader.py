@@ -1,0 +1,226 @@
+"""Reads ``scheme.json``, and trusts it only as far as it agrees with itself."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from itertools import repeat
+from operator import le
+from pathlib import Path
+from typing import Any, cast
+
+from extract.errors import SchemeError
+from extract.schema.model import Schema
+from extract.scheme.edges import read_declaration
+from extract.scheme.fields import Fields
+from extract.scheme.garbage import no_collection
+from extract.scheme.model import (
+    FORMAT,
+    NEEDS,
+    POTPOURRI,
+    Branches,
+    Chunk,
+    Query,
+    Rejected,
+    Scheme,
+    Settings,
+    Subscriber,
+    Unsatisfiable,
+    Want,
+)
+from extract.xpath.functions import Type
+
+_AGAIN = "prepare the queries again with `extract prep`"
+_TYPES = {one.value: one for one in Type}
+
+
+def read_scheme(path: str | Path) -> Scheme:
+    """Reads a scheme file: see `Scheme.load`."""
+    file = str(path)
+    with no_collection():
+        fields = Fields(_parsed(_text(path, file), file), "", file)
+        _check_format(fields, file)
+        return _scheme(fields)
+
+
+def _text(path: str | Path, file: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        reason = f"cannot read the scheme: {error.strerror or error}"
+        raise SchemeError(reason, "check the name of the file", file) from error
+    except UnicodeDecodeError as error:
+        reason = f"is not a scheme: byte {error.start} is not UTF-8"
+        raise SchemeError(reason, "a scheme is written by `extract prep`", file) from None
+
+
+def _parsed(text: str, file: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if text[:1] == "{" and not text[error.pos :].strip():
+            raise SchemeError("the scheme is cut off", _AGAIN, file, error.lineno) from None
+        hint = "a scheme is written by `extract prep`"
+        reason = f"is not JSON: {error.msg}"
+        raise SchemeError(reason, hint, file, error.lineno, error.colno) from None
+    except (RecursionError, ValueError):  # a number of thousands of digits is a ValueError
+        raise SchemeError("is not a scheme", _AGAIN, file) from None
+
+
+def _check_format(fields: Fields, file: str) -> None:
+    if "format" not in fields:
+        hint = "a scheme is written by `extract prep`"
+        raise SchemeError('is not a scheme: it does not say its "format"', hint, file)
+    found = fields.whole_number("format")
+    if found != FORMAT:
+        reason = f"is a scheme of format {found}; this version of extract reads format {FORMAT}"
+        newer = "use the version of extract that wrote it, or "
+        raise SchemeError(reason, (newer if found > FORMAT else "") + _AGAIN, file)
+
+
+def _scheme(fields: Fields) -> Scheme:
+    branches = _branches(fields.object("branches"))
+    queries = _queries(fields, len(branches))
+    ids = {one.id: one.id for query in queries for one in query.subscribers}
+    chunks = tuple([_chunk(one, len(branches), ids) for one in fields.objects("chunks")])
+    potpourri = _chunk(fields.object("potpourri"), len(branches), ids)
+    scheme = Scheme(
+        _schema(fields.object("schema")),
+        fields.table("namespaces", str, "a string"),
+        _settings(fields.object("settings")),
+        branches,
+        queries,
+        chunks,
+        potpourri,
+        tuple(
+            [
+                Unsatisfiable(_subscriber(one), one.text("reason"))
+                for one in fields.objects("unsatisfiable")
+            ]
+        ),
+        tuple([_rejected(one) for one in fields.objects("rejected")]),
+        fields.texts("notes"),
+    )
+    _check_ids(fields, scheme)
+    _check_homes(fields, scheme)
+    return scheme
+
+
+def _branches(fields: Fields) -> Branches:
+    xpaths, steps = fields.texts("xpaths"), fields.indices("steps", 1 << 16, "steps")
+    if len(xpaths) != len(steps):
+        fields.wrong("steps", f"{len(steps)} numbers cannot go with {len(xpaths)} xpaths")
+    slashes = map(str.count, xpaths, repeat("/"))
+    if not all(map(le, steps, slashes)):
+        row = next(n for n, xpath in enumerate(xpaths) if steps[n] > xpath.count("/"))
+        fields.wrong(f"steps[{row}]", f"{xpaths[row]} does not begin with {steps[row]} steps")
+    return Branches(xpaths, steps)
+
+
+def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
+    """The canonical queries, each with its subscribers."""
+    found: dict[str, tuple[Type, tuple[int, ...], list[Subscriber]]] = {}
+    for row in fields.objects("queries"):
+        subscriber = _subscriber(row)
+        if "same_as" in row:
+            first = found.get(row.text("same_as"))
+            if first is None:
+                row.wrong("same_as", f"there is no query {row.text('same_as')!r} above")
+            first[2].append(subscriber)
+            continue
+        kind = _TYPES.get(row.text("type", "nodes")) or row.wrong("type", "is no type of XPath")
+        form = row.indices("branches", branches, "branches")
+        if not form or (len(form) > 1 and kind is not Type.NODES):
+            row.wrong("branches", f"{len(form)} branches cannot give {kind.value}")
+        found[subscriber.id] = (kind, form, [subscriber])
+    return tuple([Query(kind, form, tuple(subs)) for kind, form, subs in found.values()])
+
+
+def _subscriber(row: Fields) -> Subscriber:
+    xpath = row.text("xpath")
+    return Subscriber(row.text("id"), xpath, row.text("absolute", xpath), row.weight("weight"))
+
+
+def _rejected(row: Fields) -> Rejected:
+    return Rejected(
+        row.text("id"),
+        row.text("xpath"),
+        row.text("reason"),
+        row.text("hint", ""),
+        row.whole_number("line", 0),
+        row.whole_number("column", 0),
+        row.whole_number("offset", -1),
+    )
+
+
+def _chunk(row: Fields, branches: int, ids: Mapping[str, str]) -> Chunk:
+    queries = row.texts("queries")
+    for number, one in enumerate(queries):
+        if one not in ids:
+            row.wrong(f"queries[{number}]", f"there is no query {one!r}")
+    splittable, why_not = row.truth("splittable"), row.text("unsplittable", "")
+    if splittable == bool(why_not):
+        row.wrong("unsplittable", "must say why, if and only if it is not splittable")
+    wants = []
+    for want in row.objects("filters"):
+        word = want.text("need")
+        need = NEEDS.get(word) or want.wrong("need", f"{word!r} is none of {', '.join(NEEDS)}")
+        wants.append(Want(want.text("path"), need))
+    return Chunk(
+        row.text("id"),
+        row.text("prefix", ""),
+        tuple(wants),
+        tuple([ids[one] for one in queries]),  # one string for each id, however often it is named
+        row.indices("branches", branches, "branches"),
+        why_not,
+        row.texts("whole", []),
+    )
+
+
+def _settings(row: Fields) -> Settings:
+    return Settings(
+        row.whole_number("chunks"),
+        row.text("weights"),
+        row.table("limits", int, "a whole number"),
+    )
+
+
+def _schema(row: Fields) -> Schema:
+    kind = row.text("kind")
+    if kind not in ("dtd", "xsd"):
+        row.wrong("kind", f"{kind!r} is neither 'dtd' nor 'xsd'")
+    count = len(row.items("declarations"))
+    rows = row.objects("declarations")
+    return Schema(
+        row.text("source"),
+        cast(Any, kind),
+        tuple([read_declaration(one, key, count) for key, one in enumerate(rows)]),
+        row.indices("roots", count, "declarations"),
+        row.table("prefixes", str, "a string"),
+        row.text("digest"),
+        row.texts("notes"),
+    )
+
+
+def _check_ids(fields: Fields, scheme: Scheme) -> None:
+    """Two queries of one id, or two chunks, could not be told apart."""
+    tables = ("queries", "unsatisfiable", "rejected")
+    ids = [row["id"] for table in tables for row in fields.items(table)]
+    if len(set(ids)) < len(ids):
+        twice = next(one for one, times in Counter(ids).items() if times > 1)
+        fields.wrong("queries", f"two queries have the id {twice!r}")
+    chunks = [chunk.id for chunk in scheme.chunks]
+    if len({*chunks, POTPOURRI}) <= len(chunks) or scheme.potpourri.id != POTPOURRI:
+        fields.wrong("chunks", f"two have one id, or the potpourri is not called {POTPOURRI!r}")
+
+
+def _check_homes(fields: Fields, scheme: Scheme) -> None:
+    """A branch that belongs to no chunk would never be evaluated."""
+    homes = bytearray(len(scheme.branches))
+    for chunk in (*scheme.chunks, scheme.potpourri):
+        for branch in chunk.branches:
+            homes[branch] = 1
+    lost = homes.find(0)
+    if lost >= 0:
+        fields.wrong(f"branches.xpaths[{lost}]", "belongs to no chunk")

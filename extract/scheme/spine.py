@@ -1,0 +1,69 @@
+"""Taking the text of a branch apart: the names of its spine, their filters, and the tail.
+
+Parsing would do it as well, but a hundred times slower, and a scheme may have a million branches.
+It relies on the text being canonical XPath, as ``str`` of a syntax tree is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from extract.errors import SchemeError
+from extract.scheme.model import Branch
+
+_AGAIN = "the scheme is damaged; prepare the queries again with `extract prep`"
+_NAME = re.compile(r"/([^/\[]+)")
+# A filter without brackets inside; a quote may hide a bracket, so that there must be none either.
+_SIMPLE = re.compile(r"""\[[^\[\]'"]*\]""")
+_BRACKET = re.compile(r"""[\[\]]|'[^']*'|"[^"]*\"""")
+
+
+class Spine(NamedTuple):
+    """A branch taken apart.
+
+    Attributes:
+        names: The names of its plain child steps.
+        filters: The filters of these steps: for each the number of the step, from 1, and the text.
+        tail: What follows these steps.
+    """
+
+    names: tuple[str, ...]
+    filters: tuple[tuple[int, str], ...]
+    tail: str
+
+
+def take_apart(branch: Branch) -> Spine:
+    """The names, filters and tail of a branch.
+
+    Raises:
+        SchemeError: It does not begin with so many child steps.
+
+    >>> take_apart(Branch("/a/b[x]/c[d[1]][2]//e[f]", 3))
+    Spine(names=('a', 'b', 'c'), filters=((2, '[x]'), (3, '[d[1]]'), (3, '[2]')), tail='//e[f]')
+    """
+    text, at = branch.xpath, 0
+    names: list[str] = []
+    filters: list[tuple[int, str]] = []
+    for number in range(1, branch.steps + 1):
+        name = _NAME.match(text, at)
+        if name is None:
+            raise SchemeError(f"{text} does not begin with {branch.steps} child steps", _AGAIN)
+        names.append(name[1])
+        at = name.end()
+        while text.startswith("[", at):
+            simple = _SIMPLE.match(text, at)
+            end = simple.end() if simple else _end_of_filter(text, at)
+            filters.append((number, text[at:end]))
+            at = end
+    return Spine(tuple(names), tuple(filters), text[at:])
+
+
+def _end_of_filter(text: str, start: int) -> int:
+    """Where the filter ends that begins here."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        depth += {"[": 1, "]": -1}.get(bracket[0], 0)
+        if not depth:
+            return bracket.end()
+    raise SchemeError(f"a bracket is not closed in {text}", _AGAIN)

@@ -1,0 +1,162 @@
+"""Writes ``scheme.json``: what a person looks for first, the tables of a million rows last.
+
+One row of a table is one line, and rows come in an order that a new query does not disturb, so that
+the difference between two schemes is short. What has its usual value is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from json.encoder import encode_basestring as quote
+from pathlib import Path
+from typing import Any
+
+from extract.schema.model import Schema
+from extract.scheme.edges import declaration_row
+from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber
+from extract.xpath.functions import Type
+
+_WIDE = 100  # a list that fits into so many characters stays on one line
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def save_scheme(scheme: Scheme, path: str | Path) -> None:
+    """Writes a scheme to a file, which then is whole: see `Scheme.save`."""
+    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(scheme_lines(scheme))
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
+    except FileNotFoundError as error:  # the user asked for another name than this one
+        raise FileNotFoundError(error.errno, error.strerror, str(path)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def scheme_lines(scheme: Scheme) -> Iterator[str]:
+    """The lines of ``scheme.json``, each with its line end."""
+    unsatisfiable = (
+        _encode(_subscriber(one.subscriber) | {"reason": one.reason})
+        for one in scheme.unsatisfiable
+    )
+    rejected = (
+        _encode({"id": one.id, "xpath": one.xpath, "reason": one.reason} | _place(one))
+        for one in scheme.rejected
+    )
+    settings = scheme.settings
+    asked = {
+        "chunks": settings.chunks,
+        "weights": settings.weights,
+        "limits": _by_key(settings.limits),
+    }
+    yield "{\n"
+    yield f' "format": {FORMAT},\n'
+    yield from _schema(scheme.schema)
+    yield f' "namespaces": {_encode(_by_key(scheme.namespaces))},\n'
+    yield f' "settings": {_encode(asked)},\n'
+    yield f' "notes": {_encode(scheme.notes)},\n'
+    yield ' "chunks": ['
+    for number, chunk in enumerate(scheme.chunks):
+        yield ",\n  {\n" if number else "\n  {\n"
+        yield from _chunk(chunk, "   ")
+        yield "  }"
+    yield "\n ],\n" if scheme.chunks else "],\n"
+    yield ' "potpourri": {\n'
+    yield from _chunk(scheme.potpourri, "  ")
+    yield " },\n"
+    yield from _rows("queries", chain.from_iterable(map(_query, scheme.queries)))
+    yield from _rows("unsatisfiable", unsatisfiable)
+    yield from _rows("rejected", rejected)
+    yield ' "branches": {\n'
+    yield from _rows("xpaths", map(quote, scheme.branches.xpaths), "  ")
+    yield from _list("steps", list(_filled(map(str, scheme.branches.steps))), "  ", last=True)
+    yield " }\n}\n"
+
+
+def _rows(key: str, rows: Iterable[str], indent: str = " ", last: bool = False) -> Iterator[str]:
+    """A list with one line for each row."""
+    yield f'{indent}"{key}": ['
+    before = "\n"
+    for row in rows:
+        yield f"{before}{indent} {row}"
+        before = ",\n"
+    end = "]" if before == "\n" else f"\n{indent}]"
+    yield f"{end}\n" if last else f"{end},\n"
+
+
+def _filled(items: Iterable[str]) -> Iterator[str]:
+    """Many short items, as many on a line as fit well."""
+    items = iter(items)
+    while line := list(islice(items, 30)):
+        yield ", ".join(line)
+
+
+def _list(key: str, rows: list[str], indent: str, last: bool = False) -> Iterator[str]:
+    """A list that is on one line if it fits there."""
+    line = f'{indent}"{key}": [{", ".join(rows[:_WIDE])}]'
+    if len(rows) < _WIDE and len(line) <= _WIDE:
+        yield f"{line}\n" if last else f"{line},\n"
+    else:
+        yield from _rows(key, rows, indent, last)
+
+
+def _chunk(chunk: Chunk, indent: str) -> Iterator[str]:
+    yield f'{indent}"id": {quote(chunk.id)},\n'
+    if chunk.prefix:
+        yield f'{indent}"prefix": {quote(chunk.prefix)},\n'
+    if chunk.whole:
+        yield from _list("whole", list(map(quote, chunk.whole)), indent)
+    yield f'{indent}"splittable": {_encode(chunk.splittable)},\n'
+    if chunk.unsplittable:
+        yield f'{indent}"unsplittable": {quote(chunk.unsplittable)},\n'
+    wants = [f'{{"path": {quote(path)}, "need": "{need.word}"}}' for path, need in chunk.filters]
+    yield from _list("filters", wants, indent)
+    yield from _list("queries", list(map(quote, chunk.queries)), indent)
+    yield from _list("branches", list(map(str, chunk.branches)), indent, last=True)
+
+
+def _query(query: Query) -> Iterator[str]:
+    """One row for each subscriber; those after the first only say that they have the same form."""
+    first, *others = query.subscribers
+    row = _subscriber(first)
+    if query.type is not Type.NODES:
+        row["type"] = query.type.value
+    yield _encode(row | {"branches": query.branches})
+    for other in others:
+        yield _encode(_subscriber(other) | {"same_as": first.id})
+
+
+def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": subscriber.id, "xpath": subscriber.xpath}
+    if subscriber.absolute != subscriber.xpath:
+        row["absolute"] = subscriber.absolute
+    if subscriber.weight != 1:
+        row["weight"] = subscriber.weight
+    return row
+
+
+def _place(one: Any) -> dict[str, Any]:
+    usual = {"hint": "", "line": 0, "column": 0, "offset": -1}
+    return {key: getattr(one, key) for key in usual if getattr(one, key) != usual[key]}
+
+
+def _schema(schema: Schema) -> Iterator[str]:
+    yield ' "schema": {\n'
+    for key in ("source", "kind", "digest", "roots"):
+        yield f'  "{key}": {_encode(getattr(schema, key))},\n'
+    yield f'  "prefixes": {_encode(_by_key(schema.prefixes))},\n'
+    yield f'  "notes": {_encode(schema.notes)},\n'
+    rows = (_encode(declaration_row(d)) for d in schema.declarations)
+    yield from _rows("declarations", rows, "  ", last=True)
+    yield " },\n"
+
+
+def _by_key(values: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(values.items()))
