@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from unicodedata import category
 
@@ -124,7 +124,7 @@ class QueryReport:
             yield f"  {branch.xpath}"
             yield f"    {branch.why}"
             if branch.residual:
-                yield f"    {branch.residual}"
+                yield f"    keeps its tail: {branch.residual}"
             for path, need in branch.needs:
                 yield f"    needs {path}: {_NEED[need.word]}"
 
@@ -214,7 +214,8 @@ def _why_potpourri(query: Query, branch: Branch, whole: str, residual: str) -> s
 def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
     """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
     prefixes = Prefixes(dict(scheme.namespaces))
-    limits = Limits(**scheme.settings.limits)
+    names = {one.name for one in fields(Limits)}
+    limits = Limits(**{k: v for k, v in scheme.settings.limits.items() if k in names})
     form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
     return {part.xpath: part.reason for part in form.parts}
 

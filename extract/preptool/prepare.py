@@ -120,7 +120,7 @@ def _weighed(
 ) -> Iterator[CanonicalQuery]:
     """What the query tree counts: a branch for the potpourri draws no chunk to its path."""
     for query in queries:
-        ours = tuple(dict.fromkeys([spines[n] for n in query.branches if n not in whole]))
+        ours = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
         yield CanonicalQuery(ours, tuple([one.weight for one in query.subscribers]))
 
 

@@ -21,6 +21,7 @@ from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber
 from extract.xpath.functions import Type
 
 _WIDE = 100  # a list that fits into so many characters stays on one line
+_EXACT = 1 << 53  # below, whole floats are written as whole numbers
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -138,7 +139,8 @@ def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
     if subscriber.absolute != subscriber.xpath:
         row["absolute"] = subscriber.absolute
     if subscriber.weight != 1:
-        row["weight"] = subscriber.weight
+        whole = subscriber.weight.is_integer() and subscriber.weight < _EXACT
+        row["weight"] = int(subscriber.weight) if whole else subscriber.weight
     return row
 
 

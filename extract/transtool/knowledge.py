@@ -270,8 +270,11 @@ class Knowledge:
 
 
 def goes_down(steps: tuple[Step, ...]) -> bool:
-    """Whether a path starts by going down, which only an element or the document can."""
-    return bool(steps) and steps[0].axis in DOWNWARD
+    """Whether a path goes down before it goes elsewhere: only elements and the document can."""
+    for step in steps:
+        if step.axis not in ("self", "descendant-or-self"):
+            return step.axis in DOWNWARD
+    return False
 
 
 def elements_only(steps: tuple[Step, ...]) -> bool:

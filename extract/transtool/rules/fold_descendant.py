@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from extract.xpath.ast import ANY_DEPTH, Axis, LocationPath, make_path, make_step
+from extract.xpath.ast import (
+    ANY_DEPTH,
+    ANY_NODE,
+    Axis,
+    KindTest,
+    LocationPath,
+    NameTest,
+    Step,
+    make_path,
+    make_step,
+)
 from extract.xpath.types import has_positions
 
 _TOGETHER: dict[str, Axis] = {
@@ -22,11 +32,24 @@ def fold_descendant(path: LocationPath) -> tuple[LocationPath, ...] | None:
     ['/a/descendant::b[x]']
     >>> fold_descendant(parse("/a//b[1]")) is None
     True
+    >>> [str(p) for p in fold_descendant(parse("/a/descendant-or-self::text()[1]"))]
+    ['/a/descendant::text()[1]']
     """
     steps = path.steps
-    for i in range(len(steps) - 1):
-        after = steps[i + 1]
-        if steps[i] == ANY_DEPTH and after.axis in _TOGETHER and not has_positions(after):
-            both = make_step(_TOGETHER[after.axis], after.test, after.predicates)
-            return (make_path(path.absolute, (*steps[:i], both, *steps[i + 2 :])),)
+    for i, step in enumerate(steps):
+        after = steps[i + 1] if i + 1 < len(steps) else None
+        if step == ANY_DEPTH and after is not None:
+            if after.axis in _TOGETHER and not has_positions(after):
+                both = make_step(_TOGETHER[after.axis], after.test, after.predicates)
+                return (make_path(path.absolute, (*steps[:i], both, *steps[i + 2 :])),)
+        elif step.axis == "descendant-or-self" and _is_never_one(step, path, i):
+            below = make_step("descendant", step.test, step.predicates)
+            return (make_path(path.absolute, (*steps[:i], below, *steps[i + 1 :])),)
     return None
+
+
+def _is_never_one(step: Step, path: LocationPath, i: int) -> bool:
+    """Whether a text, comment or instruction is sought from what can be none itself."""
+    if not isinstance(step.test, KindTest) or step.test == ANY_NODE:
+        return False
+    return isinstance(path.steps[i - 1].test, NameTest) if i else path.absolute
