@@ -369,7 +369,6 @@ def twice(raw: Any) -> None:
         (change("potpourri", "whole", to="yes"), "potpourri.whole: is not a list"),
         (change("branches", to=[]), "branches: is not a JSON object"),
         (change("branches", "xpaths", 1, to=None), "branches.xpaths[1]: is not a string"),
-        (change("branches", "steps", 1, to=9), "does not begin with 9 steps"),
         (change("branches", "steps", 1, to=-1), "branches.steps[1]"),
         (change("branches", "steps", to=[2]), "1 numbers cannot go with"),
         (change("notes", to="none"), "notes: is not a list"),

@@ -45,8 +45,8 @@ class Fields:
 
     def text(self, key: str, default: Any = _NONE) -> str:
         """A string."""
-        value: str = self._get(key, default, str, "a string")
-        return value
+        value = self._value.get(key, default)
+        return value if type(value) is str else self._get(key, default, str, "a string")
 
     def truth(self, key: str, default: Any = _NONE) -> bool:
         """True or false."""
@@ -58,11 +58,11 @@ class Fields:
         value: int = self._get(key, default, int, "a whole number")
         return value
 
-    def weight(self, key: str) -> float:
-        """A number above zero, by default 1."""
-        value = self._value.get(key, 1.0)
+    def weight(self) -> float:
+        """The number above zero in the field of this name."""
+        value = self._value.get("weight")
         if type(value) not in (int, float) or not 0 < value < float("inf"):
-            self.wrong(key, "is not a number above zero")
+            self.wrong("weight", "is not a number above zero")
         return float(value)
 
     def items(self, key: str, default: Any = _NONE) -> list[Any]:

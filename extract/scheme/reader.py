@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from itertools import repeat
-from operator import le
 from pathlib import Path
 from typing import Any, cast
 
@@ -59,7 +57,8 @@ def _parsed(text: str, file: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        if text[:1] == "{" and not text[error.pos :].strip():
+        unclosed = not text[error.pos :].strip() or not text.rstrip().endswith("}")
+        if text[:1] == "{" and unclosed:
             raise SchemeError("the scheme is cut off", _AGAIN, file, error.lineno) from None
         hint = "a scheme is written by `extract prep`"
         reason = f"is not JSON: {error.msg}"
@@ -111,10 +110,6 @@ def _branches(fields: Fields) -> Branches:
     xpaths, steps = fields.texts("xpaths"), fields.indices("steps", 1 << 16, "steps")
     if len(xpaths) != len(steps):
         fields.wrong("steps", f"{len(steps)} numbers cannot go with {len(xpaths)} xpaths")
-    slashes = map(str.count, xpaths, repeat("/"))
-    if not all(map(le, steps, slashes)):
-        row = next(n for n, xpath in enumerate(xpaths) if steps[n] > xpath.count("/"))
-        fields.wrong(f"steps[{row}]", f"{xpaths[row]} does not begin with {steps[row]} steps")
     return Branches(xpaths, steps)
 
 
@@ -129,7 +124,9 @@ def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
                 row.wrong("same_as", f"there is no query {row.text('same_as')!r} above")
             first[2].append(subscriber)
             continue
-        kind = _TYPES.get(row.text("type", "nodes")) or row.wrong("type", "is no type of XPath")
+        kind = Type.NODES
+        if "type" in row:
+            kind = _TYPES.get(row.text("type")) or row.wrong("type", "is no type of XPath")
         form = row.indices("branches", branches, "branches")
         if not form or (len(form) > 1 and kind is not Type.NODES):
             row.wrong("branches", f"{len(form)} branches cannot give {kind.value}")
@@ -138,8 +135,9 @@ def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
 
 
 def _subscriber(row: Fields) -> Subscriber:
-    xpath = row.text("xpath")
-    return Subscriber(row.text("id"), xpath, row.text("absolute", xpath), row.weight("weight"))
+    name, xpath = row.text("id"), row.text("xpath")
+    absolute = row.text("absolute") if "absolute" in row else xpath
+    return Subscriber(name, xpath, absolute, row.weight() if "weight" in row else 1.0)
 
 
 def _rejected(row: Fields) -> Rejected:
