@@ -57,8 +57,8 @@ def _parsed(text: str, file: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        unclosed = not text[error.pos :].strip() or not text.rstrip().endswith("}")
-        if text[:1] == "{" and unclosed:
+        closed = text.rstrip().endswith("}") and text[error.pos :].strip()
+        if text[:1] == "{" and not closed and error.msg != "Extra data":
             raise SchemeError("the scheme is cut off", _AGAIN, file, error.lineno) from None
         hint = "a scheme is written by `extract prep`"
         reason = f"is not JSON: {error.msg}"
