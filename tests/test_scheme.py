@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import Schema, SchemeError, Subscription, Subscriptions
-from extract.preptool import footprint
 from extract.preptool.prepare import prepare
 from extract.schema.places import Places
 from extract.scheme import Branch, Branches, Need, Scheme
@@ -455,8 +454,7 @@ def test_another_document_element_is_noticed() -> None:
 # -- Values
 
 
-def test_needs_are_those_of_footprints() -> None:
-    assert {n.name: n.value for n in Need} == {n.name: n.value for n in footprint.Need}
+def test_needs_have_an_essence_and_a_word() -> None:
     for value in range(1, 16):
         need = Need(value)
         assert need.essence & need == need.essence

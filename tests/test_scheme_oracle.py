@@ -9,10 +9,10 @@ import pytest
 
 import extract
 from extract.errors import QuerySyntaxError
-from extract.preptool.footprint import Footprint, Need, Pattern
+from extract.preptool.footprint import Footprint, Pattern
 from extract.preptool.prepare import prepare
 from extract.preptool.projector import Projection
-from extract.scheme.model import Chunk, Scheme
+from extract.scheme.model import Chunk, Need, Scheme
 from extract.xpath.ast import LocationPath
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import Type
@@ -32,7 +32,7 @@ def kept_by(chunk: Chunk) -> Footprint:
     """What a chunk keeps of a document, for the reference projector."""
     if chunk.whole:
         return Footprint(whole=chunk.whole[0])
-    wants = {(_pattern(want.path), Need(want.need)) for want in chunk.filters}
+    wants = {(_pattern(want.path), want.need) for want in chunk.filters}
     if chunk.prefix:
         wants.add((_pattern(chunk.prefix), Need.SUBTREE))
     return Footprint(frozenset(wants))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from extract.preptool.footprint import Need, Pattern, pattern_text
+from extract.preptool.footprint import Pattern, pattern_text
 from extract.preptool.pieces import Piece, Pieces, child_steps
 from extract.preptool.splittable import why_not_splittable
 from extract.preptool.tree import Path
-from extract.scheme import model
-from extract.scheme.model import Branch, Want
+from extract.scheme.model import Branch, Need, Want
 from extract.xpath.parser import parse
 
 
@@ -33,9 +32,7 @@ def outside(prefix: Path, pieces: Iterable[Piece]) -> tuple[Want, ...]:
         for pattern, need in piece.wants:
             needs[pattern] = needs.get(pattern, 0) | need
     kept = [pattern for pattern in needs if not _is_kept_anyway(pattern, needs)]
-    wants = {
-        pattern_text(p): model.Need(needs[p]).essence for p in kept if not prefix or p != start
-    }
+    wants = {pattern_text(p): Need(needs[p]).essence for p in kept if not prefix or p != start}
     return tuple([Want(path, need) for path, need in sorted(wants.items())])
 
 

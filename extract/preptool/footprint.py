@@ -11,12 +11,12 @@ What is not understood wants the whole document, and says why.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from extract.scheme.model import Need
 from extract.xpath.ast import (
     ANY_NAME,
     ANY_NODE,
@@ -34,23 +34,6 @@ from extract.xpath.ast import (
 )
 from extract.xpath.functions import Type
 from extract.xpath.types import has_positions, type_of
-
-
-class Need(enum.IntFlag):
-    """What is kept of a node; each level adds to the ones before it.
-
-    Attributes:
-        NODE: The element with its attributes, or the document node.
-        CHILDREN: All its children: elements as tags, texts, comments and processing instructions.
-        STRING: All text below it, with the elements around the text.
-        SUBTREE: Everything below it.
-    """
-
-    NODE = 1
-    CHILDREN = 2
-    STRING = 4
-    SUBTREE = 8
-
 
 Pattern = tuple[Step, ...]  # steps without filters from the document node; () is the document node
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from extract.preptool.footprint import Footprint, Need, Pattern, footprint
+from extract.preptool.footprint import Footprint, Pattern, footprint
 from extract.preptool.tree import Path
-from extract.scheme.model import Branch
+from extract.scheme.model import Branch, Need
 from extract.scheme.spine import Spine, take_apart
 from extract.xpath.ast import LocationPath, Step, make_step, name_test
 from extract.xpath.parser import parse

@@ -12,7 +12,8 @@ from typing import Any
 
 from lxml import etree
 
-from extract.preptool.footprint import Footprint, Need, pattern_text
+from extract.preptool.footprint import Footprint, pattern_text
+from extract.scheme.model import Need
 
 
 class Projection:
