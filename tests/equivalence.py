@@ -14,7 +14,6 @@ from random import Random
 
 from extract.errors import QuerySyntaxError
 from extract.schema.conformance import first_violation
-from extract.schema.model import Schema
 from extract.transtool.limits import Limits
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
@@ -112,15 +111,6 @@ def round_of(rng: Random, queries: int) -> Counter[str]:
             shown = "\n\n".join(t.decode() for t in texts)
             raise Different(f"{error}\n\n{generated.text}\n\n{shown}") from None
     return counts
-
-
-def check_idempotent(schema: Schema, xpath: str) -> None:
-    """The normal form of a normal form is itself."""
-    normaliser = Normaliser(schema)
-    first = normaliser.normalise(parse_checked(xpath, {}))
-    if first.parts:
-        second = normaliser.normalise(parse_checked(first.xpath, normaliser.prefixes.table))
-        assert second.xpath == first.xpath
 
 
 def main() -> None:

@@ -65,4 +65,6 @@ def _reached(know: Knowledge, place: Place, step: Step) -> int:
 
 
 def _name(know: Knowledge, place: Place) -> str:
+    if place.unknown:
+        return "an element that the schema leaves open"
     return str(know.prefixes.test(place.name)) if place.name else "the document"
