@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -234,17 +235,22 @@ def test_filters_of_several_queries_are_united() -> None:
     )
 
 
-def test_the_potpourri_is_projected_while_all_footprints_are_known() -> None:
-    scheme = prepared(UNIVERSITY, 1, "/db/student/name", "/db/student/name/text()", "count(//url)")
-    potpourri = scheme.potpourri
-    assert not potpourri.whole
-    assert {path for path, _ in potpourri.filters} == {"/db/url", "/db/descendant-or-self::*/url"}
-    more = prepared(UNIVERSITY, 1, "/db/student/name", "count(//url)", "id('x')", "//namespace::*")
-    assert more.potpourri.filters == ()
-    assert more.potpourri.whole == (
+def test_the_potpourri_is_projected() -> None:
+    queries = ("/db/student/name", "/db/student/name/text()", "count(//url)")
+    scheme = prepared(UNIVERSITY, 1, *queries)
+    kept = {"/db/url", "/db/descendant-or-self::*/url"}
+    assert {path for path, _ in scheme.potpourri.filters} == kept
+    assert not scheme.document.branches
+    more = prepared(UNIVERSITY, 1, *queries, "id('x')", "//namespace::*")
+    # What needs the whole document does not make the potpourri larger.
+    assert more.potpourri == scheme.potpourri
+    assert more.document.queries == ("4", "5")
+    assert more.document.whole == (
         "id() may find an element anywhere",
         "the namespace axis is answered on the whole document",
     )
+    assert more.every_chunk[-2:] == (more.potpourri, more.document)
+    assert more.counts()["potpourri"] == 3
 
 
 def test_a_branch_that_needs_the_whole_document_draws_no_chunk() -> None:
@@ -252,7 +258,47 @@ def test_a_branch_that_needs_the_whole_document_draws_no_chunk() -> None:
         UNIVERSITY, 1, "/db/lecturer[id('x')]", "/db/lecturer[id('y')]", "/db/student/name"
     )
     assert prefixes(scheme) == ["/db/student/name"]
-    assert scheme.potpourri.queries == ("1", "2")
+    assert scheme.document.queries == ("1", "2")
+    assert not scheme.potpourri.branches
+
+
+def test_a_chunk_knows_what_its_queries_look_at_inside() -> None:
+    queries = ("/db/student[name]/email", "/db/student[url = 'x']/@id")
+    (chunk,) = prepared(UNIVERSITY, 1, *queries).chunks
+    assert chunk.prefix == "/db/student"
+    assert chunk.inside == (
+        Want("/db/student", Need.NODE),
+        Want("/db/student/email", Need.SUBTREE),
+        Want("/db/student/name", Need.NODE),
+        Want("/db/student/url", Need.STRING),
+    )
+    assert chunk.wants == (Want("/db/student", Need.SUBTREE),)
+    assert replace(chunk, projected=True).wants == chunk.inside
+    assert only_chunk(UNIVERSITY, "/db/student", "/db/student", "/db/student/name").inside == (
+        Want("/db/student", Need.SUBTREE),
+    )
+
+
+@pytest.mark.parametrize(
+    ("queries", "paths"),
+    [
+        (("/db/student/name", "/db/student/name/text()", "/db/zzz"), "/db/student/name /db/zzz"),
+        (("/db/student[name]/url", "/db/student/@id", "/db/student"), "/db/student"),
+        (("/db/*/name",), "/db"),
+        (("/db/student//url", "/db/student-x/a.b"), "/db/student /db/student-x/a.b"),
+        (("/db/student[name = 'a']/url[2]",), "/db/student"),
+        (("//name",), "/"),
+        (("/db/student[../professor]",), "/"),
+        (("/db/student[/db/professor]",), "/"),
+        (("/db/student[not(following-sibling::student)]",), "/"),
+        (("/db/student | /db/professor",), "/"),
+        (("count(/db/student)",), "/"),
+        (("/db/student[id('x')]",), "/"),
+        (("/*",), "/"),
+    ],
+)
+def test_where_the_queries_look_as_they_are_written(queries: tuple[str, ...], paths: str) -> None:
+    assert prepared(UNIVERSITY, 1, *queries).originals == tuple(paths.split())
 
 
 @pytest.mark.parametrize(
@@ -296,7 +342,7 @@ def test_every_query_and_every_branch_is_accounted_for(seed: int) -> None:
     assert homes == Counter(range(len(scheme.branches)))
     used = {n for query in scheme.queries for n in query.branches}
     assert used == set(range(len(scheme.branches)))
-    for chunk in (*scheme.chunks, scheme.potpourri):
+    for chunk in (*scheme.chunks, scheme.potpourri, scheme.document):
         expected = [
             one.id
             for query in scheme.queries
@@ -315,7 +361,7 @@ def test_a_branch_is_in_the_chunk_of_its_longest_prefix(seed: int) -> None:
             branch = scheme.branches[number]
             longest = assign(take_apart(branch).names, chosen)
             if footprint(parse(branch.xpath)).whole:
-                assert chunk is scheme.potpourri
+                assert chunk is scheme.document
                 assert chunk.whole
             else:
                 assert chunk.prefix == (chosen[longest] if longest else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ from extract.errors import QuerySyntaxError
 from extract.preptool.footprint import Footprint, Pattern
 from extract.preptool.prepare import prepare
 from extract.preptool.projector import Projection
-from extract.scheme.model import Chunk, Need, Scheme
+from extract.scheme.model import Chunk, Scheme
 from extract.xpath.ast import LocationPath
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import Type
@@ -32,10 +33,7 @@ def kept_by(chunk: Chunk) -> Footprint:
     """What a chunk keeps of a document, for the reference projector."""
     if chunk.whole:
         return Footprint(whole=chunk.whole[0])
-    wants = {(_pattern(want.path), want.need) for want in chunk.filters}
-    if chunk.prefix:
-        wants.add((_pattern(chunk.prefix), Need.SUBTREE))
-    return Footprint(frozenset(wants))
+    return Footprint(frozenset([(_pattern(want.path), want.need) for want in chunk.wants]))
 
 
 def _pattern(path: str) -> Pattern:
@@ -48,7 +46,7 @@ def answers(scheme: Scheme, whole: oracle.Tree) -> dict[str, oracle.Answer]:
     """What each subscription selects, put together from the chunks."""
     namespaces = dict(scheme.namespaces)
     by_branch: dict[int, oracle.Answer] = {}
-    for chunk in (*scheme.chunks, scheme.potpourri):
+    for chunk in scheme.every_chunk:
         projection = Projection(whole.tree, kept_by(chunk), namespaces)
         tree = whole if chunk.whole else ProjectedTree(projection, whole)
         for number in chunk.branches:
@@ -78,14 +76,16 @@ def round_of(rng: Random, queries: int) -> int:
         texts[f"q{i}"] = xpath
     subscriptions = extract.Subscriptions.of(texts, writer.namespaces)
     scheme = prepare(schema, subscriptions, between(rng, 1, 8), limits=pick(rng, LIMITS))
+    projected = replace(scheme, chunks=tuple([replace(c, projected=True) for c in scheme.chunks]))
     for _ in range(2):
         options = Options(size=between(rng, 5, 60), strict=chance(rng, 50), odd=10)
         tree = oracle.parse(documents.document(rng, options))
-        found = answers(scheme, tree)
+        found, from_less = answers(scheme, tree), answers(projected, tree)
         assert set(found) == set(texts)
         for identifier, xpath in texts.items():
             expected = canonical(oracle.answer(tree, xpath, writer.namespaces))
             assert found[identifier] == expected, (xpath, scheme)
+            assert from_less[identifier] == expected, (xpath, projected)
     return 2 * len(texts)
 
 

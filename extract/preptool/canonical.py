@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from extract.errors import QuerySyntaxError
@@ -39,6 +39,12 @@ class Collection:
     unsatisfiable: list[Unsatisfiable] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     namespaces: Mapping[str, str] = field(default_factory=dict)
+
+    def absolutes(self) -> Iterator[str]:
+        """Every query that can be evaluated, as `Subscriber.absolute` has it."""
+        for query in self.queries:
+            yield from (one.absolute for one in query.subscribers)
+        yield from (dead.subscriber.absolute for dead in self.unsatisfiable)
 
 
 def collect(schema: Schema, subscriptions: Subscriptions, limits: Limits) -> Collection:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from extract.preptool.footprint import Pattern, pattern_text
 from extract.preptool.pieces import Piece, Pieces, child_steps
@@ -12,18 +13,30 @@ from extract.scheme.model import Branch, Need, Want
 from extract.xpath.parser import parse
 
 
-def outside(prefix: Path, pieces: Iterable[Piece]) -> tuple[Want, ...]:
-    """What pieces of branches look at that is not in the subtrees at the chunk's prefix.
+class Split(NamedTuple):
+    """What a chunk's branches look at.
+
+    Attributes:
+        filters: Outside of the subtrees at its prefix.
+        inside: In these subtrees, their roots included.
+    """
+
+    filters: tuple[Want, ...]
+    inside: tuple[Want, ...]
+
+
+def split_wants(prefix: Path, pieces: Iterable[Piece]) -> Split:
+    """What pieces of branches look at, outside and inside of the subtrees at a chunk's prefix.
 
     Args:
         prefix: The chunk's prefix; empty for the potpourri, which has no such subtrees.
-        pieces: The pieces, none of which needs the whole document. The same may come many times.
+        pieces: The pieces, none of which needs the whole document.
     """
     start = child_steps(prefix)
-    needs: dict[Pattern, int] = {start: Need.SUBTREE} if prefix else {}
-    whole = {prefix} if prefix else set()
+    needs: dict[Pattern, int] = {}
+    whole: set[Path] = set()
     # From the top down: below a subtree that is kept anyway nothing else needs to be looked at.
-    for piece in sorted(set(pieces), key=_depth):
+    for piece in sorted(pieces, key=_depth):
         if piece.below is not None:
             if any(piece.above[:end] in whole for end in range(1, len(piece.above) + 1)):
                 continue
@@ -31,9 +44,17 @@ def outside(prefix: Path, pieces: Iterable[Piece]) -> tuple[Want, ...]:
                 whole.add(piece.above)
         for pattern, need in piece.wants:
             needs[pattern] = needs.get(pattern, 0) | need
-    kept = [pattern for pattern in needs if not _is_kept_anyway(pattern, needs)]
-    wants = {pattern_text(p): Need(needs[p]).essence for p in kept if not prefix or p != start}
-    return tuple([Want(path, need) for path, need in sorted(wants.items())])
+    filters: dict[str, Need] = {}
+    inside: dict[str, Need] = {}
+    for pattern, united in needs.items():
+        if not _is_kept_anyway(pattern, needs):
+            is_inside = bool(prefix) and pattern[: len(start)] == start
+            (inside if is_inside else filters)[pattern_text(pattern)] = Need(united).essence
+    return Split(_in_order(filters), _in_order(inside))
+
+
+def _in_order(needs: dict[str, Need]) -> tuple[Want, ...]:
+    return tuple([Want(path, need) for path, need in sorted(needs.items())])
 
 
 def _depth(piece: Piece) -> int:
@@ -66,28 +87,18 @@ class Looks:
     def whole(self) -> dict[int, str]:
         """The branches that need the whole document, and why."""
         found: dict[int, str] = {}
-        for number, (stem, tail) in enumerate(zip(self._stems, self._tails, strict=True)):
-            reason = stem.whole
-            if not reason and not self._pieces.ends_inside(stem, tail):
-                reason = self._end(number).beyond.whole
-            if reason:
+        for number, stem in enumerate(self._stems):
+            if reason := stem.whole or self._end(number).beyond.whole:
                 found[number] = reason
         return found
 
-    def pieces(self, numbers: Sequence[int], depth: int) -> Iterator[Piece]:
-        """The pieces of these branches that may look beyond the subtrees at a prefix.
-
-        Args:
-            numbers: The branches.
-            depth: How many steps the prefix has that all of them begin with; 0 for none at all.
-        """
+    def pieces(self, numbers: Sequence[int]) -> dict[Piece, None]:
+        """The pieces of these branches, each once."""
+        found: dict[Piece, None] = {}
         for stem in dict.fromkeys([self._stems[number] for number in numbers]):
-            for piece in stem.pieces:
-                if not depth or piece.below is None or len(piece.above) < depth:
-                    yield piece
-        for number in numbers:
-            if not depth or not self._pieces.ends_inside(self._stems[number], self._tails[number]):
-                yield self._end(number)
+            found.update(dict.fromkeys(stem.pieces))
+        found.update(dict.fromkeys(map(self._end, numbers)))
+        return found
 
     def _end(self, number: int) -> Piece:
         return self._pieces.end(self._branches[number], self._stems[number], self._tails[number])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from unicodedata import category
 
 from extract.errors import SchemeError
-from extract.preptool.chunks import outside
+from extract.preptool.chunks import split_wants
 from extract.preptool.labels import as_path, as_percent
 from extract.preptool.pieces import Pieces
 from extract.scheme.model import (
@@ -181,12 +181,12 @@ def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchR
         looks = pieces.of(branch)
         whole = next((piece.beyond.whole for piece in looks if piece.beyond.whole), "")
         prefix = tuple(chunk.prefix.split("/")[1:])
-        needs = () if whole else outside(prefix, looks)
+        needs = () if whole else split_wants(prefix, looks).filters
         residual = residuals.get(branch.xpath, "")
         if chunk.prefix:
             why = _why_in_chunk(branch, chunk)
         else:
-            why = _why_potpourri(query, branch, whole, residual)
+            why = _why_in_none(query, branch, whole, residual)
         yield BranchReport(branch.xpath, chunk.id, why, residual if branch.steps else "", needs)
 
 
@@ -200,9 +200,9 @@ def _why_in_chunk(branch: Branch, chunk: Chunk) -> str:
     )
 
 
-def _why_potpourri(query: Query, branch: Branch, whole: str, residual: str) -> str:
+def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str:
     if whole:
-        return f"in the potpourri: it needs the whole document, for {whole}"
+        return f"on the whole document, for {whole}"
     if query.type is not Type.NODES:
         return f"in the potpourri: a {query.type.value} cannot be put together from chunks"
     if branch.steps:
@@ -226,13 +226,14 @@ class ChunkReport:
 
     Attributes:
         id: The chunk.
-        prefix: Its prefix; empty for the potpourri.
+        prefix: Its prefix; empty for the potpourri and the whole document.
         queries: How many subscriptions have a branch in it.
         share: The same as a part of all that can match; one may be in several chunks.
         branches: How many branches are evaluated on it.
         filters: How many paths outside of its subtrees it keeps something of.
         splittable: Whether its subtrees can be evaluated apart from each other.
-        reason: Why it cannot be split; for the potpourri, why it is the whole document, if it is.
+        projected: Whether it has of its subtrees only what its queries look at.
+        reason: Why it cannot be split; for the whole document, why it is needed.
     """
 
     id: str
@@ -242,11 +243,12 @@ class ChunkReport:
     branches: int
     filters: int
     splittable: bool
+    projected: bool = False
     reason: str = ""
 
 
 def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
-    """The chunks in numbers; the potpourri comes last."""
+    """The chunks in numbers; then the potpourri, and the whole document if a query needs it."""
     matchable = scheme.counts()["satisfiable"]
     return [
         ChunkReport(
@@ -257,9 +259,11 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
             len(chunk.branches),
             len(chunk.filters),
             chunk.splittable,
+            chunk.projected,
             chunk.unsplittable if chunk.prefix else "; ".join(chunk.whole),
         )
-        for chunk in (*scheme.chunks, scheme.potpourri)
+        for chunk in (*scheme.chunks, scheme.potpourri, scheme.document)
+        if chunk.branches or chunk is not scheme.document
     ]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from extract.preptool.footprint import Footprint, Pattern, footprint
 from extract.preptool.tree import Path
@@ -27,8 +27,9 @@ _HERE = make_step("child", name_test("#here"))
 _RESULT = make_step("child", name_test("#result"))
 
 
-class Piece(NamedTuple):
-    """A part of a branch, and what it looks at.
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of a branch, and what it looks at. The same text at the same spine is one object.
 
     Attributes:
         above: The names of the spine down to the step that it belongs to.
@@ -72,7 +73,7 @@ class Pieces:
     def __init__(self) -> None:
         self._stems: dict[tuple[str, int, bool], Stem] = {}
         self._below: dict[str, Wants | None] = {}
-        self._beyond: dict[tuple[Path, str], Footprint] = {}
+        self._known: dict[tuple[Path, str], Piece] = {}
 
     def of(self, branch: Branch) -> tuple[Piece, ...]:
         """The pieces of a branch; together they look at what the branch looks at."""
@@ -99,29 +100,25 @@ class Pieces:
     def end(self, branch: Branch, stem: Stem, tail: str) -> Piece:
         """The last piece of a branch: its tail, or all of it if nothing can be shared."""
         if stem.alone:
-            return Piece((), None, self._look((), branch.xpath))
+            return self._piece((), branch.xpath)
         return self._piece(stem.spine.names, tail)
 
-    def ends_inside(self, stem: Stem, tail: str) -> bool:
-        """Whether the last piece looks only at the last step of the spine and below."""
-        return not stem.alone and self._piece_below(tail) is not None
-
     def _piece(self, above: Path, text: str) -> Piece:
-        below = self._piece_below(text)
-        return Piece(above, below, _NOTHING if below is not None else self._look(above, text))
+        piece = self._known.get((above, text))
+        if piece is None:
+            below, beyond = None, _NOTHING
+            if not above:
+                beyond = footprint(parse(text))
+            elif (below := self._piece_below(text)) is None:
+                beyond = _follow(child_steps(above), text)
+            piece = self._known[above, text] = Piece(above, below, beyond)
+        return piece
 
     def _piece_below(self, text: str) -> Wants | None:
         below = self._below.get(text, _UNKNOWN)
         if below is _UNKNOWN:
             below = self._below[text] = _without_spine(_follow((_HERE,), text))
         return below
-
-    def _look(self, above: Path, text: str) -> Footprint:
-        found = self._beyond.get((above, text))
-        if found is None:
-            found = _follow(child_steps(above), text) if above else footprint(parse(text))
-            self._beyond[above, text] = found
-        return found
 
 
 _UNKNOWN: Wants = frozenset([((), Need(0))])

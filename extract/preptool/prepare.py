@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 
 from extract.errors import SchemeError
 from extract.preptool.canonical import Collection, collect
 from extract.preptool.choose import Choice, PrefixIndex, choose
-from extract.preptool.chunks import Looks, outside
+from extract.preptool.chunks import Looks, split_wants
+from extract.preptool.originals import originals
 from extract.preptool.tree import (
     CanonicalQuery,
     Path,
@@ -21,6 +22,7 @@ from extract.preptool.tree import (
 from extract.schema.model import Schema
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import (
+    DOCUMENT,
     POTPOURRI,
     Branches,
     Chunk,
@@ -86,7 +88,9 @@ def prepare(
             branches=Branches.of(found.branches),
             queries=tuple(found.queries),
             chunks=tuple([maker.chunk(prefix) for prefix in choice.prefixes]),
-            potpourri=maker.potpourri(whole),
+            potpourri=maker.potpourri(),
+            document=maker.document(whole.values()),
+            originals=originals(found.absolutes()),
             unsatisfiable=tuple(found.unsatisfiable),
             rejected=tuple(found.rejected),
             notes=tuple(_notes(found, choice)),
@@ -104,9 +108,7 @@ def tree_of(scheme: Scheme) -> QueryTree:
         reason = "the queries were weighed by a function that is not in the scheme"
         raise SchemeError(reason, f"weigh them by {' or '.join(WEIGHTS)}")
     spines = [take_apart(branch) for branch in scheme.branches]
-    whole: Container[int] = ()
-    if scheme.potpourri.whole:
-        whole = Looks(scheme.branches, [spine.tail for spine in spines]).whole()
+    whole = frozenset(scheme.document.branches)
     return QueryTree.of(_weighed(scheme.queries, [s.names for s in spines], whole), weigh)
 
 
@@ -118,7 +120,7 @@ def name_of(weigh: Weigh) -> str:
 def _weighed(
     queries: Iterable[Query], spines: Sequence[Path], whole: Container[int]
 ) -> Iterator[CanonicalQuery]:
-    """What the query tree counts: a branch for the potpourri draws no chunk to its path."""
+    """What the query tree counts: a branch for the whole document draws no chunk to its path."""
     for query in queries:
         ours = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
         yield CanonicalQuery(ours, tuple([one.weight for one in query.subscribers]))
@@ -127,9 +129,9 @@ def _weighed(
 def _homes(
     spines: Sequence[Path], whole: Container[int], prefixes: Sequence[Path]
 ) -> list[Path | None]:
-    """For each branch the longest prefix that its spine begins with; None for the potpourri."""
+    """For each branch the prefix of its chunk: see `_ChunkMaker`."""
     assign = lru_cache(maxsize=None)(PrefixIndex(prefixes).assign)
-    return [None if n in whole else assign(spine) for n, spine in enumerate(spines)]
+    return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
 def _notes(found: Collection, choice: Choice) -> Iterator[str]:
@@ -148,7 +150,8 @@ class _ChunkMaker:
     Args:
         queries: The queries.
         looks: What their branches look at.
-        homes: For each branch the prefix of its chunk; None for the potpourri.
+        homes: For each branch the longest prefix that its spine begins with; None for the potpourri
+            and the empty path, which all paths begin with, for the whole document.
     """
 
     def __init__(
@@ -169,25 +172,36 @@ class _ChunkMaker:
         """The next chunk, with all that its branches need outside of its prefix."""
         self._made += 1
         branches = self._branches.get(prefix, [])
+        filters, inside = split_wants(prefix, self._looks.pieces(branches))
         return Chunk(
             id=str(self._made),
             prefix="/" + "/".join(prefix),
-            filters=outside(prefix, self._looks.pieces(branches, len(prefix))),
+            filters=filters,
             queries=tuple(self._queries.get(prefix, ())),
             branches=tuple(branches),
             unsplittable=self._looks.why_not_splittable(branches, len(prefix)),
+            inside=inside,
         )
 
-    def potpourri(self, whole: Mapping[int, str]) -> Chunk:
+    def potpourri(self) -> Chunk:
         """The chunk for what belongs to no other."""
         branches = self._branches.get(None, [])
-        reasons = tuple(sorted(set(whole.values())))
         return Chunk(
             id=POTPOURRI,
             prefix="",
-            filters=() if reasons else outside((), self._looks.pieces(branches, 0)),
+            filters=split_wants((), self._looks.pieces(branches)).filters,
             queries=tuple(self._queries.get(None, ())),
             branches=tuple(branches),
             unsplittable="the potpourri has no records",
-            whole=reasons,
+        )
+
+    def document(self, reasons: Iterable[str]) -> Chunk:
+        """The chunk for what needs the whole document."""
+        return Chunk(
+            id=DOCUMENT,
+            prefix="",
+            queries=tuple(self._queries.get((), ())),
+            branches=tuple(self._branches.get((), ())),
+            unsplittable="the whole document is needed",
+            whole=tuple(sorted(set(reasons))),
         )

@@ -15,6 +15,8 @@ from lxml import etree
 from extract.preptool.footprint import Footprint, pattern_text
 from extract.scheme.model import Need
 
+_ALL_BELOW = Need.SUBTREE | Need.STRING
+
 
 class Projection:
     """A document reduced to what a footprint wants.
@@ -36,7 +38,7 @@ class Projection:
         for element in self._needs:
             self._keep.update(element.iterancestors())
         self.origin: dict[Any, Any] = {}
-        above = self._document if self._document & (Need.SUBTREE | Need.STRING) else Need.NODE
+        above = self._document if self._document & _ALL_BELOW else Need.NODE
         copy = deepcopy(root)  # a copy keeps prefixes and namespace declarations as they are
         copy.tail = None
         self.origin.update(zip(copy.iter(), root.iter(), strict=True))
@@ -61,24 +63,18 @@ class Projection:
     def _reduce(self, element: Any, inherited: Need) -> None:
         """Removes what nobody wants; ``inherited`` is what ancestors want of everything below."""
         need = self._needs.get(self.origin[element], Need.NODE) | inherited
-        below = need & (Need.SUBTREE | Need.STRING)
-        texts = bool(need & (Need.CHILDREN | Need.STRING | Need.SUBTREE))
-        if not texts:
+        below = need & _ALL_BELOW
+        everything = bool(need & (Need.CHILDREN | _ALL_BELOW))
+        if not everything:
             element.text = None
         for child in list(element):
             is_element = isinstance(child.tag, str)
-            everything = need & (Need.CHILDREN | Need.SUBTREE)
-            if not texts:
+            if not everything:
                 child.tail = None
-            if everything or (is_element and (below or self.origin[child] in self._keep)):
+            if everything or (is_element and self.origin[child] in self._keep):
                 if is_element:
                     self._reduce(child, below)
                 continue
-            before = child.getprevious()
-            if child.tail is not None and before is None:
-                element.text = (element.text or "") + child.tail
-            elif child.tail is not None:
-                before.tail = (before.tail or "") + child.tail
             for gone in child.iter():
                 del self.origin[gone]
             element.remove(child)

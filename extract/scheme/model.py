@@ -14,6 +14,7 @@ from extract.xpath.functions import Type
 
 FORMAT: Final = 1  # of scheme.json
 POTPOURRI: Final = "potpourri"  # its id
+DOCUMENT: Final = "document"  # id of the chunk that is the whole document
 
 
 class Need(enum.IntFlag):
@@ -23,7 +24,8 @@ class Need(enum.IntFlag):
         NODE: The element with its attributes, or the document node.
         CHILDREN: That, and all children: elements as tags, texts, comments and processing
             instructions.
-        STRING: The node, and all text below it, with the elements around the text.
+        STRING: The node, and all text below it. What is kept for it is what `SUBTREE` keeps: one
+            range of bytes is cheaper than the many around a few comments.
         SUBTREE: The node, and everything below it.
     """
 
@@ -175,14 +177,16 @@ class Rejected:
 class Chunk:
     """A part of every document, and what is evaluated on it.
 
-    On a document reduced to the subtrees at ``prefix``, to ``filters``, and to the tags of all
-    ancestors of what is kept, the chunk's branches select what they select on the whole document.
+    On a document reduced to `wants`, and to the tags of all ancestors of what is kept, the chunk's
+    branches select what they select on the whole document.
 
     Attributes:
         id: Names the chunk, also as a file.
         prefix: The path, in plain child steps, whose subtrees it has; empty for the potpourri,
             which has none.
         filters: What its branches look at elsewhere.
+        inside: What its branches look at in these subtrees.
+        projected: Whether the chunk has of these subtrees only ``inside``, instead of everything.
         queries: Ids of the subscribers that have a branch in it.
         branches: What is evaluated on it: indices into `Scheme.branches`.
         unsplittable: Why the subtrees cannot be evaluated apart from each other; empty if they can.
@@ -197,6 +201,16 @@ class Chunk:
     branches: tuple[int, ...] = ()
     unsplittable: str = ""
     whole: tuple[str, ...] = ()
+    inside: tuple[Want, ...] = ()
+    projected: bool = False
+
+    @property
+    def wants(self) -> tuple[Want, ...]:
+        """What the chunk keeps of a document, besides the ancestors of that."""
+        if not self.prefix:
+            return self.filters
+        inside = self.inside if self.projected else (Want(self.prefix, Need.SUBTREE),)
+        return (*self.filters, *inside)
 
     @property
     def splittable(self) -> bool:
@@ -231,6 +245,11 @@ class Scheme:
         queries: The canonical queries, in the order of their first subscribers.
         chunks: The chunks, by prefix.
         potpourri: The chunk for all branches that belong to no other; it may be empty.
+        document: The chunk for branches that may look anywhere, the whole document; it may be
+            empty.
+        originals: Paths in plain child steps outside of whose subtrees no query, as it was written,
+            can look at anything but the elements on the way there; ``/`` if they may look anywhere.
+            There, even what breaks the schema cannot matter.
         unsatisfiable: Queries that can match no conforming document.
         rejected: Queries that cannot be evaluated.
         notes: What the user should know about how the scheme was made.
@@ -243,6 +262,8 @@ class Scheme:
     queries: tuple[Query, ...] = field(repr=False)
     chunks: tuple[Chunk, ...] = field(repr=False)
     potpourri: Chunk = field(repr=False)
+    document: Chunk = field(repr=False)
+    originals: tuple[str, ...] = field(default=("/",), repr=False)
     unsatisfiable: tuple[Unsatisfiable, ...] = field(default=(), repr=False)
     rejected: tuple[Rejected, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
@@ -276,21 +297,23 @@ class Scheme:
 
     @property
     def every_chunk(self) -> tuple[Chunk, ...]:
-        """The chunks, with the potpourri at the end unless nothing is in it."""
-        return (*self.chunks, self.potpourri) if self.potpourri.branches else self.chunks
+        """The chunks, then the potpourri and the whole document unless nothing is in them."""
+        others = (self.potpourri, self.document)
+        return (*self.chunks, *[chunk for chunk in others if chunk.branches])
 
     def counts(self) -> dict[str, int]:
         """How many queries there are of each kind.
 
         ``registered`` is the sum of ``satisfiable``, ``unsatisfiable`` and ``rejected``. The
-        satisfiable ones are ``canonical`` different ones; ``potpourri`` have a branch there.
+        satisfiable ones are ``canonical`` different ones; ``potpourri`` have a branch there or need
+        the whole ``document``.
         """
         satisfiable = sum(len(query.subscribers) for query in self.queries)
         return {
             "registered": satisfiable + len(self.unsatisfiable) + len(self.rejected),
             "satisfiable": satisfiable,
             "canonical": len(self.queries),
-            "potpourri": len(self.potpourri.queries),
+            "potpourri": len({*self.potpourri.queries, *self.document.queries}),
             "unsatisfiable": len(self.unsatisfiable),
             "rejected": len(self.rejected),
         }

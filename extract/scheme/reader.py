@@ -14,6 +14,7 @@ from extract.scheme.edges import read_declaration
 from extract.scheme.fields import Fields
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import (
+    DOCUMENT,
     FORMAT,
     NEEDS,
     POTPOURRI,
@@ -83,7 +84,9 @@ def _scheme(fields: Fields) -> Scheme:
     queries = _queries(fields, len(branches))
     ids = {one.id: one.id for query in queries for one in query.subscribers}
     chunks = tuple([_chunk(one, len(branches), ids) for one in fields.objects("chunks")])
-    potpourri = _chunk(fields.object("potpourri"), len(branches), ids)
+    potpourri, document = [
+        _chunk(fields.object(key), len(branches), ids) for key in ("potpourri", "document")
+    ]
     scheme = Scheme(
         _schema(fields.object("schema")),
         fields.table("namespaces", str, "a string"),
@@ -92,6 +95,8 @@ def _scheme(fields: Fields) -> Scheme:
         queries,
         chunks,
         potpourri,
+        document,
+        fields.texts("originals"),
         tuple(
             [
                 Unsatisfiable(_subscriber(one), one.text("reason"))
@@ -160,20 +165,27 @@ def _chunk(row: Fields, branches: int, ids: Mapping[str, str]) -> Chunk:
     splittable, why_not = row.truth("splittable"), row.text("unsplittable", "")
     if splittable == bool(why_not):
         row.wrong("unsplittable", "must say why, if and only if it is not splittable")
-    wants = []
-    for want in row.objects("filters"):
-        word = want.text("need")
-        need = NEEDS.get(word) or want.wrong("need", f"{word!r} is none of {', '.join(NEEDS)}")
-        wants.append(Want(want.text("path"), need))
+    prefix = row.text("prefix", "")
     return Chunk(
         row.text("id"),
-        row.text("prefix", ""),
-        tuple(wants),
+        prefix,
+        _wants(row, "filters"),
         tuple([ids[one] for one in queries]),  # one string for each id, however often it is named
         row.indices("branches", branches, "branches"),
         why_not,
         row.texts("whole", []),
+        _wants(row, "inside") if prefix else (),
+        row.truth("projected") if prefix else False,
     )
+
+
+def _wants(row: Fields, key: str) -> tuple[Want, ...]:
+    wants = []
+    for want in row.objects(key):
+        word = want.text("need")
+        need = NEEDS.get(word) or want.wrong("need", f"{word!r} is none of {', '.join(NEEDS)}")
+        wants.append(Want(want.text("path"), need))
+    return tuple(wants)
 
 
 def _settings(row: Fields) -> Settings:
@@ -209,14 +221,17 @@ def _check_ids(fields: Fields, scheme: Scheme) -> None:
         twice = next(one for one, times in Counter(ids).items() if times > 1)
         fields.wrong("queries", f"two queries have the id {twice!r}")
     chunks = [chunk.id for chunk in scheme.chunks]
-    if len({*chunks, POTPOURRI}) <= len(chunks) or scheme.potpourri.id != POTPOURRI:
-        fields.wrong("chunks", f"two have one id, or the potpourri is not called {POTPOURRI!r}")
+    for key, chunk in ((POTPOURRI, scheme.potpourri), (DOCUMENT, scheme.document)):
+        if chunk.id != key:
+            fields.wrong(f"{key}.id", f"must be {key!r}")
+    if len({*chunks, POTPOURRI, DOCUMENT}) < len(chunks) + 2:
+        fields.wrong("chunks", "two have one id")
 
 
 def _check_homes(fields: Fields, scheme: Scheme) -> None:
     """A branch that belongs to no chunk would never be evaluated."""
     homes = bytearray(len(scheme.branches))
-    for chunk in (*scheme.chunks, scheme.potpourri):
+    for chunk in scheme.every_chunk:
         for branch in chunk.branches:
             homes[branch] = 1
     lost = homes.find(0)

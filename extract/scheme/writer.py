@@ -17,7 +17,7 @@ from typing import Any
 
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
-from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber
+from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber, Want
 from extract.xpath.functions import Type
 
 _WIDE = 100  # a list that fits into so many characters stays on one line
@@ -69,9 +69,11 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
         yield from _chunk(chunk, "   ")
         yield "  }"
     yield "\n ],\n" if scheme.chunks else "],\n"
-    yield ' "potpourri": {\n'
-    yield from _chunk(scheme.potpourri, "  ")
-    yield " },\n"
+    for key, chunk in (("potpourri", scheme.potpourri), ("document", scheme.document)):
+        yield f' "{key}": {{\n'
+        yield from _chunk(chunk, "  ")
+        yield " },\n"
+    yield from _list("originals", list(map(quote, scheme.originals)), " ")
     yield from _rows("queries", chain.from_iterable(map(_query, scheme.queries)))
     yield from _rows("unsatisfiable", unsatisfiable)
     yield from _rows("rejected", rejected)
@@ -117,10 +119,16 @@ def _chunk(chunk: Chunk, indent: str) -> Iterator[str]:
     yield f'{indent}"splittable": {_encode(chunk.splittable)},\n'
     if chunk.unsplittable:
         yield f'{indent}"unsplittable": {quote(chunk.unsplittable)},\n'
-    wants = [f'{{"path": {quote(path)}, "need": "{need.word}"}}' for path, need in chunk.filters]
-    yield from _list("filters", wants, indent)
+    yield from _list("filters", list(map(_want, chunk.filters)), indent)
+    if chunk.prefix:
+        yield from _list("inside", list(map(_want, chunk.inside)), indent)
+        yield f'{indent}"projected": {_encode(chunk.projected)},\n'
     yield from _list("queries", list(map(quote, chunk.queries)), indent)
     yield from _list("branches", list(map(str, chunk.branches)), indent, last=True)
+
+
+def _want(want: Want) -> str:
+    return f'{{"path": {quote(want.path)}, "need": "{want.need.word}"}}'
 
 
 def _query(query: Query) -> Iterator[str]:
