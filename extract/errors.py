@@ -104,7 +104,40 @@ class SchemeError(ExtractError):
 
 
 class DocumentError(ExtractError):
-    """A document that cannot be processed."""
+    """A document that cannot be processed.
+
+    Args:
+        offset: Byte of the document (decompressed, BOM included) where it went wrong, from 0; -1
+            when unknown.
+
+    >>> print(DocumentError("the end tag is missing", "", "a.xml", 3, 7, 29))
+    a.xml:3:7: the end tag is missing
+    >>> print(DocumentError("the end tag is missing", "", "a.xml", offset=29))
+    a.xml: the end tag is missing (byte 29)
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        hint: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        offset: int = -1,
+    ) -> None:
+        super().__init__(reason, hint, file, line, column)
+        self.args = (reason, hint, file, line, column, offset)
+        self.offset = offset
+
+    def at(self, file: str, line: int, column: int) -> DocumentError:
+        """The same error, with the place that its offset is."""
+        return type(self)(self.reason, self.hint, file, line, column, self.offset)
+
+    def __str__(self) -> str:
+        # Line and column say it better, where they are known.
+        byte = f" (byte {self.offset:,})" if self.offset >= 0 and not self.line else ""
+        message = f"{self.place}: {self.reason}{byte}" if self.place else f"{self.reason}{byte}"
+        return f"{message}\nHint: {self.hint}" if self.hint else message
 
 
 class MatcherError(ExtractError):

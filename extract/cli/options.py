@@ -10,6 +10,8 @@ Each is a decorator:
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 from extract.subscriptions.bindings import parse_binding
@@ -28,6 +30,16 @@ def _bindings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
             reason = f"the prefix {prefix!r} is bound to both {bindings[prefix]!r} and {uri!r}."
             raise click.BadParameter(reason, ctx, param)
     return bindings
+
+
+def chunk_number(ctx: click.Context, param: click.Parameter, text: str) -> int | Literal["auto"]:
+    """A number of chunks, or ``auto``; whether there can be so many is not decided here."""
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a number nor auto.", ctx, param) from None
 
 
 # The library reports a file that is missing or unreadable, and does it better than click.Path.
@@ -70,4 +82,63 @@ output_option = click.option(
     type=_FILE,
     metavar="FILE",
     help="Where the result goes; by default, and for -, standard output.",
+)
+on_nonconforming_option = click.option(
+    "--on-nonconforming",
+    default="fallback",
+    show_default=True,
+    type=click.Choice(["fallback", "reject"]),
+    help="What to do with a document that breaks the schema: take it whole, or reject it.",
+)
+assume_valid_option = click.option(
+    "--assume-valid",
+    is_flag=True,
+    help="Trust that documents keep to the schema, and look less closely; faster, but where one "
+    "does not, matches may be missed.",
+)
+max_depth_option = click.option(
+    "--max-depth",
+    default=2_048,
+    show_default=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How deep elements may be nested; a document that goes deeper is rejected.",
+)
+matcher_option = click.option(
+    "--matcher",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="What evaluates the queries; `extract doctor` lists the matchers.",
+)
+select_option = click.option(
+    "--select",
+    default="nodes",
+    show_default=True,
+    type=click.Choice(["nodes", "count", "doc"]),
+    help="Every node, only how many there are, or only which documents match.",
+)
+max_value_bytes_option = click.option(
+    "--max-value-bytes",
+    default=1 << 24,
+    show_default=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="A longer value is left out; its place is given.",
+)
+max_whole_bytes_option = click.option(
+    "--max-whole-bytes",
+    default=1 << 28,
+    show_default=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How large a document may be that has to be evaluated whole.",
+)
+query_seconds_option = click.option(
+    "--query-seconds",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="How long a query that may take very long can take on a document.",
 )

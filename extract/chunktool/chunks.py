@@ -1,0 +1,283 @@
+"""`extract.chunk`: the chunks of one document, each with its queries."""
+
+from __future__ import annotations
+
+import io
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, Literal, TypeAlias, cast, overload
+
+import numpy as np
+
+from extract.chunktool.automaton import Automaton
+from extract.chunktool.cut import Cutter, Window
+from extract.chunktool.nodes import NodeCollector, NodeTable, Ranges
+from extract.chunktool.outputs import chunk_outputs, projection_output
+from extract.chunktool.pile import Content, ContentReader, Original, Piles, read_all
+from extract.chunktool.scan import Batch, Numbers, ScanLimits, Smalls
+from extract.chunktool.scanner import Outcome, Verdict, scan
+from extract.chunktool.source import Document, Source, open_source
+from extract.scheme.model import DOCUMENT, Scheme
+
+OnNonconforming: TypeAlias = Literal["fallback", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChunk:
+    """A part of one document, and what is evaluated on it.
+
+    Attributes:
+        id: That of the chunk in the scheme; ``document`` for the whole document.
+        queries: Ids of the subscribers that have a branch in it.
+        branches: What is evaluated on it: indices into `Scheme.branches`; empty in a fallback.
+        ranges: The bytes of the original that it consists of: start and end of each range, shape
+            (n, 2). They never touch one another.
+        fallback: Whether it is the whole document in place of all chunks, because it breaks the
+            schema or no scanner could do it: then the queries as written (`Subscriber.absolute`)
+            are to be evaluated, those that the scheme calls unsatisfiable included.
+        nodes: The node table of the document, where it was asked for; `rows` says which of it
+            belong to this chunk.
+        content: The bytes.
+        piece: Which piece of the chunk it is, from 1, where `extract.chunktool.pieces` cut it.
+    """
+
+    id: str
+    queries: tuple[str, ...] = field(repr=False)
+    branches: tuple[int, ...] = field(repr=False)
+    ranges: Numbers = field(repr=False, compare=False)
+    content: Content = field(repr=False, compare=False)
+    fallback: bool = False
+    nodes: NodeTable | None = field(default=None, repr=False, compare=False)
+    piece: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.content.size
+
+    @property
+    def rows(self) -> Smalls:
+        """Which rows of the node table are elements of this chunk."""
+        assert self.nodes is not None, "the node table was not asked for"
+        return self.nodes.rows(self.ranges)
+
+    def xml(self) -> bytes:
+        """The chunk as one well-formed document, byte for byte as in the original."""
+        return read_all(self.content)
+
+    def open(self) -> BinaryIO:
+        """The same as a file object, for chunks that are larger than memory."""
+        return cast(BinaryIO, io.BufferedReader(ContentReader(self.content), 1 << 16))
+
+    def original(self, offset: int) -> int:
+        """Where in the document a byte of the chunk is.
+
+        >>> ranges = np.array([[0, 3], [11, 15]])
+        >>> DocumentChunk("1", (), (), ranges, Piles(1)[0]).original(4)
+        12
+        """
+        lengths = np.cumsum(self.ranges[:, 1] - self.ranges[:, 0])
+        which = int(np.searchsorted(lengths, offset, "right"))
+        if which == len(lengths):
+            return int(self.ranges[-1, 1]) if which else offset
+        return int(self.ranges[which, 1] - (lengths[which] - offset))
+
+
+class Chunks(Sequence[DocumentChunk]):
+    """The chunks of one document, in the order of the scheme.
+
+    Attributes:
+        outcome: What the scan said of the document.
+        nodes: The node table, where it was asked for and the document conforms.
+    """
+
+    def __init__(
+        self, chunks: Sequence[DocumentChunk], outcome: Outcome, nodes: NodeTable | None
+    ) -> None:
+        self._chunks = tuple(chunks)
+        self.outcome = outcome
+        self.nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    @overload
+    def __getitem__(self, index: int) -> DocumentChunk: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[DocumentChunk]: ...
+    def __getitem__(self, index: int | slice) -> DocumentChunk | Sequence[DocumentChunk]:
+        return self._chunks[index]
+
+    def __repr__(self) -> str:
+        return f"<{self.outcome.verdict} document: {', '.join(c.id for c in self._chunks)}>"
+
+
+def chunk(
+    scheme: Scheme,
+    document: Document,
+    *,
+    nodes: bool = False,
+    on_nonconforming: OnNonconforming = "fallback",
+    assume_valid: bool = False,
+    limits: ScanLimits | None = None,
+    name: str = "",
+) -> Chunks:
+    """Cuts a document into the chunks of a scheme, in one pass.
+
+    Nothing is handed on before the whole document was read: only then is it known to be
+    well-formed, and to keep to the schema. What is cut out of a large document waits in temporary
+    files.
+
+    Args:
+        scheme: How to cut, from `extract.prepare` or `Scheme.load`.
+        document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
+            Each may be gzipped.
+        nodes: Whether to make the node table as well.
+        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"`` gives
+            one chunk that is all of it, ``"reject"`` raises.
+        assume_valid: Trust that the document keeps to the schema, and look less closely. If it
+            does not, matches may be missed.
+        limits: How large a document may be in the small.
+        name: What messages call the document; by default its path.
+
+    Raises:
+        DocumentError: The document is not well-formed, cannot be read, or is rejected; with file,
+            line, column and byte offset.
+
+    >>> from extract import prepare, Subscriptions
+    >>> from extract.schema.model import Declaration, Schema
+    >>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
+    >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
+    >>> scheme = prepare(schema, Subscriptions.of({"bs": "//b", "cs": "/a/c"}), chunks=2)
+    >>> for part in chunk(scheme, b"<a> <b>1</b> <c/> <b/> </a>"):
+    ...     part.id, part.queries, part.xml()
+    ('1', ('bs',), b'<a><b>1</b><b/></a>')
+    ('2', ('cs',), b'<a><c/></a>')
+    >>> for part in chunk(scheme, b"<a><b><d/></b></a>"):
+    ...     part.id, part.queries, part.fallback
+    ('document', ('bs', 'cs'), True)
+    """
+    with (
+        open_source(document, name) as source,
+        borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
+    ):
+        sink = ChunkSink(automaton, nodes)
+        outcome = scan(source, automaton, sink, limits, table=nodes)
+        if outcome.conforming:
+            table = sink.nodes.table(automaton) if nodes else None
+            return Chunks(list(chunks_of(scheme, source, sink, outcome, table)), outcome, table)
+        if on_nonconforming == "reject" and outcome.verdict is Verdict.NONCONFORMING:
+            raise outcome.rejection(source.name)
+        return Chunks([whole_document(scheme, source, outcome)], outcome, None)
+
+
+def chunks_of(
+    scheme: Scheme, source: Source, sink: ChunkSink, outcome: Outcome, table: NodeTable | None
+) -> Iterator[DocumentChunk]:
+    """The chunks of a document that conforms, from what a scan has piled up."""
+    for number, (one, output) in enumerate(
+        zip(scheme.every_chunk, sink.automaton.outputs, strict=True)
+    ):
+        content = kept_document(source, outcome.size) if output.whole else sink.piles[number]
+        ranges = sink.ranges[number].array()
+        yield DocumentChunk(one.id, one.queries, one.branches, ranges, content, False, table)
+
+
+def whole_document(scheme: Scheme, source: Source, outcome: Outcome) -> DocumentChunk:
+    """The chunk that stands for all others where a document is to be evaluated whole."""
+    content = kept_document(source, outcome.size)
+    ranges = np.array([[0, content.size]], np.int64)
+    return DocumentChunk(DOCUMENT, every_query(scheme), (), ranges, content, True)
+
+
+def kept_document(source: Source, size: int) -> Content:
+    """The bytes of a document for later: a copy, if they will not stay where they are."""
+    if source.lasting:
+        source.keep()
+        return Original(source, size)
+    piles = Piles(1)
+    for window in source.windows():
+        piles.add(0, bytes(window))
+    return piles[0]
+
+
+def every_query(scheme: Scheme) -> tuple[str, ...]:
+    """The ids of all queries that can be evaluated on a document as it is.
+
+    A query that can match no conforming document may well match one that breaks the schema.
+    """
+    subscribers = [one for query in scheme.queries for one in query.subscribers]
+    subscribers += [one.subscriber for one in scheme.unsatisfiable]
+    return tuple([one.id for one in subscribers])
+
+
+class ChunkSink:
+    """Piles up what each chunk keeps."""
+
+    def __init__(self, automaton: Automaton, nodes: bool) -> None:
+        self.automaton = automaton
+        self.piles = Piles(len(automaton.outputs))
+        self.ranges: list[Ranges] = []
+        self.nodes = NodeCollector()
+        self._with_nodes = nodes
+        self._whole = [output.whole for output in automaton.outputs]
+        self._cutter = Cutter()
+
+    def restart(self) -> None:
+        """Forgets everything."""
+        self.piles.clear()
+        self.ranges = [Ranges() for _ in self._whole]
+        self.nodes.restart()
+        self._cutter = Cutter()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Takes what was found in a window."""
+        for number, ranges in enumerate(batch.ranges):
+            self.ranges[number].add(ranges)
+        for number, data in enumerate(self._cutter.cut(window, batch, self._whole)):
+            self.piles.add(number, data)
+        if self._with_nodes:
+            self.nodes.take(batch)
+
+
+# -- automata, which cost more to build than a small document to scan
+
+MAX_STATES: Final = 50_000
+_Key: TypeAlias = tuple[str, bool]
+_cached: dict[int, tuple[weakref.ref[Scheme], dict[_Key, list[Automaton]]]] = {}
+
+
+@contextmanager
+def borrowed_automaton(
+    scheme: Scheme, kind: Literal["chunks", "projection"], assume_valid: bool
+) -> Iterator[Automaton]:
+    """An automaton that nobody else uses at the same time; afterwards others may.
+
+    Args:
+        scheme: What it is for. Automata are kept as long as the scheme is.
+        kind: Whether its outputs are the chunks, or one projection for all queries.
+        assume_valid: Whether documents are trusted.
+    """
+    shelf = _shelf(scheme).setdefault((kind, assume_valid), [])
+    try:
+        automaton = shelf.pop()
+    except IndexError:
+        outputs = chunk_outputs(scheme) if kind == "chunks" else [projection_output(scheme)]
+        automaton = Automaton(scheme, outputs, assume_valid, MAX_STATES)
+    try:
+        yield automaton
+    finally:
+        # One that a document has filled up would be of no use to the next.
+        if automaton.states < MAX_STATES:
+            shelf.append(automaton)
+
+
+def _shelf(scheme: Scheme) -> dict[_Key, list[Automaton]]:
+    key = id(scheme)  # a scheme has no hash, for its tables are dictionaries
+    known = _cached.get(key)
+    if known is None or known[0]() is not scheme:
+        alive = weakref.ref(scheme, lambda _: _cached.pop(key, None))
+        known = _cached[key] = (alive, {})
+    return known[1]

@@ -1,0 +1,274 @@
+"""Chunks of a document as files: what ``extract chunk`` writes, and ``extract filter`` reads.
+
+A document becomes a directory:
+
+    manifest.json    the document, what the scan said of it, and its chunks
+    1.xml            a chunk, byte for byte as in the original
+    1.npz            where its bytes are in the original, and positions among siblings
+    potpourri.xml    and so on
+
+``manifest.json``: ``format`` 1; ``document`` its name as given or found; ``bytes``; ``verdict``
+(``conforming``, ``nonconforming`` or ``whole``) with ``reason``, ``offset``, ``line`` and
+``column`` where it is not the first; ``scanner`` and ``handed_over``; ``scheme``, a digest of the
+scheme file, so that chunks are not evaluated with another one; and for each of ``chunks`` its
+``id``, ``file``, ``map``, number of ``queries``, ``bytes``, ``elements``, number of ``ranges``, and
+``fallback``. Where a document is evaluated whole there is one chunk ``document`` with ``fallback``
+true, to be asked the queries as written.
+
+``*.npz`` is described in `extract.chunktool.maps`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from extract.chunktool.automaton import Automaton
+from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, every_query
+from extract.chunktool.cut import Cutter, Window
+from extract.chunktool.maps import ChunkMap, MapWriter
+from extract.chunktool.names import Names, safe_name
+from extract.chunktool.positions import Positions
+from extract.chunktool.scan import Batch, ScanLimits
+from extract.chunktool.scanner import Outcome, Verdict, scan
+from extract.chunktool.source import Document, Source, open_source
+from extract.errors import DocumentError
+from extract.scheme.model import DOCUMENT, Scheme
+
+__all__ = ["FORMAT", "MANIFEST", "ChunkFile", "ChunkMap", "Manifest", "write_chunks"]
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFile:
+    """A chunk in a directory; the fields are those of the manifest."""
+
+    id: str
+    file: str
+    map: str
+    queries: int
+    bytes: int
+    elements: int
+    ranges: int
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is in a document's directory; the fields are those of ``manifest.json``."""
+
+    document: str
+    bytes: int
+    verdict: Verdict
+    reason: str
+    offset: int
+    line: int
+    column: int
+    scanner: str
+    handed_over: tuple[str, ...]
+    scheme: str
+    chunks: tuple[ChunkFile, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Manifest:
+        """Reads the manifest of a document's directory.
+
+        Raises:
+            DocumentError: There is none, or it is damaged or of another version.
+        """
+        path = Path(directory) / MANIFEST
+        hint = "write the chunks again with `extract chunk`"
+        try:
+            raw = json.loads(path.read_bytes())
+            found = raw.pop("format")
+            if found != FORMAT:
+                raise DocumentError(f"the manifest has format {found!r}", hint, str(path))
+            raw["verdict"] = Verdict(raw["verdict"])
+            raw["handed_over"] = tuple(raw["handed_over"])
+            raw["chunks"] = tuple([ChunkFile(**one) for one in raw["chunks"]])
+            names = [name for one in raw["chunks"] for name in (one.file, one.map)]
+            if any(name != os.path.basename(name) or name in ("", "..") for name in names):
+                raise ValueError("a file is outside of the directory")
+            return cls(**raw)
+        except OSError as error:
+            reason = f"the manifest cannot be read: {error.strerror or error}"
+            raise DocumentError(reason, hint, str(path)) from error
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DocumentError(f"the manifest is damaged: {error}", hint, str(path)) from error
+
+
+def write_chunks(
+    scheme: Scheme,
+    document: Document,
+    directory: str | Path,
+    *,
+    on_nonconforming: OnNonconforming = "fallback",
+    assume_valid: bool = False,
+    limits: ScanLimits | None = None,
+    name: str = "",
+    digest: str = "",
+) -> Manifest:
+    """Writes the chunks of a document into a directory, which is whole then, or not there.
+
+    Memory does not grow with the document: each window is written as it comes.
+
+    Args:
+        scheme: How to cut.
+        document: Bytes, a path, ``"-"`` or a file object, as for `extract.chunk`.
+        directory: Where they go. Chunks that are there already are replaced.
+        on_nonconforming, assume_valid, limits, name: As for `extract.chunk`.
+        digest: That of the scheme file.
+
+    Raises:
+        DocumentError: As for `extract.chunk`; then nothing is written.
+        OSError: The files cannot be written.
+    """
+    target = Path(directory)
+    partial = _hidden(target, "partial")
+    try:
+        with (
+            open_source(document, name) as source,
+            borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
+        ):
+            sink = _FileSink(scheme, automaton, partial)
+            outcome = scan(source, automaton, sink, limits, table=True)
+            if on_nonconforming == "reject" and outcome.verdict is Verdict.NONCONFORMING:
+                raise outcome.rejection(source.name)
+            if outcome.conforming:
+                chunks, size = tuple(sink.finish()), outcome.size
+            else:
+                sink.restart()
+                whole = _write_whole(scheme, source, partial)
+                chunks, size = (whole,), whole.bytes
+            manifest = _manifest(source, outcome, size, digest, chunks)
+        (partial / MANIFEST).write_bytes(_json(manifest))
+        _put_in_place(partial, target)
+        return manifest
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _manifest(
+    source: Source, outcome: Outcome, size: int, digest: str, chunks: tuple[ChunkFile, ...]
+) -> Manifest:
+    return Manifest(
+        source.name,
+        size,
+        outcome.verdict,
+        outcome.reason,
+        outcome.violation.offset if outcome.violation else -1,
+        outcome.line,
+        outcome.column,
+        outcome.scanner,
+        outcome.handed_over,
+        digest,
+        chunks,
+    )
+
+
+def _json(manifest: Manifest) -> bytes:
+    facts = manifest.to_json()
+    try:
+        return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # a file name that is not text
+        return (json.dumps(facts, indent=1) + "\n").encode()
+
+
+def _hidden(target: Path, kind: str) -> Path:
+    """A new directory beside another. Not from `tempfile`, whose directories nobody else sees."""
+    path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.{kind}")
+    path.mkdir()
+    return path
+
+
+def _put_in_place(partial: Path, target: Path) -> None:
+    """Gives a directory its name; one that had the name before is gone then."""
+    if not target.exists():
+        partial.rename(target)
+        return
+    if not (target / MANIFEST).is_file():
+        raise FileExistsError(17, "it is there, and holds no chunks of a document", str(target))
+    old = _hidden(target, "old")
+    try:
+        target.rename(old / "chunks")
+        partial.rename(target)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:
+    """The one chunk of a document that is evaluated whole."""
+    size = 0
+    with (directory / f"{DOCUMENT}.xml").open("wb") as stream:
+        for window in source.windows():
+            stream.write(window)
+            size += len(window)
+    table = MapWriter(directory / DOCUMENT)
+    table.add(np.array([[0, size]], np.int64), None)
+    table.finish()
+    queries = len(every_query(scheme))
+    return ChunkFile(DOCUMENT, f"{DOCUMENT}.xml", f"{DOCUMENT}.npz", queries, size, -1, 1, True)
+
+
+class _FileSink:
+    """Writes what each chunk keeps into its file."""
+
+    def __init__(self, scheme: Scheme, automaton: Automaton, directory: Path) -> None:
+        self._chunks = scheme.every_chunk
+        self._directory = directory
+        self._positions = Positions(automaton)
+        names = Names()
+        self._stems = [names.take(safe_name(one.id)) for one in self._chunks]
+        self._begin()
+
+    def _begin(self) -> None:
+        self._cutter = Cutter()
+        self._maps = [MapWriter(self._directory / stem) for stem in self._stems]
+        self._sizes = [0] * len(self._stems)
+        self._elements = [0] * len(self._stems)
+
+    def restart(self) -> None:
+        """Removes everything."""
+        for path in self._directory.iterdir():
+            path.unlink()
+        self._positions.restart()
+        self._begin()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Takes what was found in a window."""
+        loose = self._positions.take(window.start, batch)
+        for number, data in enumerate(self._cutter.cut(window, batch)):
+            if data:
+                # Opened anew each time: there may be more chunks than files may be open.
+                with (self._directory / f"{self._stems[number]}.xml").open("ab") as stream:
+                    stream.write(data)
+                self._sizes[number] += len(data)
+            self._maps[number].add(batch.ranges[number], loose[number])
+            self._elements[number] += loose[number].elements
+
+    def finish(self) -> Iterator[ChunkFile]:
+        """Writes the maps, and says what the chunks are."""
+        for number, (one, stem) in enumerate(zip(self._chunks, self._stems, strict=True)):
+            yield ChunkFile(
+                one.id,
+                f"{stem}.xml",
+                f"{stem}.npz",
+                len(one.queries),
+                self._sizes[number],
+                self._elements[number],
+                self._maps[number].finish(),
+            )

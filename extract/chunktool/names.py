@@ -1,0 +1,65 @@
+"""Names for files and directories that strangers' names become: safe, and no two the same."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from typing import Final
+
+_LONGEST: Final = 120  # bytes; file systems take 255, and suffixes follow
+_ENDINGS: Final = (".gz", ".xml")
+
+
+def safe_name(text: str) -> str:
+    """A file name from any text: no separators, no control characters, not hidden, not long.
+
+    >>> safe_name("../../etc/passwd"), safe_name("größe 1.xml"), safe_name(".."), safe_name("a\\0b")
+    ('passwd', 'größe_1.xml', 'unnamed', 'a_b')
+    """
+    last = text.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    kept = "".join([c if _is_harmless(c) else "_" for c in unicodedata.normalize("NFC", last)])
+    short = kept.encode()[:_LONGEST].decode(errors="ignore").strip(". ")
+    return short or "unnamed"
+
+
+def _is_harmless(character: str) -> bool:
+    return character in "._-+=,@~" or unicodedata.category(character)[0] in "LNM"
+
+
+def directory_name(document: str) -> str:
+    """The name of the directory for a document's chunks.
+
+    >>> directory_name("news/2026/a.xml.gz"), directory_name("<stdin>"), directory_name(".xml")
+    ('a', 'stdin', 'xml')
+    """
+    name = document.strip("<>")
+    for ending in _ENDINGS:
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)] or name
+    return safe_name(name if name.rpartition("/")[2] else document)
+
+
+class Names:
+    """Gives out names, each once, whether or not the file system tells cases apart.
+
+    >>> names = Names()
+    >>> names.take("a"), names.take("A"), names.take("a")
+    ('a', 'A~2', 'a~3')
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, wanted: str, free: Callable[[str], bool] = lambda _: True) -> str:
+        """The name, or the name with a number.
+
+        Args:
+            wanted: The name.
+            free: Says whether others leave a name to us.
+        """
+        name, number = wanted, 1
+        while name.casefold() in self._taken or not free(name):
+            number += 1
+            name = f"{wanted}~{number}"
+        self._taken.add(name.casefold())
+        return name

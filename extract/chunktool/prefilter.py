@@ -1,0 +1,213 @@
+"""`extract.Prefilter`: one small document that answers every query, for any matcher behind it.
+
+A matcher that takes documents takes the projection instead, and gives the same answers: nodes that
+no query looks at are not in it. In front of lxml:
+
+    prefilter = extract.Prefilter(scheme)
+    tree = lxml.etree.fromstring(prefilter.project(data))    # bytes in, bytes out
+    tree = lxml.etree.parse(prefilter.open("big.xml.gz"))    # or a file object
+
+In front of SaxonC, with ``proc.parse_xml(xml_text=prefilter.project(data).decode())``; in front of
+``xmllint``, BaseX or anything else that reads a pipe, with the command ``extract project``.
+
+What a document's last byte is known to say comes last: until then a projection is provisional, so
+it is kept back (in a temporary file if it is large) and given out whole, unless the documents are
+trusted (``assume_valid``).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Protocol, cast
+
+from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
+from extract.chunktool.cut import Cutter, Window
+from extract.chunktool.pile import Content, ContentReader, Piles, read_all
+from extract.chunktool.scan import Batch, ScanLimits
+from extract.chunktool.scanner import Outcome, Verdict, scan
+from extract.chunktool.source import Document, open_source
+from extract.errors import DocumentError
+from extract.scheme.model import Scheme
+
+
+class Writable(Protocol):
+    """Where bytes can be written to."""
+
+    def write(self, data: bytes | memoryview, /) -> object:
+        """Writes all of them."""
+
+
+class Prefilter:
+    """Reduces documents to what a scheme's queries look at.
+
+    The projection is a well-formed document of original bytes on which every query of the scheme
+    selects the nodes that it selects on the document. A document that breaks the schema, or that no
+    scanner can do, is given out as it is.
+
+    It can be pickled and sent to other processes; several threads may use one.
+
+    Args:
+        scheme: Whose queries are to be answered.
+        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"`` gives it
+            out whole, ``"reject"`` raises.
+        assume_valid: Trust that documents keep to the schema, and look less closely. For one that
+            does not, the projection may lack what a query looks for.
+        limits: How large documents may be in the small.
+
+    >>> from extract import prepare, Subscriptions
+    >>> from extract.schema.model import Declaration, Schema
+    >>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
+    >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
+    >>> prefilter = Prefilter(prepare(schema, Subscriptions.of({"bs": "//b"}), chunks=1))
+    >>> prefilter.project(b"<a> <b>1</b> <c>2</c> <b/> </a>")
+    b'<a><b>1</b><b/></a>'
+    >>> prefilter.project(b"<a><c><b/></c></a>")
+    b'<a><c><b/></c></a>'
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        on_nonconforming: OnNonconforming = "fallback",
+        assume_valid: bool = False,
+        limits: ScanLimits | None = None,
+    ) -> None:
+        self.scheme = scheme
+        self.on_nonconforming = on_nonconforming
+        self.assume_valid = assume_valid
+        self.limits = limits or ScanLimits()
+
+    def project(self, document: Document) -> bytes:
+        """One small well-formed document that answers every query.
+
+        Args:
+            document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
+                Each may be gzipped.
+
+        Raises:
+            DocumentError: The document is not well-formed, cannot be read, or is rejected.
+        """
+        content, _ = self._run(document)
+        return read_all(content)
+
+    def project_all(self, documents: Iterable[Document]) -> Iterator[bytes]:
+        """The projection of each of many documents, in their order.
+
+        Raises:
+            DocumentError: One cannot be processed. To go on with the others, call `project` for
+                each.
+        """
+        return map(self.project, documents)
+
+    def open(self, document: Document) -> BinaryIO:
+        """The projection as a file object, for parsers that read one.
+
+        Raises:
+            DocumentError: The document is not well-formed, cannot be read, or is rejected: all
+                that is known before the first byte is given out.
+        """
+        content, _ = self._run(document)
+        return cast(BinaryIO, io.BufferedReader(ContentReader(content), 1 << 16))
+
+    def write(self, document: Document, stream: Writable, name: str = "") -> Outcome:
+        """Writes the projection to a stream, in memory that does not grow with the document.
+
+        With ``assume_valid`` it is written while the document is read. Then a document that turns
+        out to be ill-formed raises when a part is already written.
+
+        Args:
+            document: As for `project`.
+            stream: A file object opened for bytes.
+            name: What messages call the document; by default its path.
+
+        Returns:
+            What the scan said of the document.
+
+        Raises:
+            DocumentError: The document is not well-formed, cannot be read, or is rejected.
+        """
+        if self.assume_valid:
+            return self._write_at_once(document, stream, name)
+        content, outcome = self._run(document, name)
+        for part in content.parts():
+            stream.write(part)
+        return outcome
+
+    def _run(self, document: Document, name: str = "") -> tuple[Content, Outcome]:
+        with (
+            open_source(document, name) as source,
+            borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton,
+        ):
+            piles = Piles(1)
+            sink = _ProjectionSink(piles, automaton.outputs[0].whole)
+            outcome = scan(source, automaton, sink, self.limits)
+            if outcome.conforming and not automaton.outputs[0].whole:
+                return piles[0], outcome
+            if self.on_nonconforming == "reject" and outcome.verdict is Verdict.NONCONFORMING:
+                raise outcome.rejection(source.name)
+            return kept_document(source, outcome.size), outcome
+
+    def _write_at_once(self, document: Document, stream: Writable, name: str) -> Outcome:
+        with (
+            open_source(document, name) as source,
+            borrowed_automaton(self.scheme, "projection", True) as automaton,
+        ):
+            sink = _StreamSink(stream)
+            outcome = scan(source, automaton, sink, self.limits)
+            if not outcome.conforming:
+                if sink.written:
+                    hint = "without assuming that documents are valid, it would be passed on whole"
+                    reason = f"it must be evaluated whole ({outcome.reason}), but a part is written"
+                    raise DocumentError(reason, hint, source.name)
+                for window in source.windows():
+                    stream.write(window)
+            return outcome
+
+
+class _ProjectionSink:
+    """Piles up what the projection keeps."""
+
+    def __init__(self, piles: Piles, idle: bool) -> None:
+        self._piles = piles
+        self._idle = idle
+        self._cutter = Cutter()
+
+    def restart(self) -> None:
+        """Forgets everything."""
+        self._piles.clear()
+        self._cutter = Cutter()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Takes what was found in a window."""
+        if not self._idle:
+            self._piles.add(0, self._cutter.cut(window, batch)[0])
+
+
+class _StreamSink:
+    """Writes what the projection keeps as soon as it is found.
+
+    Attributes:
+        written: How many bytes are written. A scanner that takes over finds the same bytes again,
+            so these are left out.
+    """
+
+    def __init__(self, stream: Writable) -> None:
+        self.written = 0
+        self._found = 0
+        self._stream = stream
+        self._cutter = Cutter()
+
+    def restart(self) -> None:
+        """Begins from the first byte, without writing it a second time."""
+        self._found = 0
+        self._cutter = Cutter()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Takes what was found in a window."""
+        data = self._cutter.cut(window, batch)[0]
+        fresh = data[max(0, self.written - self._found) :]
+        self._found += len(data)
+        if fresh:
+            self._stream.write(fresh)
+            self.written += len(fresh)

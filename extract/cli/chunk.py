@@ -1,0 +1,221 @@
+"""``extract chunk``: documents in, a directory of chunks for each of them out."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extract.chunktool.chunks import OnNonconforming
+from extract.chunktool.find import find_documents
+from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
+from extract.chunktool.names import Names, directory_name
+from extract.chunktool.scan import ScanLimits
+from extract.chunktool.scanner import Verdict
+from extract.cli.options import (
+    assume_valid_option,
+    json_option,
+    max_depth_option,
+    on_nonconforming_option,
+    scheme_option,
+)
+from extract.errors import DocumentError
+from extract.scheme import Scheme
+
+_SHOWN = 20  # notes shown one by one
+
+
+@click.command()
+@scheme_option
+@click.argument("documents", nargs=-1, required=True, metavar="DOC...")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Where the directories of the documents go; made if it is not there.",
+)
+@on_nonconforming_option
+@assume_valid_option
+@max_depth_option
+@json_option
+def chunk(
+    scheme: str,
+    documents: tuple[str, ...],
+    output: str,
+    on_nonconforming: OnNonconforming,
+    assume_valid: bool,
+    max_depth: int,
+    as_json: bool,
+) -> int:
+    """Cut documents into the chunks of a scheme.
+
+    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
+    files may be gzipped. For each document there is a directory DIR/NAME with a file CHUNK.xml for
+    each chunk, CHUNK.npz (where its bytes are in the original) and manifest.json. It appears when
+    all of the document was read and found well-formed, or not at all. Chunks of the same document
+    that are there already are replaced; another document of the same name gets NAME~2.
+
+    A document that breaks the schema becomes one chunk that is all of it. A summary goes to
+    standard error, with --json to standard output.
+
+    \b
+    Example:
+      extract chunk --scheme scheme.json news/ more/*.xml.gz -o chunks
+    """
+    started = time.perf_counter()
+    loaded = Scheme.load(scheme)
+    digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
+    found = find_documents(documents)
+    paths, skipped = _without_output(found.paths, found.skipped, output)
+    if not paths:
+        hint = "name documents that are not the chunks themselves"
+        raise DocumentError("there is no document to cut", hint, documents[0])
+    run = _Run(loaded, Path(output), digest)
+    run.notes += [f"{note}" for note in skipped]
+    with run.directory():
+        for path in paths:
+            run.cut(
+                path,
+                on_nonconforming=on_nonconforming,
+                assume_valid=assume_valid,
+                limits=ScanLimits(depth=max_depth),
+            )
+    seconds = time.perf_counter() - started
+    if as_json:
+        click.echo(json.dumps(run.facts(seconds), ensure_ascii=True))
+    else:
+        click.echo(run.summary(seconds), err=True)
+    return 1 if run.rejected else 0
+
+
+def _without_output(
+    paths: Sequence[str], skipped: Sequence[str], output: str
+) -> tuple[list[str], list[str]]:
+    """The documents without those that we wrote: the output may be in a directory of documents."""
+    inside = os.path.join(os.path.realpath(output), "")
+    ours = [path for path in paths if path != "-" and os.path.realpath(path).startswith(inside)]
+    notes = [*skipped]
+    if ours:
+        notes.append(f"{len(ours):,} files are left out: they are in {output}")
+    return [path for path in paths if path not in set(ours)], notes
+
+
+@dataclass
+class _Run:
+    """What has become of the documents so far."""
+
+    scheme: Scheme
+    output: Path
+    digest: str
+    names: Names = field(default_factory=Names)
+    done: list[tuple[str, Manifest]] = field(default_factory=list)
+    rejected: list[DocumentError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def directory(self) -> Any:
+        """Makes the output directory; one that stays empty is removed again."""
+        made = not self.output.exists()
+        self.output.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        finally:
+            if made and not self.done:
+                with contextlib.suppress(OSError):
+                    self.output.rmdir()
+
+    def cut(self, path: str, **options: Any) -> None:
+        """Writes the chunks of one document, or says why not."""
+        document = "<stdin>" if path == "-" else path
+        name = self.names.take(directory_name(document), lambda name: self._is_free(name, document))
+        try:
+            manifest = write_chunks(
+                self.scheme, path, self.output / name, digest=self.digest, **options
+            )
+        except DocumentError as error:
+            self.rejected.append(error)
+            click.echo(f"rejected: {error}\n", err=True)
+        else:
+            self.done.append((name, manifest))
+            if manifest.reason:
+                place = f":{manifest.line}:{manifest.column}" if manifest.line else ""
+                self.notes.append(
+                    f"{_shown(document)}{place}: {manifest.verdict}, so it is one chunk: "
+                    f"{_shown(manifest.reason)}"
+                )
+
+    def _is_free(self, name: str, document: str) -> bool:
+        """Whether a directory is not there, or has chunks of the same document."""
+        if not os.path.lexists(self.output / name):
+            return True
+        try:
+            return Manifest.load(self.output / name).document == document
+        except DocumentError:
+            return False
+
+    def facts(self, seconds: float) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {
+            "documents": [
+                {"directory": str(self.output / name), **manifest.to_json()}
+                for name, manifest in self.done
+            ],
+            "rejected": [
+                {
+                    "document": error.file,
+                    "reason": error.reason,
+                    "line": error.line,
+                    "column": error.column,
+                    "offset": error.offset,
+                }
+                for error in self.rejected
+            ],
+            "notes": self.notes,
+            "seconds": round(seconds, 3),
+        }
+
+    def summary(self, seconds: float) -> str:
+        """The same in short, for people."""
+        lines = [f"Note: {note}" for note in self.notes[:_SHOWN]]
+        if len(self.notes) > _SHOWN:
+            lines.append(f"… and {len(self.notes) - _SHOWN:,} more notes; --json has all of them")
+        size = sum(manifest.bytes for _, manifest in self.done)
+        chunks = [chunk for _, manifest in self.done for chunk in manifest.chunks]
+        if chunks:
+            lines += [*_table(chunks, size), ""]
+        cut = sum(manifest.verdict is Verdict.CONFORMING for _, manifest in self.done)
+        seen = len(self.done) + len(self.rejected)
+        lines.append(
+            f"{seen:,} documents, {size:,} bytes in {seconds:.1f} s: {cut:,} cut, "
+            f"{len(self.done) - cut:,} whole, {len(self.rejected):,} rejected"
+        )
+        return "\n".join(lines)
+
+
+def _table(chunks: Sequence[ChunkFile], size: int) -> list[str]:
+    """A line for each chunk of the scheme, over all documents."""
+    lines = [f"{'chunk':<12} {'queries':>9} {'elements':>12} {'bytes':>15} {'share':>6}"]
+    for one in dict.fromkeys([chunk.id for chunk in chunks]):
+        same = [chunk for chunk in chunks if chunk.id == one]
+        elements = sum(max(0, chunk.elements) for chunk in same)
+        total = sum(chunk.bytes for chunk in same)
+        share = f"{total / size:.0%}" if size else "-"
+        counted = f"{elements:,}" if all(chunk.elements >= 0 for chunk in same) else "-"
+        queries = max(chunk.queries for chunk in same)
+        lines.append(f"{_shown(one):<12} {queries:>9,} {counted:>12} {total:>15,} {share:>6}")
+    return lines
+
+
+def _shown(text: str) -> str:
+    """A name that cannot speak to the terminal."""
+    return "".join([c if c.isprintable() else "\ufffd" for c in text])

@@ -1,0 +1,142 @@
+"""``extract project``: a document in, the part of it that the queries look at out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from extract.chunktool.chunks import OnNonconforming
+from extract.chunktool.find import find_documents
+from extract.chunktool.prefilter import Prefilter
+from extract.chunktool.scan import ScanLimits
+from extract.chunktool.scanner import Outcome
+from extract.cli.options import (
+    assume_valid_option,
+    json_option,
+    max_depth_option,
+    on_nonconforming_option,
+    output_option,
+    scheme_option,
+)
+from extract.errors import DocumentError
+from extract.scheme import Scheme
+
+
+@click.command()
+@scheme_option
+@click.argument("document", metavar="DOC")
+@output_option
+@on_nonconforming_option
+@assume_valid_option
+@max_depth_option
+@json_option
+def project(
+    scheme: str,
+    document: str,
+    output: str,
+    on_nonconforming: OnNonconforming,
+    assume_valid: bool,
+    max_depth: int,
+    as_json: bool,
+) -> int:
+    """Reduce a document to one small document that answers every query of a scheme.
+
+    DOC is a file, or - for standard input, and may be gzipped. Any XPath tool that reads the result
+    gives the answers that it would give on the document.
+
+    Nothing is written before all of the document was read and found well-formed; until then the
+    result waits in memory, and beyond 64 MB in a temporary file. With --assume-valid it is written
+    at once, and a document that turns out to be ill-formed leaves a broken result behind and exit
+    status 1. A document that breaks the schema is passed on as it is, with a note on standard
+    error.
+
+    \b
+    Example:
+      extract project --scheme scheme.json - < big.xml | xmllint --xpath '//student/name' -
+      extract project --scheme scheme.json big.xml.gz -o small.xml
+    """
+    found = find_documents([document]).paths
+    if len(found) > 1:
+        hint = "project them one by one, or cut all of them with `extract chunk`"
+        raise DocumentError(f"these are {len(found):,} documents, not one", hint, document)
+    prefilter = Prefilter(
+        Scheme.load(scheme), on_nonconforming, assume_valid, ScanLimits(depth=max_depth)
+    )
+    try:
+        with _open_binary(output) as stream:
+            counted = _Counted(stream)
+            outcome = prefilter.write(found[0], counted)
+    except DocumentError as error:
+        click.echo(f"rejected: {error}", err=True)
+        return 1
+    if as_json:
+        click.echo(json.dumps(_facts(document, outcome, counted.written)), err=True)
+    elif outcome.reason:
+        place = f":{outcome.line}:{outcome.column}" if outcome.line else ""
+        name = "<stdin>" if document == "-" else document
+        click.echo(
+            f"Note: {name}{place}: {outcome.verdict}, so it is passed on whole: {outcome.reason}",
+            err=True,
+        )
+    return 0
+
+
+def _facts(document: str, outcome: Outcome, written: int) -> dict[str, Any]:
+    return {
+        "document": "<stdin>" if document == "-" else document,
+        "bytes": outcome.size if outcome.size >= 0 else written,
+        "written": written,
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+        "line": outcome.line,
+        "column": outcome.column,
+        "scanner": outcome.scanner,
+        "handed_over": outcome.handed_over,
+    }
+
+
+class _Counted:
+    """A stream that counts what is written to it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.written = 0
+
+    def write(self, data: bytes | memoryview, /) -> None:
+        self._stream.write(data)
+        self.written += len(data)
+
+
+@contextlib.contextmanager
+def _open_binary(path: str) -> Iterator[BinaryIO]:
+    """The target of ``-o`` for bytes; a file appears when it is whole, or not at all."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
+    if target.exists() and not target.is_file():  # a pipe or a device has no "whole or not"
+        with target.open("wb") as stream:
+            yield stream
+        return
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as stream:
+            yield stream
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
+    except FileNotFoundError as error:
+        if error.filename == str(partial):  # the user asked for another name than this one
+            raise FileNotFoundError(error.errno, error.strerror, path) from None
+        raise
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,146 @@
+"""Runs a scanner over a document in windows, and puts together what it says.
+
+The windows are gone once they are consumed, as in earnest: a range that goes back further than the
+scanner may is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+
+from extract.chunktool.scan import Batch, Scanner, Violation
+from tests.anatomy import Piece
+
+
+class Different(AssertionError):
+    """A scanner that says something else than what is specified."""
+
+
+def same(found: object, wanted: object, what: str) -> None:
+    """Makes sure that two values are equal.
+
+    Raises:
+        Different: They are not.
+    """
+    if found != wanted:
+        raise Different(f"{what}\nfound:    {found}\nexpected: {wanted}")
+
+
+@dataclass
+class Scan:
+    """What a scanner said of a document, its batches put together.
+
+    Attributes:
+        texts: The bytes of each output.
+        violation: The first edge that the schema does not have.
+        elements, ends, leaves: Rows of the node table, as they came.
+    """
+
+    texts: list[bytes]
+    violation: Violation | None = None
+    elements: list[tuple[int, ...]] = field(default_factory=list)
+    ends: list[tuple[int, ...]] = field(default_factory=list)
+    leaves: list[tuple[int, ...]] = field(default_factory=list)
+
+
+def whole_document() -> Iterator[int]:
+    """Cuts for `run`: everything at once."""
+    while True:
+        yield 1 << 40
+
+
+def windows(rng: Random, largest: int) -> Iterator[int]:
+    """Cuts for `run`: windows of random sizes."""
+    while True:
+        yield 1 + rng.randrange(largest)
+
+
+def run(
+    scanner: Scanner,
+    document: bytes,
+    outputs: int,
+    cuts: Iterator[int],
+    parts: Sequence[Piece] | None = None,
+) -> Scan:
+    """Feeds a document to a scanner and puts together what comes.
+
+    Args:
+        scanner: The scanner.
+        document: The document.
+        outputs: How many outputs the automaton has.
+        cuts: By how many bytes each window is longer than what was not yet consumed.
+        parts: Given, a token that began in one window may end in another, as for a scanner that
+            always consumes everything; these are the tokens.
+    """
+    scan = Scan([b""] * outputs)
+    tags: dict[int, bytes] = {}
+    consumed = fed = taken = 0
+
+    def take() -> None:
+        nonlocal taken
+        _add(scan, scanner.take(), document, (taken, consumed, _last(parts or (), taken)), tags)
+        taken = consumed
+
+    while fed < len(document):
+        fed = min(len(document), fed + next(cuts))
+        count = scanner.feed(document[consumed:fed])
+        same(0 <= count <= fed - consumed, True, "bytes consumed")
+        consumed += count
+        if next(cuts) % 3:
+            take()
+    scanner.finish()
+    consumed = fed
+    take()
+    scan.violation = scanner.violation
+    return scan
+
+
+def _last(parts: Sequence[Piece], taken: int) -> int:
+    """Where the token begins that a window ends in, with the texts before it."""
+    start = taken
+    for part in reversed([part for part in parts if part.start < taken]):
+        if part.end < taken and part.kind not in ("text", "cdata"):
+            break
+        start = part.start
+    return start
+
+
+def _add(
+    scan: Scan,
+    batch: Batch,
+    document: bytes,
+    place: tuple[int, int, int],
+    tags: dict[int, bytes],
+) -> None:
+    """Adds a batch; ``place`` is what was taken before, consumed now, and still at hand."""
+    taken, consumed, at_hand = place
+    same(len(batch.ranges), len(scan.texts), "number of outputs")
+    for output, ranges in enumerate(batch.ranges):
+        flat = [int(n) for n in np.asarray(ranges).reshape(-1)]
+        if any(a >= b for a, b in pairwise(flat)) or (flat and flat[-1] > consumed):
+            raise Different(f"ranges {flat} of output {output} touch, are empty or go too far")
+        for start, end in zip(flat[::2], flat[1::2], strict=True):
+            at = start
+            while at < min(at_hand, end):  # gone, but for the tags that were open
+                if at not in tags:
+                    raise Different(f"[{start}, {end}) of output {output}: {at} was not kept")
+                at += len(tags[at])
+            scan.texts[output] += document[start:end]
+    for start, tag in batch.tags.items():
+        same(tag, document[start : start + len(tag)], f"tag at {start}")
+        if not at_hand <= start < consumed:
+            raise Different(f"the tag at {start} is none of those since {taken}")
+    tags |= batch.tags
+    for rows, table in (
+        (scan.elements, batch.elements),
+        (scan.ends, batch.ends),
+        (scan.leaves, batch.leaves),
+    ):
+        if table is not None:
+            columns = [getattr(table, name).tolist() for name in table.__slots__]
+            rows.extend(zip(*columns, strict=True))
