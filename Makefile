@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all lint format bench clean
+.PHONY: help setup test test-all lint format bench fuzz clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -29,15 +29,19 @@ format: setup ## Bring the code into shape
 	$(BIN)/python -m ruff check --fix-only --quiet .
 	$(BIN)/python -m ruff format .
 
-bench: setup ## Measure: time and memory of normalising up to 100,000 queries
+bench: setup ## Measure normalising and chunking; `extract bench --help` lists what else there is
 	$(BIN)/extract bench trans
+	$(BIN)/extract bench chunk
+
+fuzz: setup ## Compare the kernel's verdict with libxml2's on a million mutated documents
+	$(BIN)/python -m tests.fuzz --executions 1000000
 
 clean: ## Remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find extract tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find extract scenarios tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An unfinished environment leaves no stamp, so the next run goes on from there.
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '*.pyx')
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "extract needs Python 3.11 or later; '$(PYTHON)' is not." >&2; \
 	  echo "Hint: name another one, as in: make setup PYTHON=python3.12" >&2; exit 1; }

@@ -129,6 +129,7 @@ class Automaton:
 
     Attributes:
         outputs: The outputs; lists of outputs are indices into this.
+        assume_valid: As given; a scan may then skip by counting tags alone.
     """
 
     START: Final = 0  # the state of the document node
@@ -143,7 +144,7 @@ class Automaton:
         max_states: int = 50_000,
     ) -> None:
         self.outputs = tuple(outputs)
-        self._assume_valid = assume_valid
+        self.assume_valid = assume_valid
         self._max_states = max(1, max_states)
         self._places = scheme.schema.places
         self._names = element_names(scheme.schema)
@@ -350,7 +351,7 @@ class Automaton:
 
     def _info(self, state: _State, start: bool) -> StateInfo:
         wanted = state.inside or state.content or state.near or state.far
-        matters = state.originals and not self._assume_valid
+        matters = state.originals and not self.assume_valid
         return StateInfo(
             self._list(state.subtree),
             self._list(state.tag),

