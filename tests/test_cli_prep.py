@@ -57,7 +57,7 @@ def test_a_scheme_and_a_summary(tmp_path: Path) -> None:
     ]
     rows = [line.split() for line in result.stderr.splitlines()]
     assert rows[0][:3] == ["chunk", "queries", "share"]
-    assert ["3", "3", "60%", "2", "2", "no", "/db/student/name"] in rows
+    assert ["3", "3", "60%", "2", "2", "~21%", "no", "/db/student/name"] in rows
     assert "6 queries in" in result.stderr
     assert "5 can match (4 different" in result.stderr
     assert "1 unsatisfiable, 0 rejected" in result.stderr
@@ -138,7 +138,7 @@ def test_all_unsatisfiable_says_why() -> None:
         ("# nothing\n", ["--chunks", "2"], "<stdin>: there is no query in the file"),
         ("//name\n", ["--chunks", "0"], "documents cannot be cut into 0 chunks"),
         ("//name\n", ["--chunks", "-1"], "documents cannot be cut into -1 chunks"),
-        ("//name\n", ["--chunks", "many"], "'many' is not a valid integer"),
+        ("//name\n", ["--chunks", "many"], "'many' is neither a number nor auto"),
         ("//name\n", [], "Missing option '--chunks'"),
         ("//name\n", ["--chunks", "2", "--weights", "none"], "--weights"),
         ("//name\n", ["--chunks", "2", "-o", "no/where/scheme.json"], "no/where/scheme.json"),
@@ -167,6 +167,8 @@ def test_the_table_of_chunks(scheme: str) -> None:
         "branches",
         "filter",
         "nodes",
+        "estimated",
+        "bytes",
         "splittable",
         "prefix",
     ]

@@ -119,6 +119,15 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     assert load(tmp_path, b"\xef\xbb\xbf" + TEXT.encode()) == SCHEME
 
 
+def test_a_file_without_uses_can_be_read(tmp_path: Path) -> None:
+    raw = json.loads(TEXT)
+    for chunk in (*raw["chunks"], raw["potpourri"]):
+        del chunk["uses"]
+    loaded = load(tmp_path, raw)
+    assert [chunk.uses for chunk in loaded.every_chunk] == [()] * len(loaded.every_chunk)
+    assert [chunk.filters for chunk in loaded.chunks] == [chunk.filters for chunk in SCHEME.chunks]
+
+
 # -- The text
 
 
@@ -173,8 +182,8 @@ def test_one_query_more_changes_few_lines() -> None:
         for some in (queries[:-1], queries)
     )
     changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
-    # The query, its branch, both in the chunk, the commas before them, and one line of steps.
-    assert len(changed) <= 14
+    # The query, its branch, both in the chunk, the commas before them, a line of steps and of uses.
+    assert len(changed) <= 16
 
 
 def test_long_lists_have_one_row_a_line() -> None:
@@ -367,6 +376,14 @@ def twice(raw: Any) -> None:
         (change("potpourri", "id", to="rest"), "potpourri.id: must be 'potpourri'"),
         (change("document", "id", to="1"), "document.id: must be 'document'"),
         (change("chunks", 0, "inside", 0, "need", to="all"), "chunks[0].inside[0].need: 'all'"),
+        (change("chunks", 0, "uses", to=[[1]] * 99), "chunks[0].uses: 99 counts cannot go with"),
+        (change("chunks", 0, "uses", 0, to=[1, 0]), "chunks[0].uses[0]: cannot be [1, 0] for"),
+        (change("chunks", 0, "uses", 0, to=[-1]), "chunks[0].uses[0]: cannot be [-1] for"),
+        (change("chunks", 0, "uses", 0, to=[0, 0, 0, 0, 1]), "chunks[0].uses[0]: cannot be"),
+        (change("chunks", 0, "uses", 0, to=[0, 9]), "chunks[0].uses[0]: cannot be [0, 9] for"),
+        (change("chunks", 0, "uses", 0, to=[True]), "chunks[0].uses[0]: cannot be [True] for"),
+        (change("chunks", 0, "uses", 0, to=[]), "chunks[0].uses[0]: cannot be [] for"),
+        (change("potpourri", "uses", 0, to="1"), "potpourri.uses[0]: cannot be 1 for"),
         (remove("originals"), "originals: is missing"),
         (change("potpourri", "whole", to="yes"), "potpourri.whole: is not a list"),
         (change("branches", to=[]), "branches: is not a JSON object"),

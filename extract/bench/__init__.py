@@ -14,4 +14,10 @@ from typing import Final
 
 BENCHMARKS: Final = {
     "trans": "TRANSTOOL: normalising up to 100,000 queries, time and memory",
+    "prep": "PREPTOOL: what 1 to 12 chunks cost, and how near auto comes to the best",
+    "cost": "PREPTOOL: the prices of the cost model behind auto",
+    "subs": "PREPTOOL: adding queries to a scheme of 100,000, and removing some",
+    "spark": "FILTERTOOL: the Spark engine next to Spark's own XML reader",
+    "chunk": "CHUNKTOOL: projecting and cutting documents, next to lxml's parse",
+    "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

@@ -19,16 +19,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Final, Protocol, cast
 
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
-from extract.chunktool.cut import Cutter, Window
+from extract.chunktool.cut import Cutter, Window, gather
 from extract.chunktool.pile import Content, ContentReader, Piles, read_all
-from extract.chunktool.scan import Batch, ScanLimits
-from extract.chunktool.scanner import Outcome, Verdict, scan
+from extract.chunktool.scan import Batch, HandOver, ScanLimits
+from extract.chunktool.scanner import Outcome, Verdict, make_scanner, scan
 from extract.chunktool.source import Document, open_source
+from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
 from extract.scheme.model import Scheme
+
+_SMALL: Final = 1 << 20  # bytes of a document that are not worth a look at what else may be
 
 
 class Writable(Protocol):
@@ -88,8 +91,28 @@ class Prefilter:
         Raises:
             DocumentError: The document is not well-formed, cannot be read, or is rejected.
         """
-        content, _ = self._run(document)
-        return read_all(content)
+        quickly = self._project_quickly(document) if isinstance(document, bytes) else None
+        return read_all(self._run(document)[0]) if quickly is None else quickly
+
+    def _project_quickly(self, document: bytes) -> bytes | None:
+        """The projection of what is most common: a small plain document, and nothing the matter.
+
+        Else None, and the usual way shall find out what it is.
+        """
+        if len(document) > _SMALL or document.startswith(GZIP):
+            return None
+        with borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton:
+            if automaton.outputs[0].whole:
+                return None
+            try:
+                scanner = make_scanner(automaton, self.limits)
+                scanner.feed(document)
+                scanner.finish()
+            except (DocumentError, HandOver):
+                return None
+            if scanner.violation is not None:
+                return None
+            return gather(memoryview(document), scanner.take().ranges[0])
 
     def project_all(self, documents: Iterable[Document]) -> Iterator[bytes]:
         """The projection of each of many documents, in their order.

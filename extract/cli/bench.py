@@ -14,7 +14,10 @@ from extract.cli.options import json_option
 _SHARED = Path("..") / "shared" / "data"
 
 
-@click.command()
+_NAMES = "\n".join([f"  {name:<7} {what}" for name, what in BENCHMARKS.items()])
+
+
+@click.command(epilog=f"\b\nNAME is one of:\n{_NAMES}")
 @click.argument("name", metavar="NAME", type=click.Choice(list(BENCHMARKS)))
 @click.option(
     "--data",
@@ -30,12 +33,7 @@ _SHARED = Path("..") / "shared" / "data"
 )
 @json_option
 def bench(name: str, data: Path | None, scale: float, as_json: bool) -> None:
-    """Measure one part of extract against what one would do without it.
-
-    \b
-    NAME is one of:
-      trans   TRANSTOOL: normalising up to 100,000 queries, time and memory
-    """
+    """Measure one part of extract against what one would do without it."""
     if data is None and _SHARED.is_dir():
         data = _SHARED
     table = importlib.import_module(f"extract.bench.{name}").run(data, scale)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from extract.cli.options import (
+    chunk_number,
     json_option,
     namespaces_option,
     output_option,
@@ -37,9 +38,24 @@ _SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
     "--chunks",
     "-n",
     required=True,
-    type=int,
+    callback=chunk_number,
+    metavar="N|auto",
+    help="Into how many chunks to cut documents, next to the potpourri; auto finds the cheapest.",
+)
+@click.option(
+    "--sample",
+    "samples",
+    multiple=True,
+    type=click.Path(),
+    metavar="DOC",
+    help="A document to estimate sizes from; also gzipped; may be repeated.",
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
     metavar="N",
-    help="Into how many chunks to cut documents, next to the potpourri.",
+    help="For auto: how many chunks of one document are filtered at the same time.",
 )
 @click.option(
     "--weights",
@@ -55,7 +71,9 @@ def prep(
     queries: str,
     root: str | None,
     namespaces: dict[str, str],
-    chunks: int,
+    chunks: int | Literal["auto"],
+    samples: tuple[str, ...],
+    workers: int,
     weights: str,
     output: str,
     as_json: bool,
@@ -68,6 +86,7 @@ def prep(
     \b
     Example:
       extract prep --schema schemas/university.dtd --queries queries.tsv --chunks 5 -o scheme.json
+      extract prep -s university.dtd -q queries.tsv --chunks auto --sample doc.xml -o scheme.json
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
@@ -75,7 +94,8 @@ def prep(
     if not subscriptions:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
-    scheme = prepare(model, subscriptions, chunks, WEIGHTS[weights])
+    weigh = WEIGHTS[weights]
+    scheme = prepare(model, subscriptions, chunks, weigh, samples=samples, workers=workers)
     with open_output(output) as stream:
         stream.writelines(scheme.lines())
     seconds = time.perf_counter() - started

@@ -4,21 +4,170 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import TypeAlias
 
-from extract.errors import QuerySyntaxError
+from extract.preptool.tree import Path
 from extract.schema.model import Schema
-from extract.scheme.model import Branch, Query, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.model import Branch, Query, Rejected, Scheme, Subscriber, Unsatisfiable
+from extract.scheme.spine import all_names
 from extract.subscriptions import Subscription, Subscriptions
 from extract.transtool.limits import Limits
-from extract.transtool.normalise import NormalForm, Normaliser, Part
-from extract.transtool.prefixes import Prefixes
+from extract.transtool.normalise import Normaliser, Part
+from extract.transtool.prefixes import Prefixes, is_used
+from extract.transtool.queries import Translation, translate
 from extract.transtool.rules.make_absolute import make_absolute
-from extract.xpath.ast import Expr
-from extract.xpath.check import parse_checked
 from extract.xpath.functions import Type
+
+Form: TypeAlias = tuple[int, ...]  # a normal form: the numbers of its branches
+Outcome: TypeAlias = Subscriber | Unsatisfiable | Rejected
 
 
 @dataclass(slots=True)
+class Canonical:
+    """A canonical query while subscribers come and go; in the order in which they came."""
+
+    type: Type
+    subscribers: dict[str, Subscriber]
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """How much each subscriber counts."""
+        return tuple([one.weight for one in self.subscribers.values()])
+
+
+@dataclass(slots=True)
+class Registry:
+    """All queries, and the branches that they need.
+
+    Branches are numbered as they come, and so equal normal forms are found: by their numbers. The
+    number of a branch that nobody needs any more is not given to another.
+
+    Attributes:
+        branches: Every branch once, by number.
+        tails: For each branch what follows its spine; None if nobody has asked.
+        spines: For each branch the names of its spine; equal ones are one object.
+        users: For each branch how many canonical queries need it.
+        forms: The canonical queries by normal form, in the order of their first subscribers.
+        ids: For each subscriber the normal form of its query.
+        unsatisfiable: Queries that can match no conforming document, by id.
+        rejected: Queries that cannot be evaluated, by id.
+    """
+
+    branches: list[Branch] = field(default_factory=list)
+    tails: list[str | None] = field(default_factory=list)
+    spines: list[Path] = field(default_factory=list)
+    users: list[int] = field(default_factory=list)
+    forms: dict[Form, Canonical] = field(default_factory=dict)
+    ids: dict[str, Form] = field(default_factory=dict)
+    unsatisfiable: dict[str, Unsatisfiable] = field(default_factory=dict)
+    rejected: dict[str, Rejected] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _paths: dict[Path, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scheme: Scheme) -> Registry:
+        """The queries and branches of a scheme."""
+        xpaths = scheme.branches.xpaths
+        found = cls(
+            branches=list(scheme.branches),
+            tails=[None] * len(xpaths),
+            spines=all_names(scheme.branches),
+            users=[0] * len(xpaths),
+            unsatisfiable={one.subscriber.id: one for one in scheme.unsatisfiable},
+            rejected={one.id: one for one in scheme.rejected},
+            _numbers=dict(zip(xpaths, range(len(xpaths)), strict=True)),
+        )
+        found._paths.update((spine, spine) for spine in found.spines)
+        for query in scheme.queries:
+            subscribers = {one.id: one for one in query.subscribers}
+            found.forms[query.branches] = Canonical(query.type, subscribers)
+            found.ids.update(zip(subscribers, repeat(query.branches)))
+            for number in query.branches:
+                found.users[number] += 1
+        return found
+
+    def __contains__(self, identifier: str) -> bool:
+        return any(identifier in known for known in (self.ids, self.unsatisfiable, self.rejected))
+
+    def __len__(self) -> int:
+        return len(self.ids) + len(self.unsatisfiable) + len(self.rejected)
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of all queries, whatever became of them."""
+        return chain(self.ids, self.unsatisfiable, self.rejected)
+
+    def add(self, query: Subscription, translation: Translation) -> Outcome:
+        """Takes a query in, whose id is new."""
+        bound, form, error = translation
+        if bound is None or form is None:
+            assert error is not None
+            place = (error.hint, error.line, error.column, error.offset)
+            rejected = Rejected(query.id, query.xpath, error.reason, *place)
+            self.rejected[query.id] = rejected
+            return rejected
+        absolute = str(make_absolute(bound))
+        # Most are written in canonical form, and one string is enough for both.
+        if absolute == query.xpath:
+            absolute = query.xpath
+        subscriber = Subscriber(query.id, query.xpath, absolute, query.weight)
+        if not form.parts:
+            dead = self.unsatisfiable[query.id] = Unsatisfiable(subscriber, form.unsatisfiable)
+            return dead
+        numbers = tuple([self._number(part) for part in form.parts])
+        canonical = self.forms.get(numbers)
+        if canonical is None:
+            canonical = self.forms[numbers] = Canonical(form.type, {})
+            for number in numbers:
+                self.users[number] += 1
+        canonical.subscribers[query.id] = subscriber
+        self.ids[query.id] = numbers
+        return subscriber
+
+    def remove(self, identifier: str) -> Outcome:
+        """Lets a query go, and with the last subscriber the branches that only it needed."""
+        if identifier in self.rejected:
+            return self.rejected.pop(identifier)
+        if identifier in self.unsatisfiable:
+            return self.unsatisfiable.pop(identifier)
+        numbers = self.ids.pop(identifier)
+        subscribers = self.forms[numbers].subscribers
+        subscriber = subscribers.pop(identifier)
+        if not subscribers:
+            del self.forms[numbers]
+            for number in numbers:
+                self.users[number] -= 1
+                if not self.users[number]:
+                    del self._numbers[self.branches[number].xpath]
+        return subscriber
+
+    def _number(self, part: Part) -> int:
+        known = self._numbers.get(part.xpath)
+        if known is None:
+            known = self._numbers[part.xpath] = len(self.branches)
+            self.branches.append(Branch(part.xpath, len(part.prefix)))
+            self.tails.append(part.residual if part.prefix else part.xpath)
+            self.spines.append(self._paths.setdefault(part.prefix, part.prefix))
+            self.users.append(0)
+        return known
+
+    def queries(self) -> Iterator[Query]:
+        """The canonical queries as a scheme has them."""
+        for numbers, canonical in self.forms.items():
+            yield Query(canonical.type, numbers, tuple(canonical.subscribers.values()))
+
+    def absolutes(self) -> Iterator[str]:
+        """Every query that can be evaluated, as `Subscriber.absolute` has it."""
+        for canonical in self.forms.values():
+            yield from (one.absolute for one in canonical.subscribers.values())
+        yield from (dead.subscriber.absolute for dead in self.unsatisfiable.values())
+
+    def xpaths(self) -> Iterator[str]:
+        """Every branch that is needed."""
+        return (self.branches[number].xpath for number in self._numbers.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """What became of all subscriptions.
 
@@ -32,13 +181,13 @@ class Collection:
         namespaces: Prefix to namespace URI, for all branches.
     """
 
-    branches: list[Branch] = field(default_factory=list)
-    tails: list[str] = field(default_factory=list)
-    spines: list[tuple[str, ...]] = field(default_factory=list)
-    queries: list[Query] = field(default_factory=list)
-    unsatisfiable: list[Unsatisfiable] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    namespaces: Mapping[str, str] = field(default_factory=dict)
+    branches: list[Branch]
+    tails: list[str]
+    spines: list[Path]
+    queries: list[Query]
+    unsatisfiable: list[Unsatisfiable]
+    rejected: list[Rejected]
+    namespaces: Mapping[str, str]
 
     def absolutes(self) -> Iterator[str]:
         """Every query that can be evaluated, as `Subscriber.absolute` has it."""
@@ -53,66 +202,31 @@ def collect(schema: Schema, subscriptions: Subscriptions, limits: Limits) -> Col
     Which prefixes stand for which namespaces depends on the order of the subscriptions, but not on
     the order of bindings within one: mappings may come in any.
     """
-    normaliser = Normaliser(schema, Prefixes(_by_prefix(schema.prefixes)), limits)
-    collector = _Collector()
-    bindings: dict[int, tuple[Mapping[str, str], dict[str, str]]] = {}
+    normaliser = Normaliser(schema, Prefixes(by_prefix(schema.prefixes)), limits)
+    registry = Registry()
     for subscription in subscriptions:
-        given = subscription.namespaces
-        known = bindings.get(id(given))
-        if known is None:  # keeps the mapping, or another one could take its identity
-            known = bindings[id(given)] = (given, _by_prefix(given))
-        try:
-            parsed = parse_checked(subscription.xpath, given)
-        except QuerySyntaxError as error:
-            place = error.at(subscriptions.source, subscription.line, subscription.column)
-            collector.reject(subscription, place)
-            continue
-        bound = normaliser.prefixes.bind(parsed, known[1])
-        collector.add(subscription, bound, normaliser.normalise(bound))
-    found = collector.finish()
-    found.namespaces = _by_prefix(normaliser.prefixes.table)
-    return found
+        registry.add(subscription, translate(normaliser, subscription, subscriptions.source))
+    return Collection(
+        registry.branches,
+        [tail or "" for tail in registry.tails],
+        registry.spines,
+        list(registry.queries()),
+        list(registry.unsatisfiable.values()),
+        list(registry.rejected.values()),
+        by_prefix(in_use(normaliser.prefixes.table, schema, registry)),
+    )
 
 
-class _Collector:
-    """Numbers branches as they come, and so finds equal normal forms: by their numbers."""
-
-    def __init__(self) -> None:
-        self.found = Collection()
-        self.numbers: dict[str, int] = {}
-        self.spines: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self.forms: dict[tuple[int, ...], tuple[Type, list[Subscriber]]] = {}
-
-    def reject(self, query: Subscription, error: QuerySyntaxError) -> None:
-        place = (error.hint, error.line, error.column, error.offset)
-        self.found.rejected.append(Rejected(query.id, query.xpath, error.reason, *place))
-
-    def add(self, query: Subscription, bound: Expr, form: NormalForm) -> None:
-        absolute = str(make_absolute(bound))
-        # Most are written in canonical form, and one string is enough for both.
-        if absolute == query.xpath:
-            absolute = query.xpath
-        subscriber = Subscriber(query.id, query.xpath, absolute, query.weight)
-        if not form.parts:
-            self.found.unsatisfiable.append(Unsatisfiable(subscriber, form.unsatisfiable))
-            return
-        numbers = tuple([self.number(part) for part in form.parts])
-        self.forms.setdefault(numbers, (form.type, []))[1].append(subscriber)
-
-    def number(self, part: Part) -> int:
-        known = self.numbers.get(part.xpath)
-        if known is None:
-            known = self.numbers[part.xpath] = len(self.numbers)
-            self.found.branches.append(Branch(part.xpath, len(part.prefix)))
-            self.found.tails.append(part.residual if part.prefix else part.xpath)
-            self.found.spines.append(self.spines.setdefault(part.prefix, part.prefix))
-        return known
-
-    def finish(self) -> Collection:
-        for numbers, (kind, subscribers) in self.forms.items():
-            self.found.queries.append(Query(kind, numbers, tuple(subscribers)))
-        return self.found
+def in_use(table: Mapping[str, str], schema: Schema, registry: Registry) -> dict[str, str]:
+    """The prefixes that are the schema's, or that a query or branch uses."""
+    ours = frozenset(schema.prefixes.values())
+    return {
+        prefix: uri
+        for prefix, uri in table.items()
+        if uri in ours or is_used(prefix, chain(registry.absolutes(), registry.xpaths()))
+    }
 
 
-def _by_prefix(namespaces: Mapping[str, str]) -> dict[str, str]:
+def by_prefix(namespaces: Mapping[str, str]) -> dict[str, str]:
+    """The same bindings in an order that does not depend on where they come from."""
     return dict(sorted(namespaces.items()))

@@ -1,107 +1,78 @@
-"""From the branches of a chunk to what the chunk must hold, and whether it can be split."""
+"""What branches look at, a million at a time, and whether they allow a chunk to be split."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, MutableSequence, Sequence
+from typing import TypeAlias
 
-from extract.preptool.footprint import Pattern, pattern_text
-from extract.preptool.pieces import Piece, Pieces, child_steps
+from extract.preptool.pieces import Piece, Pieces, Stem
 from extract.preptool.splittable import why_not_splittable
-from extract.preptool.tree import Path
-from extract.scheme.model import Branch, Need, Want
+from extract.scheme.model import Branch
+from extract.scheme.spine import take_apart
 from extract.xpath.parser import parse
 
-
-class Split(NamedTuple):
-    """What a chunk's branches look at.
-
-    Attributes:
-        filters: Outside of the subtrees at its prefix.
-        inside: In these subtrees, their roots included.
-    """
-
-    filters: tuple[Want, ...]
-    inside: tuple[Want, ...]
-
-
-def split_wants(prefix: Path, pieces: Iterable[Piece]) -> Split:
-    """What pieces of branches look at, outside and inside of the subtrees at a chunk's prefix.
-
-    Args:
-        prefix: The chunk's prefix; empty for the potpourri, which has no such subtrees.
-        pieces: The pieces, none of which needs the whole document.
-    """
-    start = child_steps(prefix)
-    needs: dict[Pattern, int] = {}
-    whole: set[Path] = set()
-    # From the top down: below a subtree that is kept anyway nothing else needs to be looked at.
-    for piece in sorted(pieces, key=_depth):
-        if piece.below is not None:
-            if any(piece.above[:end] in whole for end in range(1, len(piece.above) + 1)):
-                continue
-            if ((), Need.SUBTREE) in piece.below:
-                whole.add(piece.above)
-        for pattern, need in piece.wants:
-            needs[pattern] = needs.get(pattern, 0) | need
-    filters: dict[str, Need] = {}
-    inside: dict[str, Need] = {}
-    for pattern, united in needs.items():
-        if not _is_kept_anyway(pattern, needs):
-            is_inside = bool(prefix) and pattern[: len(start)] == start
-            (inside if is_inside else filters)[pattern_text(pattern)] = Need(united).essence
-    return Split(_in_order(filters), _in_order(inside))
-
-
-def _in_order(needs: dict[str, Need]) -> tuple[Want, ...]:
-    return tuple([Want(path, need) for path, need in sorted(needs.items())])
-
-
-def _depth(piece: Piece) -> int:
-    return len(piece.above)
-
-
-def _is_kept_anyway(pattern: Pattern, needs: dict[Pattern, int]) -> bool:
-    """Whether a want asks for nothing that is not kept for another reason."""
-    if len(pattern) <= 1 and needs[pattern] == Need.NODE:
-        # The document node and the document element are in every chunk.
-        return not pattern or pattern[0].axis == "child"
-    return any(needs.get(pattern[:end], 0) & Need.SUBTREE for end in range(1, len(pattern)))
+Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]
 
 
 class Looks:
     """What each of many branches looks at.
 
     Args:
-        branches: The branches.
-        tails: For each of them what follows its spine.
+        branches: The branches; more may be added later.
+        tails: For each of them what follows its spine; None where that is not known yet.
     """
 
-    def __init__(self, branches: Sequence[Branch], tails: Sequence[str]) -> None:
+    def __init__(self, branches: Sequence[Branch], tails: Tails) -> None:
         self._pieces = Pieces()
         self._branches = branches
         self._tails = tails
-        self._stems = list(map(self._pieces.stem, branches, tails))
+        self._stems: list[Stem | None] = []
         self._why_not: dict[tuple[str, int], str] = {}
+
+    def xpath(self, number: int) -> str:
+        """The branch as XPath."""
+        return self._branches[number].xpath
 
     def whole(self) -> dict[int, str]:
         """The branches that need the whole document, and why."""
-        found: dict[int, str] = {}
-        for number, stem in enumerate(self._stems):
-            if reason := stem.whole or self._end(number).beyond.whole:
-                found[number] = reason
+        reasons = map(self.why_whole, range(len(self._branches)))
+        return {number: reason for number, reason in enumerate(reasons) if reason}
+
+    def why_whole(self, number: int) -> str:
+        """Why a branch needs the whole document; empty if it does not."""
+        return self._stem(number).whole or self._end(number).beyond.whole
+
+    def pieces(self, numbers: Iterable[int]) -> Counter[Piece]:
+        """The pieces of these branches, each with how many of them have it."""
+        numbers = list(numbers)
+        found = Counter(map(self._end, numbers))
+        for stem, times in Counter(map(self._stem, numbers)).items():
+            for piece in stem.pieces:
+                found[piece] += times
         return found
 
-    def pieces(self, numbers: Sequence[int]) -> dict[Piece, None]:
-        """The pieces of these branches, each once."""
-        found: dict[Piece, None] = {}
-        for stem in dict.fromkeys([self._stems[number] for number in numbers]):
-            found.update(dict.fromkeys(stem.pieces))
-        found.update(dict.fromkeys(map(self._end, numbers)))
-        return found
+    def outline(self, number: int) -> tuple[tuple[int, ...], str]:
+        """The steps of a branch's spine that have a filter (with two filters, twice), its tail."""
+        steps = tuple([step for step, _ in self._stem(number).spine.filters])
+        return steps, self._tails[number] or ""
 
     def _end(self, number: int) -> Piece:
-        return self._pieces.end(self._branches[number], self._stems[number], self._tails[number])
+        stem = self._stem(number)  # before the tail, which may be known only then
+        return self._pieces.end(self._branches[number], stem, self._tails[number] or "")
+
+    def _stem(self, number: int) -> Stem:
+        """The pieces of a branch but for its tail, found when they are asked for."""
+        stems = self._stems
+        if number >= len(stems):
+            stems.extend([None] * (len(self._branches) - len(stems)))
+        stem = stems[number]
+        if stem is None:
+            branch, tail = self._branches[number], self._tails[number]
+            if tail is None:
+                tail = self._tails[number] = take_apart(branch).tail
+            stem = stems[number] = self._pieces.stem(branch, tail)
+        return stem
 
     def why_not_splittable(self, numbers: Iterable[int], depth: int) -> str:
         """Why some of these branches cannot be evaluated record by record; empty if all can.
@@ -111,7 +82,7 @@ class Looks:
             depth: How many steps its prefix has.
         """
         for number in numbers:
-            names, filters, _ = self._stems[number].spine
+            names, filters, _ = self._stem(number).spine
             tail = self._tails[number]
             # The same for each step as for a branch that has only this one: above the record, on
             # its own step, or inside.

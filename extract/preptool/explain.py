@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from unicodedata import category
 
-from extract.errors import SchemeError
-from extract.preptool.chunks import split_wants
+from extract.preptool.estimate import Estimator
 from extract.preptool.labels import as_path, as_percent
+from extract.preptool.ledger import Ledger
 from extract.preptool.pieces import Pieces
+from extract.scheme.lookup import no_such_query
 from extract.scheme.model import (
     Branch,
     Chunk,
@@ -23,6 +24,7 @@ from extract.scheme.model import (
     Want,
 )
 from extract.scheme.spine import take_apart
+from extract.scheme.statistics import Statistics
 from extract.transtool.limits import Limits
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
@@ -166,10 +168,8 @@ def _find(scheme: Scheme, identifier: str) -> tuple[Query, Subscriber] | Unsatis
     for wrong in scheme.rejected:
         if wrong.id == identifier:
             return wrong
-    ids = [one.id for query in scheme.queries for one in query.subscribers]
-    near = difflib.get_close_matches(identifier, ids[:10_000], 3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "the ids are case-sensitive"
-    raise SchemeError(f"the scheme has no query {identifier!r}", hint)
+    ids = (one.id for query in scheme.queries for one in query.subscribers)
+    raise no_such_query(identifier, ids)
 
 
 def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchReport]:
@@ -180,8 +180,7 @@ def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchR
         branch, chunk = scheme.branches[number], homes[number]
         looks = pieces.of(branch)
         whole = next((piece.beyond.whole for piece in looks if piece.beyond.whole), "")
-        prefix = tuple(chunk.prefix.split("/")[1:])
-        needs = () if whole else split_wants(prefix, looks).filters
+        needs = () if whole else Ledger.of(Counter(looks)).held(chunk.prefix).filters
         residual = residuals.get(branch.xpath, "")
         if chunk.prefix:
             why = _why_in_chunk(branch, chunk)
@@ -214,8 +213,7 @@ def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str
 def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
     """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
     prefixes = Prefixes(dict(scheme.namespaces))
-    names = {one.name for one in fields(Limits)}
-    limits = Limits(**{k: v for k, v in scheme.settings.limits.items() if k in names})
+    limits = Limits.of(scheme.settings.limits)
     form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
     return {part.xpath: part.reason for part in form.parts}
 
@@ -231,6 +229,8 @@ class ChunkReport:
         share: The same as a part of all that can match; one may be in several chunks.
         branches: How many branches are evaluated on it.
         filters: How many paths outside of its subtrees it keeps something of.
+        estimated_bytes: How large it is for an average document.
+        estimated_share: The same as a part of the document.
         splittable: Whether its subtrees can be evaluated apart from each other.
         projected: Whether it has of its subtrees only what its queries look at.
         reason: Why it cannot be split; for the whole document, why it is needed.
@@ -242,6 +242,8 @@ class ChunkReport:
     share: float
     branches: int
     filters: int
+    estimated_bytes: int
+    estimated_share: float
     splittable: bool
     projected: bool = False
     reason: str = ""
@@ -250,6 +252,9 @@ class ChunkReport:
 def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
     """The chunks in numbers; then the potpourri, and the whole document if a query needs it."""
     matchable = scheme.counts()["satisfiable"]
+    estimator = Estimator(scheme.statistics, scheme.namespaces)
+    size = {one.id: estimator.of_chunk(one).size_bytes for one in scheme.every_chunk}
+    document = estimator.document_bytes or 1.0
     return [
         ChunkReport(
             chunk.id,
@@ -258,6 +263,8 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
             len(chunk.queries) / matchable if matchable else 0.0,
             len(chunk.branches),
             len(chunk.filters),
+            round(size.get(chunk.id, 0.0)),
+            size.get(chunk.id, 0.0) / document,
             chunk.splittable,
             chunk.projected,
             chunk.unsplittable if chunk.prefix else "; ".join(chunk.whole),
@@ -269,7 +276,16 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
 
 def chunk_table(scheme: Scheme) -> str:
     """The chunks as a table, for people."""
-    head = ("chunk", "queries", "share", "branches", "filter nodes", "splittable", "prefix")
+    head = (
+        "chunk",
+        "queries",
+        "share",
+        "branches",
+        "filter nodes",
+        "estimated bytes",
+        "splittable",
+        "prefix",
+    )
     rows = [head]
     for one in chunk_reports(scheme):
         filters, prefix = f"{one.filters:,}", one.prefix or "-"
@@ -282,6 +298,7 @@ def chunk_table(scheme: Scheme) -> str:
                 as_percent(one.share),
                 f"{one.branches:,}",
                 filters,
+                _size(one, scheme.statistics),
                 "yes" if one.splittable else "no" if one.prefix else "-",
                 prefix,
             )
@@ -295,6 +312,14 @@ def chunk_table(scheme: Scheme) -> str:
         for row in rows
     ]
     return "\n".join(harmless(line.rstrip()) for line in lines)
+
+
+def _size(one: ChunkReport, known: Statistics) -> str:
+    """How large a chunk is; only as a part of the document where no document was seen."""
+    if not known.rows:
+        return "-"
+    share = as_percent(one.estimated_share)
+    return f"{one.estimated_bytes:,} ({share})" if known.source == "samples" else f"~{share}"
 
 
 def harmless(line: str) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Container, Iterable, Iterator, Sequence, Sized
+from dataclasses import asdict, replace
 from functools import lru_cache
+from typing import Literal
 
 from extract.errors import SchemeError
-from extract.preptool.canonical import Collection, collect
+from extract.preptool.auto import AUTO, Plan, best_plan
+from extract.preptool.canonical import collect
 from extract.preptool.choose import Choice, PrefixIndex, choose
-from extract.preptool.chunks import Looks, split_wants
+from extract.preptool.chunks import Looks
+from extract.preptool.estimate import Estimator
+from extract.preptool.expected import expected_statistics
+from extract.preptool.homes import WHOLE, Home, Key
 from extract.preptool.originals import originals
+from extract.preptool.statistics import Sample, sample_statistics
 from extract.preptool.tree import (
     CanonicalQuery,
     Path,
@@ -22,8 +28,6 @@ from extract.preptool.tree import (
 from extract.schema.model import Schema
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import (
-    DOCUMENT,
-    POTPOURRI,
     Branches,
     Chunk,
     Query,
@@ -31,7 +35,7 @@ from extract.scheme.model import (
     Settings,
     without_content,
 )
-from extract.scheme.spine import take_apart
+from extract.scheme.spine import all_names
 from extract.subscriptions import Subscriptions
 from extract.transtool.limits import Limits
 
@@ -41,9 +45,11 @@ WEIGHTS: dict[str, Weigh] = {"one": one_each, "subscribers": by_subscribers}
 def prepare(
     schema: Schema,
     subscriptions: Subscriptions,
-    chunks: int,
+    chunks: int | Literal["auto"],
     weigh: Weigh = one_each,
     limits: Limits | None = None,
+    samples: Sequence[Sample] = (),
+    workers: int = 1,
 ) -> Scheme:
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
@@ -52,12 +58,18 @@ def prepare(
         subscriptions: The queries. One that does not parse is recorded as rejected, one that can
             match nothing as unsatisfiable; the others go on.
         chunks: Into how many chunks, next to the potpourri; fewer if the queries give no more.
+            With ``"auto"``, into as many as a cost model finds best.
         weigh: How much a query counts: `one_each` or `by_subscribers` of `extract.preptool.tree`,
             or a function of one's own.
         limits: Bounds on the size of normal forms.
+        samples: Documents, or names of files, to estimate sizes from; without any, the schema tells
+            what to expect.
+        workers: For ``"auto"``, how many chunks of one document are evaluated at the same time:
+            with 1 the least work is sought, with more the least time for one document.
 
     Raises:
-        SchemeError: ``chunks`` is not at least 1.
+        SchemeError: ``chunks`` or ``workers`` is not at least 1.
+        DocumentError: A sample cannot be read.
 
     >>> from extract.schema.model import Declaration
     >>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
@@ -69,31 +81,44 @@ def prepare(
     >>> scheme.potpourri.queries, scheme.unsatisfiable[0].reason
     (('4',), 'a has no child d (at /a)')
     """
-    if chunks < 1:
+    if chunks != AUTO and chunks < 1:
         hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
         raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+    if workers < 1:
+        raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
+    statistics = sample_statistics(samples, schema) if samples else expected_statistics(schema)
     limits = limits or Limits()
     found = collect(schema, subscriptions, limits)
     with no_collection():
         looks = Looks(found.branches, found.tails)
         whole = looks.whole()
         tree = QueryTree.of(_weighed(found.queries, found.spines, whole), weigh)
-        choice = choose(tree, chunks)
+        if chunks == AUTO:
+            every, estimator = range(len(found.branches)), Estimator(statistics, found.namespaces)
+            plan = best_plan(tree, every, found.spines, looks, whole, estimator, workers)
+        else:
+            plan = Plan(choose(tree, chunks))
+        choice = plan.choice
+        count = max(1, len(choice.prefixes)) if chunks == AUTO else chunks
+        settings = Settings(count, name_of(weigh), asdict(limits))
+        if chunks == AUTO:
+            settings = replace(settings, auto=True, workers=workers)
         homes = _homes(found.spines, whole, choice.prefixes)
-        maker = _ChunkMaker(found.queries, looks, homes)
+        maker = _ChunkMaker(found.queries, looks, homes, plan.projected)
         return Scheme(
             schema=without_content(schema),
             namespaces=found.namespaces,
-            settings=Settings(chunks, name_of(weigh), asdict(limits)),
+            settings=settings,
             branches=Branches.of(found.branches),
             queries=tuple(found.queries),
             chunks=tuple([maker.chunk(prefix) for prefix in choice.prefixes]),
             potpourri=maker.potpourri(),
-            document=maker.document(whole.values()),
+            document=maker.document(),
             originals=originals(found.absolutes()),
             unsatisfiable=tuple(found.unsatisfiable),
             rejected=tuple(found.rejected),
-            notes=tuple(_notes(found, choice)),
+            notes=tuple(notes(found.queries, found.unsatisfiable, choice)),
+            statistics=statistics,
         )
 
 
@@ -103,13 +128,22 @@ def tree_of(scheme: Scheme) -> QueryTree:
     Raises:
         SchemeError: The queries were weighed by a function that the scheme does not know.
     """
+    weigh = weigh_of(scheme)
+    whole = frozenset(scheme.document.branches)
+    return QueryTree.of(_weighed(scheme.queries, all_names(scheme.branches), whole), weigh)
+
+
+def weigh_of(scheme: Scheme) -> Weigh:
+    """How the queries of a scheme were weighed.
+
+    Raises:
+        SchemeError: By a function that the scheme does not know.
+    """
     weigh = WEIGHTS.get(scheme.settings.weights)
     if weigh is None:
         reason = "the queries were weighed by a function that is not in the scheme"
         raise SchemeError(reason, f"weigh them by {' or '.join(WEIGHTS)}")
-    spines = [take_apart(branch) for branch in scheme.branches]
-    whole = frozenset(scheme.document.branches)
-    return QueryTree.of(_weighed(scheme.queries, [s.names for s in spines], whole), weigh)
+    return weigh
 
 
 def name_of(weigh: Weigh) -> str:
@@ -134,11 +168,12 @@ def _homes(
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
-def _notes(found: Collection, choice: Choice) -> Iterator[str]:
-    if found.queries:
+def notes(queries: Sized, unsatisfiable: Sized, choice: Choice) -> Iterator[str]:
+    """What the user should know about how a scheme was made."""
+    if queries:
         if choice.note:
             yield choice.note
-    elif found.unsatisfiable:
+    elif unsatisfiable:
         yield "no query can match any document that keeps to the schema: there is no chunk to cut"
     else:
         yield "there is no query to cut documents for"
@@ -152,12 +187,18 @@ class _ChunkMaker:
         looks: What their branches look at.
         homes: For each branch the longest prefix that its spine begins with; None for the potpourri
             and the empty path, which all paths begin with, for the whole document.
+        projected: The prefixes whose chunks have only what their branches look at.
     """
 
     def __init__(
-        self, queries: Iterable[Query], looks: Looks, homes: Sequence[Path | None]
+        self,
+        queries: Iterable[Query],
+        looks: Looks,
+        homes: Sequence[Path | None],
+        projected: Container[Path],
     ) -> None:
         self._looks = looks
+        self._projected = projected
         self._made = 0
         self._branches: dict[Path | None, list[int]] = {}
         for number, home in enumerate(homes):
@@ -171,37 +212,18 @@ class _ChunkMaker:
     def chunk(self, prefix: Path) -> Chunk:
         """The next chunk, with all that its branches need outside of its prefix."""
         self._made += 1
-        branches = self._branches.get(prefix, [])
-        filters, inside = split_wants(prefix, self._looks.pieces(branches))
-        return Chunk(
-            id=str(self._made),
-            prefix="/" + "/".join(prefix),
-            filters=filters,
-            queries=tuple(self._queries.get(prefix, ())),
-            branches=tuple(branches),
-            unsplittable=self._looks.why_not_splittable(branches, len(prefix)),
-            inside=inside,
-        )
+        return self._chunk(prefix)
 
     def potpourri(self) -> Chunk:
         """The chunk for what belongs to no other."""
-        branches = self._branches.get(None, [])
-        return Chunk(
-            id=POTPOURRI,
-            prefix="",
-            filters=split_wants((), self._looks.pieces(branches)).filters,
-            queries=tuple(self._queries.get(None, ())),
-            branches=tuple(branches),
-            unsplittable="the potpourri has no records",
-        )
+        return self._chunk(None)
 
-    def document(self, reasons: Iterable[str]) -> Chunk:
+    def document(self) -> Chunk:
         """The chunk for what needs the whole document."""
-        return Chunk(
-            id=DOCUMENT,
-            prefix="",
-            queries=tuple(self._queries.get((), ())),
-            branches=tuple(self._branches.get((), ())),
-            unsplittable="the whole document is needed",
-            whole=tuple(sorted(set(reasons))),
-        )
+        return self._chunk(WHOLE)
+
+    def _chunk(self, key: Key) -> Chunk:
+        home = Home(key, self._looks)
+        home.enter(self._branches.get(key, ()))
+        home.subscribe(self._queries.get(key, ()))
+        return home.chunk(self._made, projected=bool(key) and key in self._projected)

@@ -6,10 +6,11 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple, TypeAlias, overload
 
 from extract.errors import SchemeError
 from extract.schema.model import Schema
+from extract.scheme.statistics import Statistics
 from extract.xpath.functions import Type
 
 FORMAT: Final = 1  # of scheme.json
@@ -66,6 +67,10 @@ class Want(NamedTuple):
 
     path: str
     need: Need
+
+
+# How often node, children, string and subtree are asked for; zeros at the end are left out.
+Uses: TypeAlias = tuple[int, ...]
 
 
 class Branch(NamedTuple):
@@ -192,6 +197,8 @@ class Chunk:
         unsplittable: Why the subtrees cannot be evaluated apart from each other; empty if they can.
         whole: Why nothing may be left out of the document, for whatever reasons there are; empty if
             ``filters`` say what is needed.
+        uses: How often the branches ask for each of ``filters``, then of ``inside``, so that some
+            of them can go again; empty if that is not known.
     """
 
     id: str
@@ -203,6 +210,7 @@ class Chunk:
     whole: tuple[str, ...] = ()
     inside: tuple[Want, ...] = ()
     projected: bool = False
+    uses: tuple[Uses, ...] = field(default=(), repr=False)
 
     @property
     def wants(self) -> tuple[Want, ...]:
@@ -223,14 +231,18 @@ class Settings:
     """What was asked for, so that a revised scheme can be made the same way.
 
     Attributes:
-        chunks: How many chunks.
+        chunks: How many chunks; if that was left open, how many were found to be best.
         weights: How queries were weighed: ``"one"``, ``"subscribers"`` or ``"custom"``.
         limits: The limits of normal forms, by name.
+        auto: Whether the number of chunks was left open.
+        workers: For how many workers the best number was sought.
     """
 
     chunks: int
     weights: str = "one"
     limits: Mapping[str, int] = field(default_factory=dict)
+    auto: bool = False
+    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -253,6 +265,7 @@ class Scheme:
         unsatisfiable: Queries that can match no conforming document.
         rejected: Queries that cannot be evaluated.
         notes: What the user should know about how the scheme was made.
+        statistics: What is known about the sizes of documents, for estimates.
     """
 
     schema: Schema
@@ -267,6 +280,7 @@ class Scheme:
     unsatisfiable: tuple[Unsatisfiable, ...] = field(default=(), repr=False)
     rejected: tuple[Rejected, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics, repr=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:

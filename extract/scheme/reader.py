@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,14 +21,17 @@ from extract.scheme.model import (
     POTPOURRI,
     Branches,
     Chunk,
+    Need,
     Query,
     Rejected,
     Scheme,
     Settings,
     Subscriber,
     Unsatisfiable,
+    Uses,
     Want,
 )
+from extract.scheme.statistics import read_statistics
 from extract.xpath.functions import Type
 
 _AGAIN = "prepare the queries again with `extract prep`"
@@ -106,6 +110,9 @@ def _scheme(fields: Fields) -> Scheme:
         tuple([_rejected(one) for one in fields.objects("rejected")]),
         fields.texts("notes"),
     )
+    if "statistics" in fields:
+        known = read_statistics(fields.object("statistics"), scheme.schema)
+        scheme = replace(scheme, statistics=known)
     _check_ids(fields, scheme)
     _check_homes(fields, scheme)
     return scheme
@@ -166,16 +173,18 @@ def _chunk(row: Fields, branches: int, ids: Mapping[str, str]) -> Chunk:
     if splittable == bool(why_not):
         row.wrong("unsplittable", "must say why, if and only if it is not splittable")
     prefix = row.text("prefix", "")
+    filters, inside = _wants(row, "filters"), _wants(row, "inside") if prefix else ()
     return Chunk(
         row.text("id"),
         prefix,
-        _wants(row, "filters"),
+        filters,
         tuple([ids[one] for one in queries]),  # one string for each id, however often it is named
         row.indices("branches", branches, "branches"),
         why_not,
         row.texts("whole", []),
-        _wants(row, "inside") if prefix else (),
+        inside,
         row.truth("projected") if prefix else False,
+        _uses(row, (*filters, *inside)),
     )
 
 
@@ -188,11 +197,35 @@ def _wants(row: Fields, key: str) -> tuple[Want, ...]:
     return tuple(wants)
 
 
+def _uses(row: Fields, wants: tuple[Want, ...]) -> tuple[Uses, ...]:
+    """How often each want is asked for; nothing, if the file does not say."""
+    counts = row.items("uses", [])
+    if counts and len(counts) != len(wants):
+        row.wrong("uses", f"{len(counts)} counts cannot go with {len(wants)} paths")
+    for number, (count, (path, need)) in enumerate(zip(counts, wants, strict=False)):
+        if not _is_use(count, need):
+            row.wrong(f"uses[{number}]", f"cannot be {count} for {need.word} at {path}")
+    return tuple([tuple(count) for count in counts])
+
+
+def _is_use(count: Any, need: Need) -> bool:
+    """Whether it says how often each of the needs is asked for that together are this one."""
+    if type(count) is not list or not 0 < len(count) <= 4 or set(map(type, count)) != {int}:
+        return False
+    asked = sum([1 << bit for bit, times in enumerate(count) if times])
+    return min(count) >= 0 < count[-1] and Need(asked).essence == need
+
+
 def _settings(row: Fields) -> Settings:
+    workers = row.whole_number("workers", 1)
+    if workers < 1:
+        row.wrong("workers", "must be at least 1")
     return Settings(
         row.whole_number("chunks"),
         row.text("weights"),
         row.table("limits", int, "a whole number"),
+        row.truth("auto", False),
+        workers,
     )
 
 

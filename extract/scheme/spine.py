@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from extract.errors import SchemeError
-from extract.scheme.model import Branch
+from extract.scheme.model import Branch, Branches
 
 _AGAIN = "the scheme is damaged; prepare the queries again with `extract prep`"
 _NAME = re.compile(r"/([^/\[]+)")
@@ -57,6 +57,32 @@ def take_apart(branch: Branch) -> Spine:
             filters.append((number, text[at:end]))
             at = end
     return Spine(tuple(names), tuple(filters), text[at:])
+
+
+def all_names(branches: Branches) -> list[tuple[str, ...]]:
+    """For each branch the names of its spine, as `take_apart` has them; equal ones are one object.
+
+    Filters are cut out, not looked at, and what is left is the same for many branches: this takes a
+    third of the time.
+
+    >>> all_names(Branches(("/a/b[x[1]]//e", "/a/b"), (2, 2)))
+    [('a', 'b'), ('a', 'b')]
+    """
+    known: dict[tuple[str, int], tuple[str, ...]] = {}
+    paths: dict[tuple[str, ...], tuple[str, ...]] = {}
+    out: list[tuple[str, ...]] = []
+    for xpath, steps in zip(branches.xpaths, branches.steps, strict=True):
+        bare = xpath
+        if "[" in xpath and "'" not in xpath and '"' not in xpath:
+            bare, cut = _SIMPLE.subn("", xpath)
+            while cut and "[" in bare:
+                bare, cut = _SIMPLE.subn("", bare)
+        names = known.get((bare, steps))
+        if names is None:
+            found = take_apart(Branch(bare, steps)).names
+            names = known[bare, steps] = paths.setdefault(found, found)
+        out.append(names)
+    return out
 
 
 def _end_of_filter(text: str, start: int) -> int:

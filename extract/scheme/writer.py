@@ -18,6 +18,7 @@ from typing import Any
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
 from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber, Want
+from extract.scheme.statistics import statistics_rows
 from extract.xpath.functions import Type
 
 _WIDE = 100  # a list that fits into so many characters stays on one line
@@ -57,6 +58,8 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
         "weights": settings.weights,
         "limits": _by_key(settings.limits),
     }
+    if settings.auto:
+        asked |= {"auto": True, "workers": settings.workers}
     yield "{\n"
     yield f' "format": {FORMAT},\n'
     yield from _schema(scheme.schema)
@@ -74,6 +77,7 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
         yield from _chunk(chunk, "  ")
         yield " },\n"
     yield from _list("originals", list(map(quote, scheme.originals)), " ")
+    yield from _statistics(scheme)
     yield from _rows("queries", chain.from_iterable(map(_query, scheme.queries)))
     yield from _rows("unsatisfiable", unsatisfiable)
     yield from _rows("rejected", rejected)
@@ -81,6 +85,16 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
     yield from _rows("xpaths", map(quote, scheme.branches.xpaths), "  ")
     yield from _list("steps", list(_filled(map(str, scheme.branches.steps))), "  ", last=True)
     yield " }\n}\n"
+
+
+def _statistics(scheme: Scheme) -> Iterator[str]:
+    known = scheme.statistics
+    if not known.rows:
+        return
+    yield f' "statistics": {{\n  "source": {quote(known.source)},\n'
+    yield f'  "documents": {known.documents},\n  "document_bytes": {known.document_bytes},\n'
+    yield from _rows("rows", map(_encode, statistics_rows(known, scheme.schema)), "  ", last=True)
+    yield " },\n"
 
 
 def _rows(key: str, rows: Iterable[str], indent: str = " ", last: bool = False) -> Iterator[str]:
@@ -123,6 +137,8 @@ def _chunk(chunk: Chunk, indent: str) -> Iterator[str]:
     if chunk.prefix:
         yield from _list("inside", list(map(_want, chunk.inside)), indent)
         yield f'{indent}"projected": {_encode(chunk.projected)},\n'
+    if chunk.uses:
+        yield from _list("uses", list(_filled(map(_encode, chunk.uses))), indent)
     yield from _list("queries", list(map(quote, chunk.queries)), indent)
     yield from _list("branches", list(map(str, chunk.branches)), indent, last=True)
 

@@ -139,6 +139,9 @@ class Context:
 
     def _find_nodes(self, start: Spine, path: LocationPath) -> tuple[Expr | None, frozenset[str]]:
         fired, room = self.fired, self.room
+        # Where an absolute path in a filter ends is no note about the query: what is found here is
+        # remembered, and the next query that asks would not get the note.
+        notes = self.dead_end, self._depth
         self.fired, self.room = set(), self.know.limits.filter_branches
         try:
             branches = self._expand(path, start, self.know.limits.size)
@@ -150,6 +153,7 @@ class Context:
             return found, frozenset(self.fired)
         finally:
             self.fired, self.room = fired, room
+            self.dead_end, self._depth = notes
 
     def _start(self, spine: Spine) -> Spine:
         """Where a relative path in a filter of this spine starts."""

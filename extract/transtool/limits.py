@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,13 @@ class Limits:
     branches: int = 64
     size: int = 16_384
     filter_branches: int = 4
+
+    @classmethod
+    def of(cls, values: Mapping[str, int]) -> Limits:
+        """The limits that a scheme was made with; names that it does not know are left out.
+
+        >>> Limits.of({"branches": 3, "another": 5}).branches
+        3
+        """
+        names = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in names})

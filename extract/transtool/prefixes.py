@@ -7,13 +7,14 @@ first, then the queries' in the order they come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from extract.schema.model import local_of, namespace_of
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, NameTest, Step
 from extract.xpath.names import XML_NAMESPACE
-from extract.xpath.traverse import rebuild
+from extract.xpath.parser import parse
+from extract.xpath.traverse import children, rebuild
 
 
 class Prefixes:
@@ -78,29 +79,75 @@ class Prefixes:
         return known
 
     def bind(self, expr: Expr, namespaces: Mapping[str, str]) -> Expr:
-        """``expr`` with the prefixes that ``namespaces`` binds replaced by ours."""
+        """``expr`` with the prefixes that ``namespaces`` binds replaced by ours.
+
+        Only those that it uses come into the table, in the order in which it uses them: a table
+        then depends on the queries alone, not on what else their files bind.
+        """
         if not namespaces:
             return expr
         cached = self._renamings.get(id(namespaces))
         if cached is None or cached[0] is not namespaces:
-            names = {p: self.prefix(uri, p) for p, uri in namespaces.items()}
-            cached = (namespaces, {p: ours for p, ours in names.items() if p != ours})
-            self._renamings[id(namespaces)] = cached
-        return _rename(expr, cached[1]) if cached[1] else expr
+            cached = self._renamings[id(namespaces)] = (namespaces, {})
+        return _rename(expr, _Names(self, *cached))
 
 
-def _rename(expr: Expr, names: dict[str, str]) -> Expr:
+class _Names:
+    """Our prefixes for those of one query."""
+
+    __slots__ = ("_known", "_namespaces", "_prefixes")
+
+    def __init__(
+        self, prefixes: Prefixes, namespaces: Mapping[str, str], known: dict[str, str]
+    ) -> None:
+        self._prefixes = prefixes
+        self._namespaces = namespaces
+        self._known = known
+
+    def ours(self, prefix: str) -> str:
+        """Our prefix for one of theirs; one that is not bound stays."""
+        if not prefix or prefix not in self._namespaces:
+            return prefix
+        known = self._known.get(prefix)
+        if known is None:
+            known = self._prefixes.prefix(self._namespaces[prefix], prefix)
+            self._known[prefix] = known
+        return known
+
+
+def _rename(expr: Expr, names: _Names) -> Expr:
     expr = rebuild(expr, lambda e: _rename(e, names))
     if isinstance(expr, (LocationPath, FilterPath)):
         steps = tuple([_rename_step(s, names) for s in expr.steps])
         return expr if steps == expr.steps else replace(expr, steps=steps)
-    if isinstance(expr, FunctionCall) and expr.prefix in names:
-        return replace(expr, prefix=names[expr.prefix])
+    if isinstance(expr, FunctionCall):
+        ours = names.ours(expr.prefix)
+        return expr if ours == expr.prefix else replace(expr, prefix=ours)
     return expr
 
 
-def _rename_step(step: Step, names: dict[str, str]) -> Step:
+def _rename_step(step: Step, names: _Names) -> Step:
     test = step.test
-    if isinstance(test, NameTest) and test.prefix in names:
-        return replace(step, test=replace(test, prefix=names[test.prefix]))
-    return step
+    if not isinstance(test, NameTest):
+        return step
+    ours = names.ours(test.prefix)
+    return step if ours == test.prefix else replace(step, test=replace(test, prefix=ours))
+
+
+def prefixes_in(expr: Expr) -> set[str]:
+    """The prefixes that an expression uses.
+
+    >>> from extract.xpath.parser import parse
+    >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
+    ['a', 'c']
+    """
+    found = {expr.prefix} if isinstance(expr, FunctionCall) else set()
+    if isinstance(expr, (LocationPath, FilterPath)):
+        found |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
+    return found.union(*map(prefixes_in, children(expr))) - {""}
+
+
+def is_used(prefix: str, xpaths: Iterable[str]) -> bool:
+    """Whether one of many expressions, in canonical form, uses a prefix."""
+    sign = f"{prefix}:"  # may also be in a string
+    return any(sign in xpath and prefix in prefixes_in(parse(xpath)) for xpath in xpaths)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from extract.errors import QuerySyntaxError
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription, Subscriptions
 from extract.transtool.limits import Limits
 from extract.transtool.normalise import NormalForm, Normaliser
+from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
 
 
@@ -78,6 +79,36 @@ class NormalQuery:
         }
 
 
+class Translation(NamedTuple):
+    """One subscription in the prefixes of all, and its normal form.
+
+    Attributes:
+        bound: The query with the prefixes of all; None if it was rejected.
+        form: Its normal form; None if it was rejected.
+        error: Why it was rejected; None if it was not.
+    """
+
+    bound: Expr | None
+    form: NormalForm | None
+    error: QuerySyntaxError | None = None
+
+
+def translate(normaliser: Normaliser, subscription: Subscription, source: str = "") -> Translation:
+    """Parses, binds and normalises one subscription.
+
+    Args:
+        normaliser: What it shares with the subscriptions before it.
+        subscription: The subscription.
+        source: The file that it comes from, for the error if it is rejected.
+    """
+    try:
+        parsed = parse_checked(subscription.xpath, subscription.namespaces)
+    except QuerySyntaxError as error:
+        return Translation(None, None, error.at(source, subscription.line, subscription.column))
+    bound = normaliser.prefixes.bind(parsed, subscription.namespaces)
+    return Translation(bound, normaliser.normalise(bound))
+
+
 def normalise_all(
     schema: Schema, subscriptions: Subscriptions, limits: Limits | None = None
 ) -> Iterator[NormalQuery]:
@@ -86,13 +117,10 @@ def normalise_all(
     prefixes = normaliser.prefixes
     first: dict[bytes, str] = {}
     for subscription in subscriptions:
-        try:
-            parsed = parse_checked(subscription.xpath, subscription.namespaces)
-        except QuerySyntaxError as error:
-            placed = error.at(subscriptions.source, subscription.line, subscription.column)
-            yield NormalQuery(subscription, None, placed, None, {})
+        _, form, error = translate(normaliser, subscription, subscriptions.source)
+        if form is None:
+            yield NormalQuery(subscription, None, error, None, {})
             continue
-        form = normaliser.normalise(prefixes.bind(parsed, subscription.namespaces))
         text = form.xpath
         same_as = None
         if form.parts:

@@ -1,0 +1,210 @@
+"""``extract subs``: subscriptions come and go, and the scheme is revised for the next document."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import click
+
+from extract.cli.exclusive import Unchanged, exclusively
+from extract.cli.options import json_option, namespaces_option, scheme_option
+from extract.cli.output import open_output
+from extract.cli.revision import Revision
+from extract.errors import SubscriptionsError
+from extract.preptool.explain import harmless
+from extract.preptool.revise import Reviser
+from extract.scheme import Scheme
+from extract.subscriptions import Subscription, Subscriptions
+
+_FILE = click.Path()
+_SCHEME = "extract.subs.scheme"  # key in click's context.meta
+
+output_option = click.option(
+    "--output",
+    "-o",
+    type=_FILE,
+    metavar="FILE",
+    help="Where the revised scheme goes; by default it replaces the old one. - is standard output.",
+)
+
+
+@click.group()
+@scheme_option
+@click.pass_context
+def subs(ctx: click.Context, scheme: str) -> None:
+    """Add subscriptions to a scheme, remove some, or list them.
+
+    The scheme is revised, not made again: that costs as much as the change. The result is the same
+    as that of `extract prep` with all queries.
+
+    \b
+    Example:
+      extract subs --scheme scheme.json add big '//order[total > 1000]'
+      extract subs --scheme scheme.json add --queries more.tsv
+      extract subs --scheme scheme.json remove big
+      extract subs --scheme scheme.json list
+    """
+    ctx.meta[_SCHEME] = scheme
+
+
+@subs.command()
+@click.argument("query", nargs=-1, metavar="[ID XPATH]...")
+@click.option(
+    "--queries",
+    "-q",
+    type=_FILE,
+    metavar="FILE",
+    help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped. - is standard input.",
+)
+@namespaces_option
+@click.option(
+    "--weight",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    metavar="W",
+    help="How much a query given here counts when chunks are chosen; in a file it says so itself.",
+)
+@output_option
+@json_option
+@click.pass_context
+def add(
+    ctx: click.Context,
+    query: tuple[str, ...],
+    queries: str | None,
+    namespaces: dict[str, str],
+    weight: float,
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Add subscriptions, given here or in a file.
+
+    One that does not parse is recorded in the scheme as rejected, and the exit status is 1. If an
+    id is taken already, nothing is done.
+    """
+    if len(query) % 2 or bool(query) == bool(queries):
+        raise click.UsageError(
+            "Give an ID and an XPATH, several of these pairs, or --queries FILE."
+        )
+    if queries is not None:
+        found = Subscriptions.load(queries, namespaces)
+        if not found:
+            hint = "write one query a line: id<TAB>xpath, or just the XPath"
+            raise SubscriptionsError("there is no query in the file", hint, found.source)
+    else:
+        pairs = zip(query[::2], query[1::2], strict=True)
+        some = [Subscription(name, xpath.strip(), {}, weight) for name, xpath in pairs]
+        found = Subscriptions.of(some, namespaces)
+
+    def change(reviser: Reviser, revision: Revision) -> None:
+        revision.source = found.source
+        for one in found:
+            revision.added.append(reviser.add(one, found.source))
+
+    return _revise(ctx.meta[_SCHEME], output, as_json, change)
+
+
+@subs.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--ids",
+    "file",
+    type=_FILE,
+    metavar="FILE",
+    help="A file of ids, one a line; what follows a tab is left alone. - is standard input.",
+)
+@output_option
+@json_option
+@click.pass_context
+def remove(
+    ctx: click.Context, ids: tuple[str, ...], file: str | None, output: str | None, as_json: bool
+) -> int:
+    """Remove subscriptions by their ids. If one of them is not there, nothing is done."""
+    if bool(ids) == bool(file):
+        raise click.UsageError("Give the ID of a subscription, several of them, or --ids FILE.")
+    names = list(dict.fromkeys(ids if file is None else _ids(file)))
+
+    def change(reviser: Reviser, revision: Revision) -> None:
+        for name in names:
+            revision.removed.append(reviser.remove(name))
+
+    return _revise(ctx.meta[_SCHEME], output, as_json, change)
+
+
+@subs.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """List the subscriptions: id, where it is evaluated or why not, and the query.
+
+    With --json each is an object on a line of its own, with which `extract prep` could prepare them
+    all again: the query in canonical form, the prefixes that it uses, and its weight.
+    """
+    for row in _listed(Scheme.load(ctx.meta[_SCHEME])):
+        if as_json:
+            click.echo(json.dumps(row, ensure_ascii=False))
+        else:
+            where = ",".join(row["chunks"]) or row["status"]
+            fields = (row["id"], where, row.get("written", row["xpath"]))
+            click.echo("\t".join(map(harmless, fields)))
+
+
+def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:
+    chunks: dict[str, list[str]] = {}
+    for chunk in scheme.every_chunk:
+        for name in chunk.queries:
+            chunks.setdefault(name, []).append(chunk.id)
+    found = [("satisfiable", "", one) for query in scheme.queries for one in query.subscribers]
+    found += [("unsatisfiable", one.reason, one.subscriber) for one in scheme.unsatisfiable]
+    for status, reason, one in found:
+        row: dict[str, Any] = {"id": one.id, "xpath": one.absolute}
+        if one.xpath != one.absolute:
+            row["written"] = one.xpath
+        used = {p: uri for p, uri in scheme.namespaces.items() if f"{p}:" in one.absolute}
+        if used:
+            row["namespaces"] = used
+        if one.weight != 1:
+            row["weight"] = one.weight
+        row |= {"status": status, "chunks": chunks.get(one.id, [])}
+        yield row | ({"reason": reason} if reason else {})
+    for wrong in scheme.rejected:
+        row = {"id": wrong.id, "xpath": wrong.xpath, "status": "rejected", "chunks": []}
+        yield row | {"reason": wrong.reason}
+
+
+def _revise(
+    path: str, output: str | None, as_json: bool, change: Callable[[Reviser, Revision], None]
+) -> int:
+    started = time.perf_counter()
+    target = path if output is None else output
+    with exclusively(path):
+        unchanged = Unchanged(path)
+        before = Scheme.load(path)
+        reviser, revision = Reviser(before), Revision(before)
+        change(reviser, revision)
+        revision.after = reviser.scheme()
+        if os.path.realpath(target) == os.path.realpath(path):
+            unchanged.check()
+        with open_output(target) as stream:
+            stream.writelines(revision.after.lines())
+    seconds = time.perf_counter() - started
+    text = json.dumps(revision.to_json(seconds)) if as_json else revision.text(seconds)
+    click.echo(text, err=True)
+    return 1 if revision.rejected else 0
+
+
+def _ids(file: str) -> Iterable[str]:
+    try:
+        with click.open_file(file, encoding="utf-8-sig") as stream:
+            lines = [line.partition("\t")[0].strip() for line in stream]
+    except UnicodeDecodeError as error:
+        raise SubscriptionsError(
+            f"is not UTF-8: {error.reason}", "save it as UTF-8", file
+        ) from None
+    names = [line for line in lines if line and not line.startswith("#")]
+    if not names:
+        raise SubscriptionsError("there is no id in the file", "write one id a line", file)
+    return names

@@ -1,0 +1,122 @@
+"""Which branch, and which subscriber, belongs to which chunk: revised, not found out again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Mapping
+
+from extract.preptool.canonical import Form, Registry
+from extract.preptool.choose import PrefixIndex
+from extract.preptool.chunks import Looks
+from extract.preptool.homes import WHOLE, Home, Key
+from extract.preptool.tree import Path
+from extract.scheme.model import Scheme
+
+
+class Arrangement:
+    """The chunks of a scheme, while the queries in its registry come and go.
+
+    Args:
+        scheme: Where to start.
+        registry: Its queries and branches.
+        looks: What the branches look at.
+
+    Attributes:
+        homes: The chunks, the potpourri and the whole document.
+    """
+
+    def __init__(self, scheme: Scheme, registry: Registry, looks: Looks) -> None:
+        self._registry = registry
+        self._looks = looks
+        self.homes: dict[Key, Home] = {}
+        self._keys: list[Key] = [None] * len(registry.branches)  # of those that have a home
+        keys = [tuple(chunk.prefix.split("/")[1:]) for chunk in scheme.chunks]
+        chunks = (*scheme.chunks, scheme.potpourri, scheme.document)
+        for key, chunk in zip([*keys, None, WHOLE], chunks, strict=True):
+            self.homes[key] = Home.of_chunk(chunk, key, looks)
+            for number in chunk.branches:
+                self._keys[number] = key
+
+    def settle(
+        self,
+        prefixes: Collection[Path],
+        whole: Container[int],
+        came: Mapping[str, Form],
+        went: Mapping[str, Form],
+        gone: Iterable[int],
+    ) -> None:
+        """Brings all chunks up to date; only what came, went or moves is looked at.
+
+        Args:
+            prefixes: The prefixes of the chunks from now on.
+            whole: The branches that need the whole document.
+            came: The subscribers that are new, with the normal forms of their queries.
+            went: The subscribers that are no more.
+            gone: The branches that nobody needs any more; others that are new are in the registry.
+        """
+        keys, registry = self._keys, self._registry
+        for identifier, form in went.items():
+            for key in {keys[number] for number in form}:
+                self.homes[key].unsubscribe(identifier)
+        moved = self._moved(prefixes)
+        for prefix in prefixes:
+            if prefix not in self.homes:
+                self.homes[prefix] = Home(prefix, self._looks)
+        if moved:
+            self._move_ids(moved, came)
+        leaving: defaultdict[Key, list[int]] = defaultdict(list)
+        entering: defaultdict[Key, list[int]] = defaultdict(list)
+        for number in gone:
+            if number < len(keys):  # others came and went before they had a home
+                leaving[keys[number]].append(number)
+        for number, key in moved.items():
+            leaving[keys[number]].append(number)
+            entering[key].append(number)
+            keys[number] = key
+        assign = PrefixIndex(prefixes).assign
+        for number in range(len(keys), len(registry.branches)):
+            keys.append(WHOLE if number in whole else assign(registry.spines[number]))
+            if registry.users[number]:
+                entering[keys[number]].append(number)
+        self.homes = {key: self.homes[key] for key in (*prefixes, None, WHOLE)}
+        for key, numbers in leaving.items():
+            if key in self.homes:  # else the chunk is no more
+                self.homes[key].leave(numbers)
+        for key, numbers in entering.items():
+            self.homes[key].enter(sorted(numbers))
+        for identifier, form in came.items():
+            for key in dict.fromkeys([keys[number] for number in form]):
+                self.homes[key].subscribe([identifier])
+
+    def _moved(self, prefixes: Collection[Path]) -> dict[int, Key]:
+        """The branches that these prefixes give another chunk, and which."""
+        spines, users = self._registry.spines, self._registry.users
+        old, new = {key for key in self.homes if key}, set(prefixes)
+        owner, assign = PrefixIndex(old).assign, PrefixIndex(new).assign
+        moved: dict[int, Key] = {}
+        # Only a chunk that is no more loses branches, or one whose paths a new prefix divides.
+        for key in {*(old - new), *map(owner, new - old)}:
+            for number in self.homes[key].branches:
+                target = assign(spines[number])
+                if target != key and users[number]:
+                    moved[number] = target
+        return moved
+
+    def _move_ids(self, moved: Mapping[int, Key], came: Container[str]) -> None:
+        """Lets subscribers follow the branches that move."""
+        keys, placed = self._keys, len(self._keys)
+        for form, canonical in self._registry.forms.items():
+            if moved.keys().isdisjoint(form):
+                continue
+            numbers = [number for number in form if number < placed]
+            before = dict.fromkeys([keys[number] for number in numbers])
+            after = dict.fromkeys([moved.get(number, keys[number]) for number in numbers])
+            for identifier in canonical.subscribers:
+                if identifier in came:
+                    continue
+                for key in before:
+                    if key not in after:
+                        self.homes[key].unsubscribe(identifier)
+                for key in after:
+                    if key not in before:
+                        self.homes[key].subscribe([identifier])

@@ -1,0 +1,207 @@
+"""``--chunks auto``: into how many chunks to cut, and which of them to reduce further.
+
+Every number of chunks up to `MOST_CHUNKS` is tried: `choose` says where it would cut, statistics
+how much each chunk keeps, the cost model what that costs. The cheapest is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Final
+
+from extract.preptool.choose import Choice, PrefixIndex, choose
+from extract.preptool.chunks import Looks
+from extract.preptool.cost import LXML, Matching, Prices, makespan
+from extract.preptool.estimate import Estimator, Kept, Marks
+from extract.preptool.tree import Path, QueryTree
+from extract.preptool.workload import SpineLoad, Workload
+
+AUTO: Final = "auto"
+MOST_CHUNKS: Final = 16
+_PROJECT_BELOW: Final = 0.7  # reduce a chunk if no more than this part of its bytes is left
+# Work is spread less evenly than estimated. What is off by a part of the longest chunk is off by
+# less where there are more chunks, and shorter ones.
+_DOUBT: Final = 0.1
+_WORTH: Final = 0.99  # what more chunks must cost at most of fewer: estimates are no better
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to cut documents, and what it would cost for an average one.
+
+    Attributes:
+        choice: Where documents are cut.
+        projected: The prefixes whose chunks have only what their queries look at.
+        scan_seconds: The pass over the document.
+        chunk_seconds: Each chunk, the potpourri and the whole document among them.
+        seconds: All of it, if the chunks are spread over the workers; with more than one of them
+            somewhat more, because no estimate is exact.
+    """
+
+    choice: Choice
+    projected: frozenset[Path] = frozenset()
+    scan_seconds: float = 0.0
+    chunk_seconds: tuple[float, ...] = ()
+    seconds: float = 0.0
+
+
+def plans(
+    tree: QueryTree,
+    workload: Workload,
+    estimator: Estimator,
+    workers: int = 1,
+    prices: Prices = LXML,
+) -> list[Plan]:
+    """Ways to cut documents: into 1 chunk, 2 chunks and so on, as far as the queries give them.
+
+    Args:
+        tree: The query tree.
+        workload: What the queries have to do.
+        estimator: What is known about documents.
+        workers: How many chunks of one document are evaluated at the same time.
+        prices: What the work costs.
+    """
+    planner = _Planner(workload, estimator, workers, prices)
+    found: list[Plan] = []
+    for chunks in range(1, MOST_CHUNKS + 1):
+        choice = choose(tree, chunks)
+        if len(choice.prefixes) < chunks and found:
+            break
+        found.append(planner.plan(choice))
+    return found
+
+
+def decide(
+    tree: QueryTree,
+    workload: Workload,
+    estimator: Estimator,
+    workers: int = 1,
+    prices: Prices = LXML,
+) -> Plan:
+    """Finds the plan with the least cost, of about equal ones that with the fewest chunks.
+
+    With one worker that is the least work; with more, the document that is done first. The note of
+    the choice says why. The arguments are those of `plans`.
+    """
+    found = plans(tree, workload, estimator, workers, prices)
+    best = found[0]
+    for plan in found[1:]:
+        if plan.seconds < best.seconds * _WORTH:
+            best = plan
+    note = _note(best, found, estimator, workers)
+    return replace(best, choice=replace(best.choice, note=note or best.choice.note))
+
+
+def best_plan(
+    tree: QueryTree,
+    numbers: Iterable[int],
+    spines: Sequence[Path],
+    looks: Looks,
+    whole: Container[int],
+    estimator: Estimator,
+    workers: int = 1,
+) -> Plan:
+    """The plan to take for some branches, the same in whatever order they come.
+
+    Args:
+        tree: The query tree.
+        numbers: The branches.
+        spines: For each branch the names of its spine.
+        looks: What the branches look at.
+        whole: The branches that need the whole document.
+        estimator: What is known about documents.
+        workers: How many chunks of one document are evaluated at the same time.
+    """
+    return decide(tree, Workload.of(numbers, spines, looks, whole, estimator), estimator, workers)
+
+
+def _note(best: Plan, plans: Sequence[Plan], estimator: Estimator, workers: int) -> str:
+    """Why this plan, with what the ends of the range would have cost."""
+    if not best.choice.prefixes:
+        return ""
+    others = [plan for plan in (plans[0], plans[-1]) if plan is not best]
+    against = " and ".join([f"{_ms(one.seconds)} with {_chunks(one)}" for one in others])
+    known = estimator.statistics
+    source = f"{known.documents} sample document{'s' if known.documents != 1 else ''}"
+    if known.source == "schema":
+        source = f"the schema alone, for a document of {estimator.document_bytes / 1000:.0f} KB"
+    on = "" if workers == 1 else f" on {workers} workers"
+    return (
+        f"auto: {_chunks(best)}, for an estimated {_ms(best.seconds)} a document{on}"
+        f"{f', against {against}' if against else ''} (from {source})"
+    )
+
+
+def _chunks(plan: Plan) -> str:
+    count = len(plan.choice.prefixes)
+    return "1 chunk" if count == 1 else f"{count} chunks"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"
+
+
+class _Planner:
+    """Prices plans; chunks that several plans have in common are priced once."""
+
+    def __init__(
+        self, workload: Workload, estimator: Estimator, workers: int, prices: Prices
+    ) -> None:
+        self._workload = workload
+        self._estimator = estimator
+        self._workers = workers
+        self._prices = prices
+        self._known: dict[tuple[Path | None, frozenset[Path]], tuple[float, bool]] = {}
+        self._document = 0.0
+        if workload.whole:
+            everything = estimator.keep(Marks(subtrees=estimator.roots))
+            self._document = self._seconds(everything, workload.whole)
+
+    def plan(self, choice: Choice) -> Plan:
+        """What it costs to cut documents so."""
+        index = PrefixIndex(choice.prefixes)
+        homes: dict[Path | None, list[SpineLoad]] = {prefix: [] for prefix in choice.prefixes}
+        for load in self._workload.loads:
+            homes.setdefault(index.assign(load.spine), []).append(load)
+        seconds: list[float] = []
+        projected: set[Path] = set()
+        for prefix, loads in homes.items():
+            inner = frozenset(
+                p for p in choice.prefixes if p[: len(prefix or ())] == (prefix or ())
+            )
+            known = self._known.get((prefix, inner))
+            if known is None:
+                known = self._known[prefix, inner] = self._chunk(prefix, loads)
+            seconds.append(known[0])
+            if prefix is not None and known[1]:
+                projected.add(prefix)
+        if self._document:
+            seconds.append(self._document)
+        scan = self._prices.seconds_per_scanned_byte * self._estimator.document_bytes
+        total = scan + makespan(seconds, self._workers)
+        if self._workers > 1:
+            total += _DOUBT * max(seconds, default=0.0)
+        return Plan(choice, frozenset(projected), scan, tuple(seconds), total)
+
+    def _chunk(self, prefix: Path | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
+        """What a chunk costs, and whether it is worth to reduce it to what is looked at."""
+        marks = Marks()
+        for load in loads:
+            marks |= load.marks
+        reduced = self._estimator.keep(marks)
+        if prefix is None:
+            return self._seconds(reduced, loads), False
+        at = self._estimator.path(prefix)
+        full = reduced
+        if at is not None:
+            full = self._estimator.keep(marks | Marks(subtrees=1 << at))
+        projected = reduced.size_bytes <= _PROJECT_BELOW * full.size_bytes
+        return self._seconds(reduced if projected else full, loads), projected
+
+    def _seconds(self, kept: Kept, loads: Sequence[SpineLoad]) -> float:
+        matching = Matching(self._estimator, kept, self._prices)
+        branches = [matching.branch_seconds(load.paths, load.shapes) for load in loads]
+        # Exactly rounded, so that the order of the spines does not matter.
+        return fsum([matching.fixed_seconds(), *branches])

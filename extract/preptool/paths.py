@@ -1,0 +1,127 @@
+"""Counting elements by their paths: a bounded tree, whatever documents or schemas bring.
+
+Recursion is folded: below ``/a/b``, another ``b`` of the same type counts at ``/a/b`` again. Past
+`MOST_PATHS` further names below a path share one row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from extract.schema.places import Place, Places
+from extract.scheme.statistics import PathCount, Source, Statistics
+
+MOST_PATHS: Final = 4_000
+REST: Final = "*"  # name of the row for what is not counted apart
+
+
+@dataclass(slots=True, eq=False)
+class PathNode:
+    """One path while it is being counted; the fields are those of `PathCount`.
+
+    Attributes:
+        place: Where the path leads in the schema; the unknown place, if nowhere.
+        children: Where each child name leads: below, or back up to a path that it is folded into.
+    """
+
+    name: str
+    parent: PathNode | None
+    place: Place
+    elements: float = 0
+    owners: float = 0
+    tag_bytes: float = 0
+    text_bytes: float = 0
+    subtree_elements: float = 0
+    subtree_bytes: float = 0
+    recursive: bool = False
+    in_cycle: bool = False
+    children: dict[str, PathNode] = field(default_factory=dict)
+
+    def below(self) -> list[PathNode]:
+        """The paths one step below, by name; those that are folded are not below."""
+        return sorted({c for c in self.children.values() if c.parent is self}, key=_name)
+
+
+def _name(node: PathNode) -> str:
+    return node.name
+
+
+class PathTree:
+    """All paths that were met, below the document node.
+
+    Args:
+        places: The schema's places; they tell recursion from another use of the same name.
+    """
+
+    def __init__(self, places: Places, most: int = MOST_PATHS) -> None:
+        self.document = PathNode("", None, places.document)
+        self.size = 0
+        self._unknown = places.unknown
+        self._most = most
+
+    def child(self, node: PathNode, name: str) -> PathNode:
+        """Where a child element of this expanded name counts; made when it is met first."""
+        place = node.place.step(name) or self._unknown
+        found = self._folded(node, name, place) or self._new(node, name, place)
+        node.children[name] = found
+        return found
+
+    def _folded(self, node: PathNode, name: str, place: Place) -> PathNode | None:
+        """The path above that has the same name and place, if there is one."""
+        if node.name == REST:
+            return node
+        above: PathNode | None = node
+        while above is not None and (above.name != name or above.place is not place):
+            above = above.parent
+        if above is None:
+            return None
+        above.recursive = True
+        inner = node
+        while inner is not above:
+            inner.in_cycle = True
+            assert inner.parent is not None
+            inner = inner.parent
+        return above
+
+    def _new(self, node: PathNode, name: str, place: Place) -> PathNode:
+        if self.size < self._most:
+            self.size += 1
+            return PathNode(name, node, place)
+        rest = node.children.get(REST)
+        if rest is None:
+            rest = node.children[REST] = PathNode(REST, node, self._unknown, recursive=True)
+        return rest
+
+    def finish(self, source: Source, documents: int, document_bytes: int) -> Statistics:
+        """The counts as rows. Subtrees are summed up, but for those that recursion runs through."""
+        rows: list[PathCount] = []
+
+        def add(node: PathNode, parent: int) -> tuple[int, int]:
+            number = len(rows)
+            own = PathCount(
+                node.name,
+                parent,
+                round(node.elements),
+                round(node.owners),
+                round(node.tag_bytes),
+                round(node.text_bytes),
+                0,
+                0,
+                node.recursive,
+            )
+            rows.append(own)
+            elements, size = own.elements, own.tag_bytes + own.text_bytes
+            for child in node.below():
+                more = add(child, number)
+                elements, size = elements + more[0], size + more[1]
+            shown = elements, size
+            if node.in_cycle:
+                # What is folded into a path above is below this one as well.
+                shown = round(node.subtree_elements), round(node.subtree_bytes)
+            rows[number] = own._replace(subtree_elements=shown[0], subtree_bytes=shown[1])
+            return elements, size
+
+        for root in self.document.below():
+            add(root, -1)
+        return Statistics(source, documents, document_bytes, tuple(rows))

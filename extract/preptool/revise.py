@@ -1,0 +1,274 @@
+"""Revising a scheme when subscriptions come and go, at the cost of the change.
+
+>>> from extract.preptool.prepare import prepare
+>>> from extract.schema.model import Declaration, Schema
+>>> from extract.subscriptions import Subscriptions
+>>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
+>>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
+>>> reviser = Reviser(prepare(schema, Subscriptions.of({"old": "//b"}), chunks=1))
+>>> reviser.add(Subscription("new", "/a[c]/b"))
+Subscriber(id='new', xpath='/a[c]/b', absolute='/a[c]/b', weight=1.0)
+>>> reviser.scheme().chunks[0].queries, reviser.scheme().chunks[0].filters
+(('old', 'new'), (Want(path='/a/c', need=<Need.NODE: 1>),))
+>>> _ = reviser.remove("new")
+>>> reviser.scheme().chunks[0].queries, reviser.scheme().chunks[0].filters
+(('old',), ())
+
+What always holds: the scheme is the one that `prepare` would make of the same subscriptions, but
+for the order of ids, the numbers of branches and the names of prefixes that it had to make up.
+
+Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
+touched when the scheme is asked for, all changes together: the prefixes are chosen again, and then
+only what came, went or moved is looked at. How often each thing that a chunk keeps is asked for is
+counted (`extract.preptool.ledger`), so that it need not be found out again from all branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from extract.errors import SubscriptionsError
+from extract.preptool.arrange import Arrangement
+from extract.preptool.auto import Plan, best_plan
+from extract.preptool.canonical import (
+    Canonical,
+    Form,
+    Outcome,
+    Registry,
+    by_prefix,
+    in_use,
+)
+from extract.preptool.choose import choose
+from extract.preptool.chunks import Looks
+from extract.preptool.estimate import Estimator
+from extract.preptool.homes import WHOLE
+from extract.preptool.originals import originals
+from extract.preptool.prepare import notes, weigh_of
+from extract.preptool.tree import CanonicalQuery, QueryTree, one_each
+from extract.scheme.garbage import no_collection
+from extract.scheme.lookup import no_such_query
+from extract.scheme.model import Branches, Query, Rejected, Scheme, Subscriber
+from extract.subscriptions import Subscription
+from extract.transtool.limits import Limits
+from extract.transtool.normalise import Normaliser
+from extract.transtool.prefixes import Prefixes
+from extract.transtool.queries import translate
+
+
+class Reviser:
+    """The subscriptions of a scheme, to add to and to remove from; `scheme` gives the new scheme.
+
+    Args:
+        scheme: Where to start; it stays as it is.
+
+    Raises:
+        SchemeError: The queries were weighed by a function that the scheme does not know.
+    """
+
+    def __init__(self, scheme: Scheme) -> None:
+        self._weigh = weigh_of(scheme)
+        limits = Limits.of(scheme.settings.limits)
+        self._normaliser = Normaliser(scheme.schema, Prefixes(scheme.namespaces), limits)
+        self._start(scheme)
+
+    def _start(self, scheme: Scheme) -> None:
+        self._scheme = scheme  # as it was before the changes below
+        with no_collection():
+            self._registry = registry = Registry.of(scheme)
+            self._looks = Looks(registry.branches, registry.tails)
+            self._whole = set(scheme.document.branches)
+            forms = registry.forms.items()
+            queries = (self._weighed(form, self._weights(one)) for form, one in forms)
+            self._tree = QueryTree.of(queries, self._weigh)
+            self._arrangement = Arrangement(scheme, registry, self._looks)
+        self._forget_changes()
+
+    def _forget_changes(self) -> None:
+        """Begins to note what the scheme and the chunks do not know of."""
+        self._changed = False
+        self._removed = False
+        self._came: dict[str, Form] = {}
+        self._went: dict[str, Form] = {}
+        self._gone: list[int] = []
+        self._absolutes: list[str] = []
+
+    def __contains__(self, identifier: str) -> bool:
+        return identifier in self._registry
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of all subscriptions, whatever became of them."""
+        return iter(self._registry)
+
+    def add(self, subscription: Subscription, source: str = "") -> Outcome:
+        """Registers a subscription. One that does not parse is recorded as rejected.
+
+        Args:
+            subscription: One whose id is new.
+            source: The file that it comes from, for errors.
+
+        Returns:
+            What became of it, as the scheme will have it.
+
+        Raises:
+            SubscriptionsError: There is a subscription of this id.
+        """
+        registry = self._registry
+        if subscription.id in registry:
+            reason = f"the scheme already has a query {subscription.id!r}"
+            hint = "give this one another id, or remove the other one first"
+            line = subscription.line
+            if line and subscription.id == str(line):
+                hint = "write id<TAB>xpath: a query without an id takes its line number"
+            raise SubscriptionsError(reason, hint, source, line, 1 if line else 0)
+        known = len(registry.branches)
+        outcome = registry.add(subscription, translate(self._normaliser, subscription, source))
+        self._changed = True
+        if isinstance(outcome, Rejected):
+            return outcome
+        if isinstance(outcome, Subscriber):
+            self._came[outcome.id] = form = registry.ids[outcome.id]
+            for number in range(known, len(registry.branches)):
+                if self._looks.why_whole(number):
+                    self._whole.add(number)
+            weights = self._weights(registry.forms[form])
+            self._reweigh(form, weights[:-1], weights)
+            self._absolutes.append(outcome.absolute)
+        else:
+            self._absolutes.append(outcome.subscriber.absolute)
+        return outcome
+
+    def remove(self, identifier: str) -> Outcome:
+        """Lets a subscription go.
+
+        Returns:
+            What the scheme had of it.
+
+        Raises:
+            SchemeError: There is no such subscription.
+        """
+        registry = self._registry
+        if identifier not in registry:
+            raise no_such_query(identifier, registry)
+        self._changed = self._removed = True
+        form = registry.ids.get(identifier)
+        if form is None:
+            return registry.remove(identifier)
+        canonical = registry.forms[form]
+        before = self._weights(canonical)
+        outcome = registry.remove(identifier)
+        self._reweigh(form, before, self._weights(canonical))
+        if self._came.pop(identifier, None) is None:
+            self._went[identifier] = form
+        if not canonical.subscribers:
+            self._gone.extend([number for number in form if not registry.users[number]])
+        return outcome
+
+    def scheme(self) -> Scheme:
+        """The scheme of the subscriptions as they are now."""
+        if self._changed:
+            with no_collection():
+                self._scheme = self._revised()
+            self._forget_changes()
+            alive = len(self._scheme.branches)
+            if len(self._registry.branches) > 2 * alive + 1000:
+                self._start(self._scheme)  # or what went would fill the memory in the end
+        return self._scheme
+
+    def _weights(self, canonical: Canonical) -> tuple[float, ...]:
+        if self._weigh is one_each:  # two tell as much as a hundred thousand
+            return (1.0,) * min(2, len(canonical.subscribers))
+        return canonical.weights
+
+    def _weighed(self, form: Form, weights: tuple[float, ...]) -> CanonicalQuery:
+        spines, whole = self._registry.spines, self._whole
+        paths = [WHOLE if number in whole else spines[number] for number in form]
+        return CanonicalQuery(tuple(dict.fromkeys(paths)), weights)
+
+    def _reweigh(self, form: Form, before: tuple[float, ...], after: tuple[float, ...]) -> None:
+        old, new = self._weighed(form, before), self._weighed(form, after)
+        if before and after and self._weigh(old) == self._weigh(new):
+            return
+        if after:
+            self._tree = self._tree.added(new)
+        if before:
+            self._tree = self._tree.removed(old)
+
+    # -- the new scheme
+
+    def _revised(self) -> Scheme:
+        registry, before = self._registry, self._scheme
+        plan = self._plan()
+        choice, settings = plan.choice, before.settings
+        if settings.auto:
+            settings = replace(settings, chunks=max(1, len(choice.prefixes)))
+        self._arrangement.settle(choice.prefixes, self._whole, self._came, self._went, self._gone)
+        homes = self._arrangement.homes
+        rows, branches, queries = self._tables()
+        chunks = [
+            homes[key].chunk(number, rows, key in plan.projected)
+            for number, key in enumerate(choice.prefixes, 1)
+        ]
+        return Scheme(
+            schema=before.schema,
+            namespaces=by_prefix(in_use(self._normaliser.prefixes.table, before.schema, registry)),
+            settings=settings,
+            branches=branches,
+            queries=queries,
+            chunks=tuple(chunks),
+            potpourri=homes[None].chunk(0, rows),
+            document=homes[WHOLE].chunk(0, rows),
+            originals=self._originals(),
+            unsatisfiable=tuple(registry.unsatisfiable.values()),
+            rejected=tuple(registry.rejected.values()),
+            notes=tuple(notes(queries, registry.unsatisfiable, choice)),
+            statistics=before.statistics,
+        )
+
+    def _plan(self) -> Plan:
+        """Where to cut now. The best number of chunks is sought among all branches, not few."""
+        settings, registry = self._scheme.settings, self._registry
+        if not settings.auto:
+            return Plan(choose(self._tree, settings.chunks))
+        alive = [number for number, users in enumerate(registry.users) if users]
+        estimator = Estimator(self._scheme.statistics, self._normaliser.prefixes.table)
+        return best_plan(
+            self._tree,
+            alive,
+            registry.spines,
+            self._looks,
+            self._whole,
+            estimator,
+            settings.workers,
+        )
+
+    def _tables(self) -> tuple[Callable[[int], int], Branches, tuple[Query, ...]]:
+        """For each branch its row, then the rows; and the queries, which refer to them."""
+        registry, before = self._registry, self._scheme.branches
+        if all(registry.users):
+            more = registry.branches[len(before) :]
+            xpaths = (*before.xpaths, *[branch.xpath for branch in more])
+            steps = (*before.steps, *[branch.steps for branch in more])
+            return int, Branches(xpaths, steps), tuple(registry.queries())
+        rows: list[int] = []
+        alive: list[int] = []
+        for number, users in enumerate(registry.users):
+            rows.append(len(alive))
+            if users:
+                alive.append(number)
+        branches = Branches.of([registry.branches[number] for number in alive])
+        row = rows.__getitem__
+        queries = [
+            Query(one.type, tuple(map(row, one.branches)), one.subscribers)
+            for one in registry.queries()
+        ]
+        return row, branches, tuple(queries)
+
+    def _originals(self) -> tuple[str, ...]:
+        if self._removed:
+            return originals(self._registry.absolutes())
+        return originals(chain(self._scheme.originals, self._absolutes))

@@ -1,0 +1,123 @@
+"""What filtering has to do for a set of queries, summed up by spine.
+
+A hundred thousand queries have a million branches, but a few thousand spines. What the branches of
+a spine look at, and what it costs to evaluate them, is found once; after that each way to cut
+documents is estimated from these sums.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from extract.preptool.chunks import Looks
+from extract.preptool.cost import Shape
+from extract.preptool.estimate import Estimator, Marks
+from extract.preptool.pieces import Piece
+from extract.preptool.tree import Path
+
+
+@dataclass(frozen=True, slots=True)
+class SpineLoad:
+    """The branches of one spine.
+
+    Attributes:
+        spine: Its names.
+        paths: The same as paths of the statistics, as far as documents go.
+        marks: What the branches look at.
+        shapes: How many branches there are of each shape.
+    """
+
+    spine: Path
+    paths: tuple[int, ...] = field(repr=False)
+    marks: Marks = field(repr=False)
+    shapes: Mapping[Shape, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """All branches of a set of queries, in an order that does not depend on theirs.
+
+    Attributes:
+        loads: Those with a footprint, by spine.
+        whole: Those that need the whole document, by spine.
+    """
+
+    loads: tuple[SpineLoad, ...]
+    whole: tuple[SpineLoad, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        numbers: Iterable[int],
+        spines: Sequence[Path],
+        looks: Looks,
+        whole: Container[int],
+        estimator: Estimator,
+    ) -> Workload:
+        """Sums branches up.
+
+        Args:
+            numbers: The branches.
+            spines: For each branch the names of its spine.
+            looks: What the branches look at.
+            whole: The branches that need the whole document.
+            estimator: What is known about documents.
+        """
+        marker = _Marker(estimator)
+        groups: dict[tuple[Path, bool], list[int]] = {}
+        for number in numbers:
+            groups.setdefault((spines[number], number in whole), []).append(number)
+        loads: list[SpineLoad] = []
+        documents: list[SpineLoad] = []
+        for (spine, needs_all), ours in sorted(groups.items()):
+            shapes = Counter([_shape(spine, *looks.outline(number)) for number in ours])
+            marks = Marks()
+            if not needs_all:
+                for piece in looks.pieces(ours):
+                    marks |= marker.of(piece)
+            in_order = dict(sorted(shapes.items()))
+            load = SpineLoad(spine, marker.paths(spine), marks, in_order)
+            (documents if needs_all else loads).append(load)
+        return cls(tuple(loads), tuple(documents))
+
+
+def _shape(spine: Path, filters: tuple[int, ...], tail: str) -> Shape:
+    deep = not spine or "//" in tail or "descendant" in tail
+    return Shape(filters, deep, bool(tail) and not deep)
+
+
+class _Marker:
+    """Finds the paths that pieces of branches look at."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self._estimator = estimator
+        self._known: dict[tuple[int, object], Marks] = {}
+        self._paths: dict[Path, tuple[int, ...]] = {(): ()}
+
+    def paths(self, spine: Path) -> tuple[int, ...]:
+        """The paths along a spine, as far as documents go."""
+        known = self._paths.get(spine)
+        if known is None:
+            known = self.paths(spine[:-1])
+            if len(known) == len(spine) - 1:
+                name = self._estimator.expanded(spine[-1])
+                child = self._estimator.child(known[-1] if known else 0, name)
+                known = (*known, child) if child is not None else known
+            self._paths[spine] = known
+        return known
+
+    def of(self, piece: Piece) -> Marks:
+        """What a piece looks at."""
+        if piece.below is None:
+            return self._estimator.marks(piece.beyond.wants)
+        paths = self.paths(piece.above)
+        if len(paths) < len(piece.above):
+            return Marks()
+        start = paths[-1] if paths else 0
+        key = (start, piece.below)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._estimator.marks(piece.below, start)
+        return known
