@@ -23,7 +23,7 @@ from extract.scheme.model import Scheme
 
 _CHUNKS = range(1, 13)
 _WORKERS = 2
-_TURNS = 3
+_TURNS = 5
 
 Key: TypeAlias = tuple[object, ...]  # a document and a chunk of it
 

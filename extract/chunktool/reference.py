@@ -43,7 +43,8 @@ _INTERNED: Final = 100_000  # names that expat remembers
 _XML_ID: Final = f"http://www.w3.org/XML/1998/namespace{SEPARATOR}id{SEPARATOR}xml"
 _ID: Final = re.compile(rb"xml:id")  # several times as fast as `in`
 _ENTITY: Final = b"<!ENTITY"
-_MISC: Final = re.compile(rb"(?:\s++|<!--.*?-->|<\?.*?\?>)*+", re.DOTALL)
+# Not with possessive quantifiers: Python 3.11.2 takes them wrongly.
+_MISC: Final = re.compile(rb"(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _BOMB: Final = "its entities expand to more than {:,} bytes"
 _BOMB_HINT: Final = "if it is no attack, raise the limit, or expand them with xmllint --noent"
 
