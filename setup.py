@@ -1,9 +1,10 @@
-"""Builds the native kernel of CHUNKTOOL where there is a C compiler; the rest is in pyproject.toml.
+"""Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
-Without a compiler the package installs all the same and the reference scanner does the work, more
+They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of FILTERTOOL's columnar
+matcher. Without a compiler the package installs all the same, and Python does the work, more
 slowly: `extract doctor` says which of them runs.
 
-``EXTRACT_SANITIZE=1`` builds the kernel with AddressSanitizer and UndefinedBehaviorSanitizer.
+``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer.
 """
 
 import os
@@ -13,6 +14,7 @@ from setuptools import Extension, setup
 
 KERNEL = "extract/chunktool/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
+COLUMNAR = "extract/filtertool/columnar"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -25,30 +27,38 @@ def flags() -> tuple[list[str], list[str]]:
     return ["-O3", "-std=c11", "-fvisibility=hidden"], []
 
 
-def kernel() -> list[Extension]:
-    """The extension; an empty list if Cython is missing or fails."""
+def extensions() -> list[Extension]:
+    """The parts in C; an empty list if Cython is missing or fails."""
     try:
         from Cython.Build import cythonize
     except ImportError:
-        sys.stderr.write("extract: no Cython, so the native kernel is not built\n")
+        sys.stderr.write("extract: no Cython, so the parts in C are not built\n")
         return []
     compiler, linker = flags()
-    extension = Extension(
-        "extract.chunktool.kernel._kernel",
-        [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
-        include_dirs=[KERNEL],
-        depends=[f"{KERNEL}/{name}.h" for name in ("chars", "tables", "scan")],
-        extra_compile_args=compiler,
-        extra_link_args=linker,
-    )
+    both = [
+        Extension(
+            "extract.chunktool.kernel._kernel",
+            [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
+            include_dirs=[KERNEL],
+            depends=[f"{KERNEL}/{name}.h" for name in ("chars", "tables", "scan")],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.filtertool.columnar._columnar",
+            [f"{COLUMNAR}/_columnar.pyx"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+    ]
     try:
-        modules: list[Extension] = cythonize([extension], build_dir="build", quiet=True)
+        modules: list[Extension] = cythonize(both, build_dir="build", quiet=True)
     except Exception as error:  # whatever it is, the package must still be installed
-        sys.stderr.write(f"extract: the native kernel is not built: {error}\n")
+        sys.stderr.write(f"extract: the parts in C are not built: {error}\n")
         return []
     for module in modules:
         module.optional = True  # to Extension() it would get lost in Cython
     return modules
 
 
-setup(ext_modules=kernel())
+setup(ext_modules=extensions())

@@ -28,6 +28,10 @@ from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
 
 if TYPE_CHECKING:
+    from extract.chunktool.chunks import chunk
+    from extract.chunktool.prefilter import Prefilter
+    from extract.filtertool import spark
+    from extract.pipeline import count, match
     from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
@@ -36,6 +40,7 @@ __all__ = [
     "DocumentError",
     "ExtractError",
     "MatcherError",
+    "Prefilter",
     "QuerySyntaxError",
     "Schema",
     "SchemaError",
@@ -45,14 +50,34 @@ __all__ = [
     "Subscriptions",
     "SubscriptionsError",
     "__version__",
+    "chunk",
+    "count",
+    "match",
     "prepare",
+    "spark",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Imports what takes long to import only when somebody asks for it."""
+    if name == "chunk":
+        from extract.chunktool.chunks import chunk
+
+        return chunk
+    if name == "Prefilter":
+        from extract.chunktool.prefilter import Prefilter
+
+        return Prefilter
+    if name in ("count", "match"):
+        from extract import pipeline
+
+        return getattr(pipeline, name)
     if name == "prepare":
         from extract.preptool.prepare import prepare
 
         return prepare
+    if name == "spark":
+        from extract.filtertool import spark
+
+        return spark
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,13 @@ from extract.cli.failures import report
 COMMANDS: Final = {
     "trans": "Rewrite queries into their normal form under a DTD or XSD.",
     "prep": "Decide how documents are cut for the queries: the chunking scheme.",
+    "chunk": "Cut documents into the chunks of a scheme, as files.",
+    "project": "Reduce a document to what the queries look at; for pipes.",
+    "filter": "Evaluate the queries on chunks that were written as files.",
+    "run": "Find all matches of all queries in all documents.",
     "explain": "Say why a query is in its chunk, and what the chunks are.",
+    "subs": "Add, remove or list subscriptions: revise a scheme.",
+    "demo": "Run the whole pipeline on a bundled scenario, and say what happens.",
     "bench": "Measure, side by side with what one would do without extract.",
     "doctor": "Show versions, what is missing, and what is slow because of it.",
 }
@@ -45,8 +51,9 @@ class ExtractGroup(click.Group):
         command: click.Command = getattr(
             importlib.import_module(f"extract.cli.{cmd_name}"), cmd_name
         )
-        if not any(option.name == "debug" for option in command.params):
-            command.params.append(_debug_option())
+        for one in (command, *getattr(command, "commands", {}).values()):
+            if not any(option.name == "debug" for option in one.params):
+                one.params.append(_debug_option())
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -26,7 +26,8 @@ REQUIRED: Final = {
     "elementpath": ((5, 1), "older versions are not tested"),
     "networkx": ((3, 0), "older versions are not tested"),
     "numpy": ((1, 26), "older versions are not tested"),
-    "pyarrow": ((14, 0, 1), "older versions are open to CVE-2023-47248"),
+    "pandas": ((2, 2), "pyspark works with nothing older"),
+    "pyarrow": ((18, 0), "pyspark works with nothing older"),
     "click": ((8, 2), "older versions are not tested"),
 }
 

@@ -1,6 +1,10 @@
 """FILTERTOOL: evaluates each chunk's own queries, in this process or spread over Spark.
 
-Not implemented yet: this package only holds the place.
+The way of a document: `cutting` makes *units* of it (chunks, or all of them together), `plan` says
+what is asked of each, a matcher (`matcher`, `registry`) answers, `results` merges the answers over
+chunks and gives each subscriber its rows, `describe` says name, span, path and value of each node,
+and `writers` write. `filtering` is all of that for a batch of documents, and `local` runs it on all
+cores. `whole` is the way of documents and queries that cannot be cut.
 
 Comes in:
     Chunks with their query sets, and the name of a matcher.
@@ -13,4 +17,8 @@ Always holds:
     The rows of a query are the nodes that libxml2 selects on the whole document, in document order,
     without duplicates, whichever matcher or engine ran. A failure is a row, not an exception. Only
     the modules here whose name starts with ``spark`` import pyspark.
+
+To add a matcher:
+    Write a `MatcherFactory`, here or in a package of your own (``tests/plugin`` is one), register
+    it under the entry points ``extract.matchers``, and let ``tests/matchers.py`` run on it.
 """

@@ -1,0 +1,103 @@
+"""``extract filter``: chunks in files in, matches out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+import click
+
+from extract.cli.options import (
+    json_option,
+    matcher_option,
+    max_value_bytes_option,
+    max_whole_bytes_option,
+    output_option,
+    query_seconds_option,
+    scheme_option,
+    select_option,
+)
+from extract.cli.output import open_output
+from extract.filtertool.chunk_files import ChunkFileFilter, chunk_directories
+from extract.filtertool.filtering import Options
+from extract.filtertool.matcher import Select
+from extract.filtertool.registry import load_matcher
+from extract.filtertool.report import Report
+from extract.filtertool.writers import JsonWriter
+from extract.scheme import Scheme
+
+_SHOWN = 20  # rejections shown one by one
+
+
+@click.command("filter")
+@scheme_option
+@click.argument("directory", metavar="DIR", type=click.Path())
+@matcher_option
+@select_option
+@max_value_bytes_option
+@max_whole_bytes_option
+@query_seconds_option
+@output_option
+@json_option
+def filter(  # noqa: A001 (it is the name of the command)
+    scheme: str,
+    directory: str,
+    matcher: str,
+    select: Select,
+    max_value_bytes: int | None,
+    max_whole_bytes: int,
+    query_seconds: float,
+    output: str,
+    as_json: bool,
+) -> int:
+    """Evaluate the queries on the chunks that `extract chunk` wrote to DIR.
+
+    Writes the matches as JSON lines, with byte offsets of the original documents. A summary goes to
+    standard error.
+
+    \b
+    Example:
+      extract chunk --scheme scheme.json news/ -o chunks
+      extract filter --scheme scheme.json chunks -o matches.jsonl
+    """
+    started = time.perf_counter()
+    loaded, factory = Scheme.load(scheme), load_matcher(matcher, query_seconds)
+    options = Options(
+        select,
+        max_value_bytes=max_value_bytes,
+        max_whole_bytes=max_whole_bytes,
+        seconds=query_seconds,
+    )
+    ready = ChunkFileFilter(loaded, factory, options)
+    ready.digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
+    report = Report(loaded, "local", factory.name, select)
+    rejected: list[str] = []
+    with open_output(output) as stream:
+        writer = JsonWriter(stream, None, [one.id for one in ready.plan.subscribers], select)
+        for each in chunk_directories(directory):
+            for done in ready.process([(str(each), str(each))]):
+                writer.write(done.document, done.findings)
+                report.add(done)
+                if done.error is not None:
+                    rejected.append(str(done.error))
+                rejected += [
+                    f"{done.document}: query {one.query!r}: {one.reason}"
+                    for one in done.rejections
+                    if one.query is not None
+                ]
+    report.seconds["elapsed"] = time.perf_counter() - started
+    for message in rejected[:_SHOWN]:
+        click.echo(f"rejected: {message}\n", err=True)
+    if as_json:
+        click.echo(json.dumps(report.to_json()), err=True)
+    else:
+        counts = report.documents
+        click.echo(
+            f"{counts['seen']:,} documents in {report.seconds['elapsed']:.1f} s: "
+            f"{report.matches:,} rows, {counts['rejected']:,} documents and "
+            f"{report.rejected_evaluations:,} evaluations rejected",
+            err=True,
+        )
+    return 0 if report.complete else 1

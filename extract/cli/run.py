@@ -1,0 +1,297 @@
+"""``extract run``: documents and queries in, all matches out."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import click
+
+from extract.chunktool.scan import ScanLimits
+from extract.cli.options import (
+    assume_valid_option,
+    chunk_number,
+    json_option,
+    matcher_option,
+    max_depth_option,
+    max_value_bytes_option,
+    max_whole_bytes_option,
+    namespaces_option,
+    on_nonconforming_option,
+    query_seconds_option,
+    root_option,
+    select_option,
+)
+from extract.errors import DocumentError, SubscriptionsError
+from extract.filtertool.filtering import Options
+from extract.filtertool.local import available_cores
+from extract.filtertool.matcher import Select
+from extract.filtertool.report import Report
+from extract.filtertool.spark.java import require_spark
+from extract.filtertool.spark.locations import Listed, find
+from extract.filtertool.spark.planning import plan_tasks
+from extract.filtertool.spark.shares import shares, weights
+from extract.filtertool.writers import Format, check_target
+from extract.pipeline import prepare, run_on_spark
+from extract.pipeline import run as run_pipeline
+from extract.schema.model import Schema
+from extract.scheme import Scheme
+from extract.subscriptions import Subscriptions
+
+
+@click.command()
+@click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
+@click.option("--schema", "-s", type=click.Path(), metavar="FILE", help="The DTD or XSD.")
+@click.option(
+    "--queries",
+    "-q",
+    type=click.Path(),
+    metavar="FILE",
+    help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped.",
+)
+@root_option
+@namespaces_option
+@click.option(
+    "--chunks",
+    "-n",
+    default="auto",
+    callback=chunk_number,
+    metavar="N|auto",
+    help="Into how many chunks to cut documents; answers do not depend on it.",
+)
+@click.argument("documents", nargs=-1, required=True, metavar="DOCS...")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Where the results go; results that are there are replaced.",
+)
+@click.option(
+    "--engine",
+    default="spark",
+    show_default=True,
+    type=click.Choice(["spark", "local"]),
+    help="Run on Spark, or in processes of this machine without it; the rows are the same.",
+)
+@click.option(
+    "--master",
+    metavar="URL",
+    help="The Spark master, such as spark://host:7077; by default all cores of this machine.",
+)
+@click.option(
+    "--jobs",
+    "-j",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many processes or cores to use here; by default all.",
+)
+@matcher_option
+@on_nonconforming_option
+@assume_valid_option
+@max_depth_option
+@select_option
+@click.option(
+    "--format",
+    "form",
+    default="parquet",
+    show_default=True,
+    type=click.Choice(["parquet", "jsonl", "xml"]),
+    help="Rows as Parquet or JSON lines, or one XML document for each query.",
+)
+@click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Show how far it is; by default on a terminal only.",
+)
+@click.option(
+    "--priority",
+    is_flag=True,
+    help="Evaluate those chunks first whose subscribers weigh most; the report says when each "
+    "chunk's answers were there.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Say which task of Spark would get which documents, and do nothing.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep what is finished if it is interrupted; called again, it goes on from there.",
+)
+@max_value_bytes_option
+@max_whole_bytes_option
+@query_seconds_option
+@json_option
+def run(
+    scheme: str | None,
+    schema: str | None,
+    queries: str | None,
+    root: str | None,
+    namespaces: dict[str, str],
+    chunks: int | Literal["auto"],
+    documents: tuple[str, ...],
+    output: str,
+    engine: str,
+    master: str | None,
+    jobs: int,
+    matcher: str,
+    on_nonconforming: Literal["fallback", "reject"],
+    assume_valid: bool,
+    max_depth: int,
+    select: Select,
+    form: Format,
+    progress: bool | None,
+    priority: bool,
+    explain: bool,
+    resume: bool,
+    max_value_bytes: int | None,
+    max_whole_bytes: int,
+    query_seconds: float,
+    as_json: bool,
+) -> int:
+    """Find all matches of all queries in all documents.
+
+    DOCS are files, directories (searched for *.xml and *.xml.gz), globs, or - for standard input.
+    DIR gets matches/ (one row for each document, query and node), rejected/ (documents and queries
+    that were not processed, and why) and report.json; all of it when everything is done, or nothing
+    at all. A summary goes to standard output.
+
+    \b
+    Example:
+      extract run --schema schemas/university.dtd --root db --queries queries.tsv docs/ -o results
+      extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
+    """
+    if engine == "spark":
+        require_spark()  # before anything that takes long
+    elif master or resume:
+        raise click.UsageError("--master and --resume are for --engine spark.")
+    if jobs and master:
+        raise click.UsageError("Give --master or --jobs, but not both.")
+    check_target(output)
+    started = time.perf_counter()
+    loaded = _scheme(scheme, schema, queries, root, namespaces, chunks)
+    prepared = time.perf_counter()
+    listed = _without_results(find(documents), output)
+    if explain:
+        click.echo(plan_tasks(listed, jobs or available_cores(), weights(shares(loaded))))
+        return 0
+    options = Options(
+        select,
+        on_nonconforming,
+        assume_valid,
+        max_value_bytes,
+        max_whole_bytes,
+        query_seconds,
+        standalone=form == "xml",
+        limits=ScanLimits(depth=max_depth),
+        priority=priority,
+    )
+    spent = {"prepare": prepared - started}
+    with _progress(len(listed), progress) as show:
+        if engine == "spark":
+            report = run_on_spark(
+                loaded,
+                listed,
+                output,
+                master=master or (f"local[{jobs}]" if jobs else None),
+                matcher=matcher,
+                options=options,
+                form=form,
+                resume=resume,
+                progress=show,
+                seconds=spent,
+            )
+        else:
+            report = run_pipeline(
+                loaded,
+                [one.name for one in listed],
+                output,
+                matcher=matcher,
+                options=options,
+                form=form,
+                workers=jobs,
+                progress=show,
+                seconds=spent,
+            )
+    for message in report.examples:
+        click.echo(f"rejected: {message}\n", err=True)
+    if as_json:
+        click.echo(json.dumps(report.to_json()))
+    else:
+        click.echo(_summary(report, output, time.perf_counter() - started))
+    return 0 if report.complete else 1
+
+
+def _scheme(
+    scheme: str | None,
+    schema: str | None,
+    queries: str | None,
+    root: str | None,
+    namespaces: dict[str, str],
+    chunks: int | Literal["auto"],
+) -> Scheme:
+    """The scheme of the file, or one that is made now."""
+    if scheme is not None:
+        if schema is not None or queries is not None:
+            raise click.UsageError("Give --scheme, or --schema and --queries, but not both.")
+        return Scheme.load(scheme)
+    if schema is None or queries is None:
+        raise click.UsageError("Give --scheme, or --schema and --queries.")
+    model = Schema.load(schema, root, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces)
+    if not subscriptions:
+        hint = "write one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
+    return prepare(model, subscriptions, chunks)
+
+
+def _without_results(listed: list[Listed], output: str) -> list[Listed]:
+    """The documents without results of ours, which may lie in a directory of documents."""
+    inside = os.path.join(os.path.realpath(output), "")
+    left = [one for one in listed if not os.path.realpath(one.name).startswith(inside)]
+    if not left:
+        raise DocumentError("there is no document but results of extract", "", output)
+    return left
+
+
+@contextmanager
+def _progress(total: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, where somebody can see it."""
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda _: None
+        return
+    with click.progressbar(length=total, label="documents", file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
+
+
+def _summary(report: Report, output: str, seconds: float) -> str:
+    facts: dict[str, Any] = report.to_json()
+    documents, queries = facts["documents"], facts["queries"]
+    what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
+    lines = [
+        f"documents  {documents['seen']:>12,}   {documents['conforming']:,} cut into chunks, "
+        f"{documents['whole']:,} evaluated whole, {documents['rejected']:,} rejected"
+        + (
+            f"; {documents['nonconforming']:,} break the schema"
+            if documents["nonconforming"]
+            else ""
+        ),
+        f"queries    {queries['registered']:>12,}   {queries['canonical']:,} different, "
+        f"{queries['unsatisfiable']:,} unsatisfiable, {queries['rejected']:,} rejected"
+        + (f", {queries['failing']:,} failing" if queries["failing"] else ""),
+        f"rows       {facts['matches']:>12,}   {what[report.select]}",
+        f"bytes      {facts['bytes']:>12,}   in {seconds:.1f} s "
+        f"(scanner {report.kernel}, matcher {report.matcher}, engine {report.engine})",
+        "",
+        f"Results are in {output}",
+    ]
+    return "\n".join(lines)

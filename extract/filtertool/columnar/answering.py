@@ -1,0 +1,191 @@
+"""From selected nodes to answers, and answers of several matchers as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.filtertool import matcher as kinds
+from extract.filtertool.columnar import columns as own
+from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
+from extract.filtertool.matcher import Answers, Failure, Nodes, Select, Value
+
+_KINDS: Final = np.empty(5, np.int8)
+_KINDS[[own.ROW, own.TEXT, own.COMMENT, own.PI, own.ATTRIBUTE]] = [
+    kinds.ELEMENT,
+    kinds.TEXT,
+    kinds.COMMENT,
+    kinds.PI,
+    kinds.ATTRIBUTE,
+]
+
+
+class Found(NamedTuple):
+    """Nodes that questions have selected, in any order, some perhaps more than once."""
+
+    question: Ints
+    nodes: Ints
+
+
+def answers_of(
+    columns: Columns,
+    found: Sequence[Found],
+    select: Select,
+    values: Sequence[Value],
+    matching: Sequence[tuple[Ints, Ints]] = (),
+) -> Answers:
+    """The answers on a batch.
+
+    Args:
+        columns: The batch.
+        found: What was selected.
+        select: What is asked for.
+        values: The values of questions that are no node sets.
+        matching: Units, and questions that have found something there; only for ``doc``.
+    """
+    question = np.concatenate([NOTHING, *[part.question for part in found]])
+    nodes = np.concatenate([NOTHING, *[part.nodes for part in found]])
+    documents = nodes < columns.rows
+    documents[documents] = columns.name[nodes[documents]] < 0
+    if documents.any():  # a document node is no match
+        question, nodes = question[~documents], nodes[~documents]
+    unit = columns.unit_of(nodes)
+    if select == "doc":
+        unit = np.concatenate([unit, *[part[0] for part in matching]])
+        question = np.concatenate([question, *[part[1] for part in matching]])
+        span = int(question.max(initial=0)) + 1
+        pairs = unit * span + question
+        if (pairs[1:] <= pairs[:-1]).any():
+            pairs = np.unique(pairs)
+        return _counted(pairs // span, pairs % span, np.ones(len(pairs), np.int64), None, values)
+    return _sorted(columns, unit, question, nodes, select, values)
+
+
+def _sorted(
+    columns: Columns,
+    unit: Ints,
+    question: Ints,
+    nodes: Ints,
+    select: Select,
+    values: Sequence[Value],
+) -> Answers:
+    """The answers of nodes that come in runs: of one unit and question, in document order.
+
+    Most questions have one run for a unit. Only the nodes of the others have to be sorted.
+    """
+    order = columns.order[nodes]
+    begins = _changes(question) | _changes(unit)
+    begins[1:] |= order[1:] <= order[:-1]
+    first = np.flatnonzero(begins)
+    sizes = np.diff(np.append(first, len(nodes)))
+    span = int(question.max(initial=0)) + 1
+    key = unit[first] * span + question[first]
+    by = np.argsort(key, kind="stable")
+    first, sizes, key = first[by], sizes[by], key[by]
+    again = ~_changes(key)
+    several = again.copy()
+    several[:-1] |= again[1:]
+    if select == "count" and not several.any():
+        return _counted(key // span, key % span, sizes, None, values)
+    starts = np.cumsum(sizes) - sizes
+    nodes = nodes[np.arange(len(nodes)) + np.repeat(first - starts, sizes)]
+    keys = np.repeat(key, sizes)
+    if several.any():
+        mixed = np.repeat(several, sizes)
+        part = nodes[mixed]
+        nodes[mixed] = part[np.lexsort((columns.order[part], keys[mixed]))]
+        fresh = _changes(keys) | _changes(nodes)
+        nodes, keys = nodes[fresh], keys[fresh]
+    first = np.flatnonzero(_changes(keys))
+    count = np.diff(np.append(first, len(nodes)))
+    listed = _listed(columns, keys // span, keys % span, nodes) if select == "nodes" else None
+    return _counted(keys[first] // span, keys[first] % span, count, listed, values)
+
+
+def _changes(column: Ints) -> Bools:
+    out = np.ones(len(column), np.bool_)
+    out[1:] = column[1:] != column[:-1]
+    return out
+
+
+def _counted(
+    unit: Ints, question: Ints, count: Ints, nodes: Nodes | None, values: Sequence[Value]
+) -> Answers:
+    units, questions = unit.astype(np.int32), question.astype(np.int32)
+    return Answers(units, questions, count.astype(np.int64), nodes, tuple(values))
+
+
+def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
+    """The nodes as others know them."""
+    kind = columns.kind_of(nodes)
+    owner = np.where(kind == own.ROW, nodes, columns.parent[nodes])
+    number = np.zeros(len(nodes), np.int64)
+    for leaf in (own.TEXT, own.COMMENT, own.PI):
+        mask = kind == leaf
+        inside = nodes[mask] - columns.bounds[leaf]
+        number[mask] = columns.leaves[leaf - own.TEXT].number[inside]
+    mask = kind == own.ATTRIBUTE
+    if mask.any():
+        number[mask] = columns.attributes.number[nodes[mask] - columns.bounds[own.ATTRIBUTE]]
+    return Nodes(
+        unit.astype(np.int32),
+        question.astype(np.int32),
+        _KINDS[kind],
+        (owner - columns.documents[unit] - 1).astype(np.int32),
+        number.astype(np.int32),
+    )
+
+
+class Share(NamedTuple):
+    """Answers of one matcher, and which of our units and questions it was asked about."""
+
+    answers: Answers
+    units: NDArray[np.int32]
+    questions: NDArray[np.int32]
+
+
+def united(shares: Sequence[Share], select: Select, failures: Sequence[Failure]) -> Answers:
+    """The answers of several matchers that were asked about different units or questions."""
+    none = np.empty(0, np.int32)
+    unit = np.concatenate([none, *[s.units[s.answers.unit] for s in shares]])
+    question = np.concatenate([none, *[s.questions[s.answers.question] for s in shares]])
+    count = np.concatenate([np.empty(0, np.int64), *[s.answers.count for s in shares]])
+    by = np.lexsort((question, unit))
+    return Answers(
+        unit[by],
+        question[by],
+        count[by],
+        _united_nodes(shares) if select == "nodes" else None,
+        tuple(_moved_value(s, value) for s in shares for value in s.answers.values),
+        (*failures, *[_moved_failure(s, one) for s in shares for one in s.answers.failures]),
+    )
+
+
+def _moved_value(share: Share, value: Value) -> Value:
+    unit, question = int(share.units[value.unit]), int(share.questions[value.question])
+    return Value(unit, question, value.value)
+
+
+def _moved_failure(share: Share, failure: Failure) -> Failure:
+    unit, question = int(share.units[failure.unit]), int(share.questions[failure.question])
+    return Failure(unit, question, failure.reason)
+
+
+def _united_nodes(shares: Sequence[Share]) -> Nodes:
+    parts = [(s, s.answers.nodes) for s in shares if s.answers.nodes is not None]
+    if not parts:
+        none = np.empty(0, np.int32)
+        return Nodes(none, none, np.empty(0, np.int8), none, none)
+    unit = np.concatenate([s.units[nodes.unit] for s, nodes in parts])
+    question = np.concatenate([s.questions[nodes.question] for s, nodes in parts])
+    by = np.lexsort((question, unit))  # stable: nodes stay in document order
+    return Nodes(
+        unit[by],
+        question[by],
+        np.concatenate([nodes.kind for _, nodes in parts])[by],
+        np.concatenate([nodes.row for _, nodes in parts])[by],
+        np.concatenate([nodes.number for _, nodes in parts])[by],
+    )

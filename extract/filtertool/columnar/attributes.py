@@ -1,0 +1,110 @@
+"""The attributes of a batch, found in the bytes of its start tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.filtertool.columnar.markup import ATTRIBUTES, ODD_VALUE
+from extract.filtertool.columnar.names import NameBook, Scopes
+from extract.filtertool.columnar.native import native_available, native_module
+from extract.filtertool.table import NodeTable
+
+Ints = NDArray[np.int64]
+
+
+class AttributeTable(NamedTuple):
+    """Attributes in document order, namespace declarations left out.
+
+    Attributes:
+        unit: Which unit.
+        row: Its owner, as a row of the unit's table.
+        number: Which of the tag's attributes it is, from 0, namespace declarations counted.
+        name: The number of its name.
+        start: Byte where its name begins.
+        value: Byte where its value begins, after the quote.
+        stop: Byte where its value ends.
+        odd: Whether the value is not just these bytes, but must be normalised.
+    """
+
+    unit: Ints
+    row: Ints
+    number: Ints
+    name: Ints
+    start: Ints
+    value: Ints
+    stop: Ints
+    odd: Ints
+
+
+def attribute_table(
+    tables: Sequence[NodeTable], scopes: Sequence[Scopes], names: NameBook
+) -> AttributeTable:
+    """The attributes of all elements of some tables."""
+    parts = [_of_table(table, scope, names) for table, scope in zip(tables, scopes, strict=True)]
+    unit = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+    columns = np.concatenate([np.empty((7, 0), np.int64), *parts], axis=1)
+    return AttributeTable(unit, *columns)
+
+
+def _of_table(table: NodeTable, scopes: Scopes, names: NameBook) -> Ints:
+    """The columns of `AttributeTable` but for the unit."""
+    # A tag with an attribute has at least a name, white space and `a=""` between its brackets.
+    rows = np.flatnonzero(table.content - table.start > 7)
+    find = _find_natively if native_available() else _find
+    tag, number, start, end, value, stop, odd, same = find(
+        table.data, table.start[rows], table.content[rows]
+    )
+    row = rows[tag]
+    name = _name_numbers(table.data, row, start, end, same, scopes, names)
+    keep = name >= 0
+    return np.stack([row, number, name, start, value, stop, odd])[:, keep]
+
+
+def _find_natively(data: bytes, start: Ints, content: Ints) -> Ints:
+    room = 2 * len(start) + 16
+    while True:
+        out = np.empty((8, room), np.int64)
+        count = native_module().attributes(data, start, content, out)
+        if count <= room:
+            return out[:, :count]
+        room = count
+
+
+def _find(data: bytes, start: Ints, content: Ints) -> Ints:
+    found: list[tuple[int, ...]] = []
+    first_of: dict[bytes, int] = {}
+    for tag, (first, last) in enumerate(zip(start.tolist(), content.tolist(), strict=True)):
+        for number, one in enumerate(ATTRIBUTES.finditer(data, first + 1, last)):
+            value = one.span(2 if one.start(2) >= 0 else 3)
+            odd = ODD_VALUE.search(data, *value) is not None
+            same = first_of.setdefault(one[1], len(found))
+            found.append((tag, number, *one.span(1), *value, odd, same))
+    return np.array(found, np.int64).reshape(-1, 8).T
+
+
+def _name_numbers(
+    data: bytes,
+    rows: Ints,
+    start: Ints,
+    end: Ints,
+    same: Ints,
+    scopes: Scopes,
+    names: NameBook,
+) -> Ints:
+    """The numbers of the names; -1 for a namespace declaration."""
+    out = np.empty(len(rows), np.int64)
+    for first in np.flatnonzero(same == np.arange(len(same))).tolist():
+        name = data[start[first] : end[first]]
+        if name == b"xmlns" or name.startswith(b"xmlns:"):
+            out[first] = -1
+        elif b":" not in name:
+            out[first] = names.number("", name.decode())
+        else:  # what the prefix means depends on the place
+            for at in np.flatnonzero(same == first).tolist():
+                out[at] = names.number(*scopes.attribute(int(rows[at]), name.decode()))
+            same[same == first] = np.flatnonzero(same == first)
+    return out[same]

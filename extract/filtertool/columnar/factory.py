@@ -1,0 +1,208 @@
+"""The columnar matcher: what it answers itself, and what it leaves to another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.errors import MatcherError
+from extract.filtertool.columnar.accept import reason_against
+from extract.filtertool.columnar.answering import Found, Share, answers_of, united
+from extract.filtertool.columnar.axes import Axes, TooMuch
+from extract.filtertool.columnar.bulk import Bulk
+from extract.filtertool.columnar.columns import Columns
+from extract.filtertool.columnar.evaluator import Context, Evaluator
+from extract.filtertool.columnar.markup import oddity
+from extract.filtertool.columnar.names import NameBook
+from extract.filtertool.columnar.plan import Plan
+from extract.filtertool.columnar.spines import Declined, Spines
+from extract.filtertool.lxml_matcher import LxmlFactory
+from extract.filtertool.matcher import (
+    Answers,
+    Failure,
+    Matcher,
+    MatcherFactory,
+    Question,
+    Report,
+    Select,
+    Unit,
+    Value,
+)
+from extract.xpath.ast import Expr
+from extract.xpath.functions import Type
+from extract.xpath.parser import parse
+
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnarFactory:
+    """Makes matchers that answer questions together, by operations on columns of nodes.
+
+    Attributes:
+        fallback: Who answers what cannot be answered so; None for nobody.
+    """
+
+    name: str = "columnar"
+    consumes: Literal["xml", "table"] = "table"
+    fallback: MatcherFactory | None = field(default_factory=LxmlFactory)
+
+    def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
+        """A matcher for these questions."""
+        return ColumnarMatcher(questions, namespaces, self.fallback)
+
+
+class ColumnarMatcher:
+    """Answers questions on columns; see `ColumnarFactory`.
+
+    Attributes:
+        declined: Which questions are left to another, and why.
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        namespaces: Mapping[str, str],
+        fallback: MatcherFactory | None,
+    ) -> None:
+        self._questions = tuple(questions)
+        self._namespaces = dict(namespaces)
+        self._fallback = fallback
+        self._names = NameBook()
+        self.declined: dict[int, str] = {}
+        self._alone: list[tuple[int, Expr]] = []  # questions that are evaluated one by one
+        spines = Spines()
+        for number, question in enumerate(questions):
+            try:
+                self._add(spines, number, question)
+            except Declined as declined:
+                self.declined[number] = declined.reason
+        self._plan = Plan(spines, self._names, namespaces)
+        self._names.keep()
+        self._left = np.array(sorted(self.declined), np.int32)
+        self._own = np.setdiff1d(np.arange(len(questions), dtype=np.int32), self._left)
+        self._matchers: dict[str, Matcher] = {}
+        self._figures: Counter[str] = Counter()
+
+    def _add(self, spines: Spines, number: int, question: Question) -> None:
+        parts = []
+        alone = []
+        for xpath in question.branches:
+            found = spines.read(xpath) if question.type is Type.NODES else None
+            if found is None:
+                expr = parse(xpath)
+                reason = reason_against(expr)
+                if reason:
+                    raise Declined(reason)
+                alone.append((number, expr))
+            else:
+                parts.append(found)
+        for part in parts:
+            spines.add(number, part)
+        self._alone += alone
+
+    # -- matching
+
+    def match(self, units: Sequence[Unit], select: Select) -> Answers:
+        """Answers all questions on each of the units.
+
+        Raises:
+            MatcherError: A unit is beyond what columns can say, and there is nobody else to ask.
+        """
+        odd = np.array([bool(_oddity(unit)) for unit in units], np.bool_)
+        plain = np.flatnonzero(~odd).astype(np.int32)
+        shares: list[Share] = []
+        if len(plain) and len(self._own):
+            shares += self._shares([units[n] for n in plain.tolist()], plain, select)
+        if odd.any():
+            places = np.flatnonzero(odd).astype(np.int32)
+            shares.append(self._ask_other("own", self._own, units, places, select))
+        failures: list[Failure] = []
+        if len(self._left) and self._fallback is not None:
+            every = np.arange(len(units), dtype=np.int32)
+            shares.append(self._ask_other("left", self._left, units, every, select))
+        elif len(self._left):
+            failures = [
+                Failure(unit, number, f"columns cannot answer {reason}")
+                for unit in range(len(units))
+                for number, reason in self.declined.items()
+            ]
+        self._figures["units"] += len(units)
+        if len(shares) == 1 and len(plain) == len(units) and not failures:
+            return shares[0].answers
+        return united(shares, select, failures)
+
+    def report(self) -> Report:
+        """What was done so far."""
+        figures = {"columnar_questions": len(self._own), "lxml_questions": len(self._left)}
+        return Report({**figures, **self._figures})
+
+    def _ask_other(
+        self, name: str, questions: Indices, units: Sequence[Unit], places: Indices, select: Select
+    ) -> Share:
+        if self._fallback is None:
+            raise MatcherError("columns cannot say what is in this document")
+        if name not in self._matchers:
+            asked = [self._questions[n] for n in questions.tolist()]
+            self._matchers[name] = self._fallback.build(asked, self._namespaces)
+        if name == "own":
+            self._figures["units_left"] += len(places)
+        found = self._matchers[name].match([units[n] for n in places.tolist()], select)
+        return Share(found, places, questions)
+
+    def _shares(self, units: Sequence[Unit], places: Indices, select: Select) -> list[Share]:
+        every = np.arange(len(self._questions), dtype=np.int32)
+        try:
+            return [Share(self._match(units, select), places, every)]
+        except TooMuch:
+            if len(units) == 1:
+                local = np.zeros(1, np.int32)
+                share = self._ask_other("own", self._own, units, local, select)
+                return [share._replace(units=places)]
+        middle = len(units) // 2
+        return [
+            *self._shares(units[:middle], places[:middle], select),
+            *self._shares(units[middle:], places[middle:], select),
+        ]
+
+    def _match(self, units: Sequence[Unit], select: Select) -> Answers:
+        self._names.forget()
+        columns = Columns([unit.table for unit in units], self._names)
+        run = Evaluator(Axes(columns, self._namespaces))
+        bulk = Bulk(self._plan, run)
+        found: list[Found] = []
+        values: list[Value] = []
+        at = Context(columns.documents)
+        for number, expr in self._alone:
+            kind = self._questions[number].type
+            if kind is Type.NODES:
+                nodes = run.nodes(expr, at).nodes
+                found.append(Found(np.full(len(nodes), number), nodes))
+            else:
+                values += _values(run, number, kind, expr, at)
+        if select == "doc":
+            matching = bulk.matching(len(self._questions))
+            return answers_of(columns, found, select, values, matching)
+        found += [Found(*part) for part in bulk.selecting()]
+        return answers_of(columns, found, select, values)
+
+
+def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: Context) -> list[Value]:
+    found: list[bool | float | str]
+    if kind is Type.BOOLEAN:
+        found = run.truth(expr, at).tolist()
+    elif kind is Type.NUMBER:
+        found = run.number(expr, at).tolist()
+    else:
+        found = [text.decode() for text in run.string(expr, at).tolist()]
+    return [Value(unit, number, value) for unit, value in enumerate(found)]
+
+
+def _oddity(unit: Unit) -> str:
+    table = unit.table
+    return oddity(table.data, int(table.start[0])) if len(table) else "no root"

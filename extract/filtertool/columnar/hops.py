@@ -1,0 +1,79 @@
+"""Location steps in the form in which columns are searched.
+
+A *hop* says which nodes it leads to, and how these lie to the node it starts from. Which nodes does
+not depend on where it starts: positions count the children of each parent, wherever the parent is.
+Steps that are not like that (``descendant::b[2]``, siblings) stay steps: `Hop.step`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from extract.xpath.ast import ANY_DEPTH, HERE, Expr, NodeTest, Step
+from extract.xpath.types import has_positions
+
+CHILD: Final = "child"
+ATTRIBUTE: Final = "attribute"
+DESCENDANT: Final = "descendant"
+
+
+class Choice(NamedTuple):
+    """A set of nodes, wherever they are.
+
+    Attributes:
+        attribute: Whether they are attributes.
+        test: What they are called.
+        predicates: What else holds; positions count the nodes that have the same parent.
+    """
+
+    attribute: bool
+    test: NodeTest
+    predicates: tuple[Expr, ...]
+
+
+class Hop(NamedTuple):
+    """A step.
+
+    Attributes:
+        axis: `CHILD` (of attributes, too), `DESCENDANT`, or the axis of ``step``.
+        choice: Where it may lead; None for all other axes.
+        step: The step, if its predicates count from where it starts, or for other axes.
+    """
+
+    axis: str
+    choice: Choice | None
+    step: Step | None = None
+
+
+@lru_cache(maxsize=1 << 16)
+def hops(steps: tuple[Step, ...]) -> tuple[Hop, ...]:
+    """The hops of some steps."""
+    out: list[Hop] = []
+    deep = False  # whether a "//" stands before
+    for step in steps:
+        if step == HERE and not deep:
+            continue
+        if step == ANY_DEPTH and not deep:
+            deep = True
+            continue
+        hop = _hop(step)
+        if deep:
+            if hop.choice is not None and hop.axis == CHILD:
+                hop = Hop(DESCENDANT, hop.choice)
+            elif hop.choice is None or hop.axis != DESCENDANT:
+                # //descendant::b is descendant::b, but //self::b is not self::b
+                out.append(Hop(ANY_DEPTH.axis, None, ANY_DEPTH))
+            deep = False
+        out.append(hop)
+    if deep:
+        out.append(Hop(ANY_DEPTH.axis, None, ANY_DEPTH))
+    return tuple(out)
+
+
+def _hop(step: Step) -> Hop:
+    if step.axis in (CHILD, ATTRIBUTE):
+        return Hop(CHILD, Choice(step.axis == ATTRIBUTE, step.test, step.predicates))
+    if step.axis == DESCENDANT and not has_positions(step):
+        return Hop(DESCENDANT, Choice(False, step.test, step.predicates))
+    return Hop(step.axis, None, step)

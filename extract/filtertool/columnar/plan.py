@@ -1,0 +1,100 @@
+"""All branches that have a spine, as arrays: made once, for any number of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from extract.filtertool.columnar.columns import Columns, Ints, sorting
+from extract.filtertool.columnar.names import NameBook
+from extract.filtertool.columnar.program import NONE, Program
+from extract.filtertool.columnar.spines import Spines
+from extract.schema.model import XML_NAMESPACE
+
+_SHIFT: Final = 32  # of the spine above, in the key of an edge of the trie
+
+
+class Lists(NamedTuple):
+    """Numbers sorted by group: those of group ``g`` are ``items[at[g] : at[g + 1]]``."""
+
+    at: Ints
+    items: Ints
+
+    @classmethod
+    def by(cls, group: Ints, groups: int) -> Lists:
+        """The indices of an array, by its values."""
+        items = sorting(group)
+        return cls(np.searchsorted(group[items], np.arange(groups + 1)), items)
+
+    def of(self, group: int) -> Ints:
+        """The numbers of one group."""
+        return self.items[self.at[group] : self.at[group + 1]]
+
+
+class Plan:
+    """The branches of all questions, as arrays.
+
+    Args:
+        spines: The branches.
+        names: Where names have their numbers.
+        namespaces: Prefix to namespace URI.
+
+    Attributes:
+        above: For each spine the spine above.
+        stem_above: For each stem the stem above, or `ALL`.
+        stem_filter: For each stem the operation that the filter of its last step is, or `NONE`.
+        stems: The stems of each spine.
+        branches: The branches of each spine; these are numbers into the following.
+        stem, tail, question: For each branch, sorted by spine.
+        leading: For each branch the operation that says from which rows its tail leads anywhere;
+            `NONE` if it has no tail.
+        tails: The tails.
+        program: What filters and tails are made of.
+    """
+
+    def __init__(self, spines: Spines, names: NameBook, namespaces: Mapping[str, str]) -> None:
+        bound = {**namespaces, "": "", "xml": XML_NAMESPACE}
+        self.above = np.array(spines.above, np.int64)
+        keys = np.zeros(len(spines.tests), np.int64)
+        for spine, word in enumerate(spines.tests[1:], 1):
+            prefix, _, local = word.rpartition(":")
+            keys[spine] = (spines.above[spine] << _SHIFT) + names.number(bound[prefix], local)
+        self._edges = np.argsort(keys[1:], kind="stable") + 1
+        self._keys = keys[self._edges]
+        self.stem_above = _column(spines.stem_above)
+        self.stems = Lists.by(_column(spines.stem_spine), len(self.above))
+        self.branches = Lists.by(_column(spines.spine), len(self.above))
+        order = self.branches.items
+        self.stem = _column(spines.stem)[order]
+        self.tail = _column(spines.tail)[order]
+        self.question = _column(spines.question)[order]
+        self.tails = spines.tails
+        self.program = Program(names, namespaces)
+        filters = [NONE, *[self.program.rows(choice) for choice in spines.filters]]
+        tails = [
+            self.program.leading(number, tail.path, tail.down)
+            for number, tail in enumerate(spines.tails[1:], 1)
+        ]
+        self.stem_filter = _column(filters)[_column(spines.stem_filter) + 1]
+        self.leading = _column([NONE, *tails])[self.tail]
+
+    def spines_of(self, columns: Columns) -> Ints:
+        """For each row its spine, 0 for document nodes; -1 for rows that no spine leads to."""
+        found = np.full(columns.rows, -1, np.int64)
+        found[columns.documents] = 0
+        if not len(self._keys):
+            return found
+        for rows in columns.levels[1:]:
+            above = found[columns.up[rows]]
+            rows, above = rows[above >= 0], above[above >= 0]
+            keys = (above << _SHIFT) + columns.name[rows]
+            at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            hit = self._keys[at] == keys
+            found[rows[hit]] = self._edges[at[hit]]
+        return found
+
+
+def _column(values: Iterable[int]) -> Ints:
+    return np.array(values, np.int64)

@@ -1,0 +1,131 @@
+"""How long an expression may take at worst: a bound from its text and a number of nodes.
+
+The bound is that of libxml2's algorithm, which unites node sets by comparing each with each, and
+evaluates an absolute path in a filter anew for every node. It is coarse, and wrong by factors; it
+has to tell ``//a[.//b]`` from ``//a[preceding::a/following::a]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from extract.xpath.ast import (
+    Binary,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    Negate,
+    Step,
+    Union,
+)
+from extract.xpath.parser import parse
+
+LIMIT: Final = 1e9  # some seconds of libxml2's time
+
+_FEW: Final = 8.0  # children of an element: many have none, few have many
+_DEPTH: Final = 32.0  # ancestors; and on average no element has more descendants
+_WIDE: Final = frozenset({"following", "preceding", "following-sibling", "preceding-sibling"})
+_DEEP: Final = frozenset({"descendant", "descendant-or-self"})
+_HIGH: Final = frozenset({"ancestor", "ancestor-or-self"})
+_NARROW: Final = frozenset({"child", "attribute", "namespace"})
+_DOWN: Final = _DEEP | _NARROW | {"self"}
+_LARGEST: Final = 40  # as a power of two: more nodes than memory holds
+
+
+class _Cost(NamedTuple):
+    """What it takes to evaluate an expression once, and how many nodes it may give."""
+
+    work: float
+    size: float = 1.0
+
+
+def nodes_allowed(xpath: str, limit: float = LIMIT) -> float:
+    """On how many nodes an expression may be evaluated without passing a limit.
+
+    >>> nodes_allowed("/db/student[name = 'x']/email") > 1e7
+    True
+    >>> nodes_allowed("//a[preceding::a/following::a/preceding::a]") < 1000
+    True
+    """
+    if "[" not in xpath and "::" not in xpath and "//" not in xpath:
+        return float("inf")
+    expr = parse(xpath)
+    low, high = 0, _LARGEST
+    if _cost(expr, 2.0**high, True).work <= limit:
+        return float("inf")
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _cost(expr, 2.0**middle, True).work <= limit:
+            low = middle
+        else:
+            high = middle
+    return 2.0**low
+
+
+def _cost(expr: Expr, n: float, outermost: bool = False) -> _Cost:
+    if isinstance(expr, LocationPath):
+        return _path(expr.steps, n, _Cost(0.0), expr.absolute or outermost)
+    if isinstance(expr, FilterPath):
+        start = _cost(expr.primary, n, outermost)
+        work = start.work + start.size * _sum(expr.predicates, n)
+        return _path(expr.steps, n, _Cost(work, start.size), outermost)
+    if isinstance(expr, Union):
+        parts = [_cost(part, n, outermost) for part in expr.parts]
+        size = min(n, sum(part.size for part in parts))
+        return _Cost(sum(part.work for part in parts) + (size * size if size > _DEPTH else 0), size)
+    if isinstance(expr, Binary):
+        left, right = _cost(expr.left, n, outermost), _cost(expr.right, n, outermost)
+        return _Cost(left.work + right.work + left.size * right.size)
+    if isinstance(expr, Negate):
+        return _cost(expr.operand, n, outermost)
+    if isinstance(expr, FunctionCall):
+        work = sum(_cost(each, n, outermost).work for each in expr.arguments) + 1
+        return _Cost(work + n, n) if expr.name == "id" else _Cost(work)
+    return _Cost(1.0)
+
+
+def _sum(exprs: Iterable[Expr], n: float) -> float:
+    return sum(_cost(expr, n).work for expr in exprs)
+
+
+def _path(steps: Iterable[Step], n: float, start: _Cost, anywhere: bool) -> _Cost:
+    """The cost of steps.
+
+    Args:
+        steps: The steps.
+        n: How many nodes there are.
+        start: What comes before.
+        anywhere: Whether they may lead to all nodes. Those of a filter do not, as long as they lead
+            down: all elements together have no more than `_DEPTH` times as many descendants.
+    """
+    work, size = start
+    for step in steps:
+        if step.axis not in _DOWN:
+            anywhere = True
+        most = n if anywhere else min(n, _DEPTH)
+        if step.axis in _WIDE:
+            reached = n
+            work += size * n
+            if size > 1:  # each node's are united with those of all others, one by one
+                work += size * n * n
+        elif step.axis == "self":
+            reached = size
+            work += size
+        elif step.axis in _NARROW:
+            reached = most if anywhere else min(most, size * _FEW)
+            work += reached
+        else:
+            reached = min(most, size * (most if step.axis in _DEEP else _reach(step)))
+            work += min(size * _DEPTH, size * n) if size > 1 else reached
+            if size > _DEPTH:
+                work += reached * reached
+        size = reached
+        work += size * _sum(step.predicates, n)
+    return _Cost(work, size)
+
+
+def _reach(step: Step) -> float:
+    """How many nodes a step up, or none, leads to from one."""
+    return _DEPTH if step.axis in _HIGH else 1.0

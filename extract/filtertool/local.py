@@ -1,0 +1,192 @@
+"""The local engine: documents filtered on all cores of this machine, in the order they came.
+
+Memory is bounded: only as many batches are on their way as there are workers, and some more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extract.errors import DocumentError
+from extract.filtertool.filtering import DocumentFilter, Options, Processed, Rejection
+from extract.filtertool.matcher import MatcherFactory
+from extract.filtertool.results import Findings
+from extract.scheme.model import Scheme
+
+_BATCH_BYTES: Final = 1 << 22
+_BATCH_DOCUMENTS: Final = 256
+_GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to filter documents."""
+
+    scheme: Scheme
+    factory: MatcherFactory
+    options: Options
+
+    def filter(self) -> DocumentFilter:
+        """A filter of its own."""
+        return DocumentFilter(self.scheme, self.factory, self.options)
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def batches(paths: Sequence[str], workers: int) -> Iterator[list[str]]:
+    """Documents in batches: small ones together, but so that all workers have something to do."""
+    sizes = [_size(path) for path in paths]
+    most = min(_BATCH_BYTES, max(1, sum(sizes) // (4 * workers)))
+    batch: list[str] = []
+    filled = 0
+    for path, size in zip(paths, sizes, strict=True):
+        if batch and (filled + size > most or len(batch) >= _BATCH_DOCUMENTS):
+            yield batch
+            batch, filled = [], 0
+        batch.append(path)
+        filled += size
+    if batch:
+        yield batch
+
+
+def _size(path: str) -> int:
+    try:
+        size = os.stat(path).st_size
+    except (OSError, ValueError):
+        return 1
+    return size * _GZIPPED if path.endswith(".gz") else size
+
+
+def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Processed]:
+    """Filters documents.
+
+    Args:
+        job: What to do.
+        paths: The documents; ``"-"`` is standard input.
+        workers: How many processes; 0 for one on each core. With 1, all is done in this process.
+
+    Yields:
+        What became of each document, in the order of ``paths``.
+    """
+    workers = workers or available_cores()
+    work = list(batches(paths, workers))
+    workers = min(workers, len(work))
+    if workers <= 1 or "-" in paths:  # standard input is ours
+        here = job.filter()
+        for batch in work:
+            yield from here.process([(_name(path), path) for path in batch])
+        return
+    with _Pool(job, workers) as pool:
+        yield from pool.run(work)
+
+
+def _name(path: str) -> str:
+    return "<stdin>" if path == "-" else path
+
+
+class _Pool:
+    """Worker processes that are replaced when one dies."""
+
+    def __init__(self, job: Job, workers: int) -> None:
+        self._job = job
+        self._workers = workers
+        self._executor = self._start(workers)
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _stop(self._executor)
+
+    def _start(self, workers: int) -> ProcessPoolExecutor:
+        # A fork shares the scheme, which may be large.
+        fork = sys.platform == "linux"
+        context = multiprocessing.get_context("fork" if fork else "spawn")
+        return ProcessPoolExecutor(workers, context, _begin, (self._job,))
+
+    def run(self, work: Sequence[list[str]]) -> Iterator[Processed]:
+        waiting = deque(work)
+        running: deque[tuple[list[str], Future[list[Processed]]]] = deque()
+        while waiting or running:
+            try:
+                while waiting and len(running) < self._workers + 2:
+                    running.append((waiting[0], _submit(self._executor, waiting[0])))
+                    waiting.popleft()
+                done = running[0][1].result()
+            except BrokenProcessPool:
+                _stop(self._executor)
+                waiting.extendleft(batch for batch, _ in reversed(list(running)[1:]))
+                yield from self._one_by_one(running[0][0] if running else waiting.popleft())
+                running.clear()
+                self._executor = self._start(self._workers)
+                continue
+            running.popleft()
+            yield from done
+
+    def _one_by_one(self, batch: list[str]) -> Iterator[Processed]:
+        """Documents that a worker may have died of, each in a process of its own."""
+        for path in batch:
+            executor = self._start(1)
+            try:
+                yield from _submit(executor, [path]).result()
+            except BrokenProcessPool:
+                yield _fatal(path)
+            finally:
+                _stop(executor)
+
+
+def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Processed]]:
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return executor.submit(_process, batch)
+
+
+def _fatal(path: str) -> Processed:
+    reason = "the process that filtered it was killed, for want of memory perhaps"
+    error = DocumentError(reason, "filter it with fewer processes at a time", path)
+    rejection = Rejection(path, None, "filter", reason)
+    return Processed(path, "rejected", Findings.none(), (rejection,), error=error)
+
+
+def _stop(executor: ProcessPoolExecutor) -> None:
+    """Ends workers, whatever they are doing."""
+    children = list((getattr(executor, "_processes", None) or {}).values())
+    executor.shutdown(wait=False, cancel_futures=True)
+    for child in children:
+        with contextlib.suppress(OSError, ValueError):
+            child.kill()
+    for child in children:
+        with contextlib.suppress(OSError, ValueError, AssertionError):
+            child.join()
+
+
+_filter: DocumentFilter | None = None
+
+
+def _begin(job: Job) -> None:
+    """What a worker does first."""
+    global _filter
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    _filter = job.filter()
+
+
+def _process(batch: Sequence[Any]) -> list[Processed]:
+    assert _filter is not None
+    return _filter.process([(_name(path), path) for path in batch])

@@ -1,0 +1,222 @@
+"""The lxml matcher: one compiled XPath for each branch, evaluated by libxml2.
+
+It is the engine that answers are defined by, answers every question, and is what others are
+compared with. Its time grows with the number of questions; prefer ``columnar`` for many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from lxml import etree
+
+from extract.errors import MatcherError
+from extract.filtertool.collect import Collector
+from extract.filtertool.cost import LIMIT, nodes_allowed
+from extract.filtertool.matcher import (
+    Answers,
+    Matcher,
+    Question,
+    Report,
+    Select,
+    Unit,
+)
+from extract.filtertool.parsed import (
+    ParsedUnit,
+    Place,
+    Unplaced,
+    compiled,
+    places,
+    places_in_child,
+    plain,
+    value_in_child,
+)
+from extract.filtertool.placing import Placing
+from extract.filtertool.sandbox import TimeLimit, shared_sandbox
+from extract.filtertool.table import NodeTable
+from extract.xpath.functions import Type
+
+# What may select the document node, which counts for libxml2 and is no match for us.
+_DOCUMENT_NODE = ("node()", "/.", "..", ")[", ")/")
+
+
+@dataclass(frozen=True, slots=True)
+class LxmlFactory:
+    """Makes matchers that ask libxml2.
+
+    Attributes:
+        seconds: How long a question that may take very long can take on one unit, in a process of
+            its own; then it is given up.
+        limit: From which estimated cost on a question counts as such (`extract.filtertool.cost`).
+    """
+
+    name: str = "lxml"
+    consumes: Literal["xml", "table"] = "xml"
+    seconds: float = 60.0
+    limit: float = LIMIT
+
+    def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
+        """A matcher for these questions."""
+        return LxmlMatcher(questions, namespaces, self.seconds, self.limit)
+
+
+class LxmlMatcher:
+    """Answers questions by libxml2; see `LxmlFactory`."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        namespaces: Mapping[str, str],
+        seconds: float,
+        limit: float,
+    ) -> None:
+        self._questions = [_Question(question, namespaces, limit) for question in questions]
+        self._namespaces = dict(namespaces)
+        self._seconds = seconds
+        self._figures: Counter[str] = Counter()
+
+    def match(self, units: Sequence[Unit], select: Select) -> Answers:
+        """Answers all questions on each of the units.
+
+        Raises:
+            MatcherError: A unit cannot be parsed.
+        """
+        collector = Collector(select)
+        for number, unit in enumerate(units):
+            evaluation = self._evaluation(unit)
+            for index, question in enumerate(self._questions):
+                try:
+                    self._answer(collector, evaluation, question, number, index, select)
+                except MatcherError:
+                    raise
+                except Exception as error:  # also what a function such as re:test() raises
+                    collector.fail(number, index, self._reason(error))
+        self._figures["units"] += len(units)
+        return collector.answers()
+
+    def report(self) -> Report:
+        """What was done so far."""
+        return Report({"lxml_questions": len(self._questions), **self._figures})
+
+    def _evaluation(self, unit: Unit) -> _Evaluation:
+        if unit.xml is None:
+            raise MatcherError("the lxml matcher needs the unit as XML")
+        try:
+            return _Evaluation(unit.xml, unit.table)
+        except etree.XMLSyntaxError as error:
+            raise MatcherError(f"libxml2 rejects a chunk: {error}") from error
+
+    def _answer(
+        self,
+        collector: Collector,
+        unit: _Evaluation,
+        question: _Question,
+        number: int,
+        index: int,
+        select: Select,
+    ) -> None:
+        guarded = unit.size > question.allowed
+        if guarded:
+            self._figures["guarded_evaluations"] += 1
+        if question.type is not Type.NODES:
+            collector.value(number, index, self._value(unit, question, guarded))
+        elif guarded or select == "nodes" or not question.countable:
+            found = self._places(unit, question, guarded)
+            if select == "nodes":
+                collector.nodes(number, index, *unit.unique(found))
+            elif len(question.branches) > 1 and select == "count":
+                collector.count(number, index, len(unit.unique(found)[0]))
+            else:
+                collector.count(number, index, len(found))
+        else:
+            collector.count(number, index, self._count(unit, question, select))
+
+    def _value(self, unit: _Evaluation, question: _Question, guarded: bool) -> float | str | bool:
+        if guarded:
+            value: float | str | bool = shared_sandbox().call(
+                value_in_child,
+                unit.xml,
+                question.branches[0],
+                self._namespaces,
+                seconds=self._seconds,
+            )
+            return value
+        return plain(question.compiled[0](unit.parsed.tree))
+
+    def _places(self, unit: _Evaluation, question: _Question, guarded: bool) -> list[Place]:
+        if guarded:
+            args = (unit.xml, question.branches, self._namespaces)
+            found = shared_sandbox().call(places_in_child, *args, seconds=self._seconds)
+            return [Place(*place) for place in found]
+        return places(unit.parsed, question.compiled)
+
+    def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
+        """How many nodes there are, without a look at where they are, if that can be said."""
+        tree = unit.parsed.tree
+        if select == "doc":
+            return int(any(exists(tree) for exists in question.existing))
+        counts = [int(count(tree)) for count in question.counting]
+        if sum(map(bool, counts)) <= 1:
+            return sum(counts)
+        filled = [each for each, n in zip(question.compiled, counts, strict=True) if n]
+        return len(unit.unique(places(unit.parsed, filled))[0])
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeLimit):
+            return f"it took longer than {self._seconds:g} s and was given up"
+        if isinstance(error, Unplaced):
+            return f"it selects {error}, which has no place in a chunk"
+        return f"libxml2 cannot evaluate it: {error}"
+
+
+class _Question:
+    """A question that is compiled when it is first evaluated."""
+
+    def __init__(self, question: Question, namespaces: Mapping[str, str], limit: float) -> None:
+        self.branches, self.type = question
+        self._namespaces = namespaces
+        self._limit = limit
+
+    @cached_property
+    def allowed(self) -> float:
+        """On how many nodes it may be evaluated in this process."""
+        return min([nodes_allowed(xpath, self._limit) for xpath in self.branches], default=0.0)
+
+    @cached_property
+    def countable(self) -> bool:
+        """Whether libxml2's count of nodes is ours."""
+        return not any(
+            xpath == "/" or any(part in xpath for part in _DOCUMENT_NODE) for xpath in self.branches
+        )
+
+    @cached_property
+    def compiled(self) -> list[Any]:
+        """The branches."""
+        return self._all("{}")
+
+    @cached_property
+    def counting(self) -> list[Any]:
+        """Their numbers of nodes."""
+        return self._all("count({})")
+
+    @cached_property
+    def existing(self) -> list[Any]:
+        """Whether they select anything."""
+        return self._all("boolean({})")
+
+    def _all(self, form: str) -> list[Any]:
+        return [compiled(form.format(xpath), self._namespaces) for xpath in self.branches]
+
+
+class _Evaluation:
+    """A unit that is being evaluated."""
+
+    def __init__(self, xml: bytes, table: NodeTable) -> None:
+        self.xml = xml
+        self.parsed = ParsedUnit(xml)
+        self.size = len(table)
+        self.unique = Placing(table).unique

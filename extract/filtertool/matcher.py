@@ -1,0 +1,171 @@
+"""What a matcher is: the interface between chunks and answers, for our matchers and others'.
+
+A `MatcherFactory` is found by its name (`extract.filtertool.registry`), sent to the workers, and
+there builds a `Matcher` for a set of questions, once. The matcher then answers them for many units:
+a *unit* is a chunk of a document, or all that a document's chunks have together.
+
+To add one from another package: write a factory, register it under the entry point group
+``extract.matchers``, and let the contract suite (``tests/matchers.py``) run on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.filtertool.table import NodeTable
+from extract.xpath.functions import Type
+
+Select = Literal["doc", "count", "nodes"]
+
+ELEMENT, ATTRIBUTE, TEXT, COMMENT, PI = range(5)
+
+
+class Question(NamedTuple):
+    """What is asked of a unit: one canonical query, or those of its branches that belong there.
+
+    Attributes:
+        branches: XPath expressions from the document node, in canonical form and with the scheme's
+            prefixes. Node sets are united; of other types there is only one.
+        type: What it gives.
+    """
+
+    branches: tuple[str, ...]
+    type: Type = Type.NODES
+
+
+class Unit:
+    """A document, or a part of it, that answers questions.
+
+    Args:
+        table: Its nodes; offsets are into `NodeTable.data`.
+        xml: The same as XML, or what makes it when it is asked for.
+
+    Attributes:
+        table: Its nodes.
+    """
+
+    __slots__ = ("_xml", "table")
+
+    def __init__(self, table: NodeTable, xml: bytes | Callable[[], bytes] | None = None) -> None:
+        self.table = table
+        self._xml = xml
+
+    @property
+    def xml(self) -> bytes | None:
+        """A well-formed document with these nodes and no others; what it has as the ``n``-th
+        element is row ``n`` of the table. None where no matcher asked for XML."""
+        if callable(self._xml):
+            self._xml = self._xml()
+        return self._xml
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Selected nodes as columns, sorted by unit, question and document order, each node once.
+
+    Attributes:
+        unit: Which of the units.
+        question: Which of the questions.
+        kind: `ELEMENT`, `ATTRIBUTE`, `TEXT`, `COMMENT` or `PI`.
+        row: The element, or the owner of the attribute or text, as a row of `NodeTable`; for a
+            comment or PI its parent, -1 outside of the root.
+        number: Of a text, comment or PI: which of its parent's, from 1, as in `Leaves.number`. Of
+            an attribute: which of the tag's attributes, from 0, namespace declarations counted.
+    """
+
+    unit: NDArray[np.int32]
+    question: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    row: NDArray[np.int32]
+    number: NDArray[np.int32]
+
+
+class Value(NamedTuple):
+    """What a question that is no node set gave: a number, a string or a boolean."""
+
+    unit: int
+    question: int
+    value: float | str | bool
+
+
+class Failure(NamedTuple):
+    """A question that could not be answered on a unit; the others were."""
+
+    unit: int
+    question: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a matcher found on some units.
+
+    Attributes:
+        unit, question, count: How many nodes each question selected where it selected any, sorted
+            by unit and question. For ``doc`` the counts are 1, however many there are.
+        nodes: The nodes; None unless ``nodes`` were asked for.
+        values: One for each unit and question that is no node set.
+        failures: Questions that were not answered.
+    """
+
+    unit: NDArray[np.int32]
+    question: NDArray[np.int32]
+    count: NDArray[np.int64]
+    nodes: Nodes | None = None
+    values: Sequence[Value] = ()
+    failures: Sequence[Failure] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a matcher has to say about its work: figures with units in their names.
+
+    Attributes:
+        figures: Such as ``{"columnar_questions": 990, "lxml_questions": 10}``.
+    """
+
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+class Matcher(Protocol):
+    """Answers a set of questions on one unit after another."""
+
+    def match(self, units: Sequence[Unit], select: Select) -> Answers:
+        """Answers all questions on each of the units.
+
+        Raises:
+            MatcherError: None of the questions can be answered on a unit.
+        """
+
+    def report(self) -> Report:
+        """What was done so far."""
+
+
+@runtime_checkable
+class MatcherFactory(Protocol):
+    """Builds matchers; must be picklable."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def consumes(self) -> Literal["xml", "table"]:
+        """``"xml"`` if it needs `Unit.xml`, ``"table"`` if the node table is enough.
+
+        A matcher that needs XML is asked chunk by chunk; one that does not is asked about all that
+        the chunks of a document have, at once.
+        """
+
+    def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
+        """A matcher for these questions.
+
+        Args:
+            questions: What to answer; results are numbered as these are.
+            namespaces: Prefix to namespace URI, for all branches.
+        """

@@ -1,0 +1,178 @@
+"""What is asked of which part of a document: from a scheme to questions.
+
+A matcher that reads XML is asked chunk by chunk. One that reads the node table is asked about all
+chunks at once: a row is there only once, however many chunks have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.chunktool.outputs import Output, chunk_outputs, projection_output
+from extract.filtertool.matcher import Question
+from extract.scheme.model import Chunk, Query, Scheme, Subscriber
+from extract.xpath.functions import Type
+
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """To whom the answers of questions belong: lists of numbers, in two arrays.
+
+    Attributes:
+        at: Where the list of each question begins; one more for the end.
+        subscribers: The lists.
+    """
+
+    at: NDArray[np.int64]
+    subscribers: Indices
+
+    @classmethod
+    def of(cls, lists: Iterable[Sequence[int]]) -> Owners:
+        """The owners of questions, in their order."""
+        rows = list(lists)
+        at = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return cls(at, np.array([one for row in rows for one in row], np.int32))
+
+    def list(self, question: int) -> list[int]:
+        """The owners of one question."""
+        found: list[int] = self.subscribers[self.at[question] : self.at[question + 1]].tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of every document, and what is asked there.
+
+    Attributes:
+        output: The part.
+        questions: What is asked.
+        queries: Which query each question belongs to: indices into `Scheme.queries`.
+        shared: Which questions have only some branches of their query, for the others are asked
+            elsewhere.
+    """
+
+    output: Output
+    questions: tuple[Question, ...] = field(repr=False)
+    queries: Indices = field(repr=False)
+    shared: NDArray[np.bool_] = field(repr=False)
+
+    def weight(self, scheme: Scheme) -> float:
+        """How much the subscribers weigh that wait for this part."""
+        queries = [scheme.queries[n] for n in self.queries.tolist()]
+        weights: list[float] = [one.weight for query in queries for one in query.subscribers]
+        return sum(weights)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is asked of a document. Make one with `Plan.of`.
+
+    Attributes:
+        scheme: The scheme.
+        parts: What is asked of which part of a conforming document.
+        whole: Queries that are asked of the whole document: indices into `Scheme.queries`.
+        subscribers: All whose queries can be evaluated. Rows of results tell them by their index
+            here.
+    """
+
+    scheme: Scheme = field(repr=False)
+    parts: tuple[Part, ...]
+    whole: tuple[int, ...]
+    subscribers: tuple[Subscriber, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, scheme: Scheme, together: bool, priority: bool = False) -> Plan:
+        """The plan for a scheme.
+
+        Args:
+            scheme: The scheme.
+            together: Ask about all chunks at once.
+            priority: Ask about those chunks first whose subscribers weigh most.
+        """
+        # A query that needs the whole document for one branch is asked there for all of them.
+        ours = set(scheme.document.branches)
+        whole = tuple(
+            [n for n, query in enumerate(scheme.queries) if not ours.isdisjoint(query.branches)]
+        )
+        reduced = replace(scheme, document=replace(scheme.document, branches=()))
+        apart = frozenset(whole)
+        asked = [(n, query) for n, query in enumerate(scheme.queries) if n not in apart]
+        if together:
+            parts = [_part(projection_output(reduced), asked, None, scheme)] if asked else []
+        else:
+            chunks = zip(chunk_outputs(reduced), reduced.every_chunk, strict=True)
+            parts = [_part(output, asked, chunk, scheme) for output, chunk in chunks]
+            parts = [part for part in parts if part.questions]
+            if priority:
+                parts.sort(key=lambda part: -part.weight(scheme))
+        subscribers = [one for query in scheme.queries for one in query.subscribers]
+        subscribers += [one.subscriber for one in scheme.unsatisfiable]
+        return cls(scheme, tuple(parts), whole, tuple(subscribers))
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What a scan has to keep."""
+        return tuple([part.output for part in self.parts])
+
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        """Prefix to namespace URI, for all questions."""
+        return self.scheme.namespaces
+
+    @cached_property
+    def owners(self) -> Owners:
+        """To whom the answers of queries belong."""
+        sizes = [len(query.subscribers) for query in self.scheme.queries]
+        at = np.cumsum([0, *sizes], dtype=np.int64)
+        return Owners(at, np.arange(at[-1], dtype=np.int32))
+
+    @cached_property
+    def originals(self) -> Originals:
+        """The queries as they were written, those that no conforming document can match too."""
+        owners: dict[str, list[int]] = {}
+        for number, subscriber in enumerate(self.subscribers):
+            owners.setdefault(subscriber.absolute, []).append(number)
+        return Originals(tuple(owners), Owners.of(owners.values()))
+
+    @cached_property
+    def whole_queries(self) -> Originals:
+        """The queries that are asked of the whole document even if it conforms."""
+        queries = [self.scheme.queries[n] for n in self.whole]
+        xpaths = tuple([query.subscribers[0].absolute for query in queries])
+        return Originals(xpaths, Owners.of([self.owners.list(n) for n in self.whole]))
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """Queries for whole documents, and whose they are."""
+
+    xpaths: tuple[str, ...]
+    owners: Owners
+
+
+def _part(
+    output: Output, asked: Sequence[tuple[int, Query]], chunk: Chunk | None, scheme: Scheme
+) -> Part:
+    xpaths = scheme.branches.xpaths
+    here = None if chunk is None else frozenset(chunk.branches)
+    questions, queries, shared = [], [], []
+    for number, query in asked:
+        branches = [n for n in query.branches if here is None or n in here]
+        if branches:
+            questions.append(Question(tuple([xpaths[n] for n in branches]), query.type))
+            queries.append(number)
+            shared.append(len(branches) < len(query.branches))
+            assert query.type is Type.NODES or not shared[-1]
+    return Part(
+        output,
+        tuple(questions),
+        np.array(queries, np.int32),
+        np.array(shared, np.bool_),
+    )

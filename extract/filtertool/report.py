@@ -1,0 +1,78 @@
+"""What was done, in numbers that add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extract.filtertool.account import Account
+from extract.filtertool.matcher import Select
+from extract.filtertool.processed import Rejection
+from extract.scheme.model import Scheme
+
+
+class Report(Account):
+    """The account of a run: what ``report.json`` says.
+
+    Args:
+        scheme: The scheme.
+        engine, matcher: What ran.
+        select: What was asked for.
+    """
+
+    def __init__(self, scheme: Scheme, engine: str, matcher: str, select: Select) -> None:
+        super().__init__()
+        self.scheme = scheme
+        self.engine = engine
+        self.matcher = matcher
+        self.select = select
+
+    @property
+    def kernel(self) -> str:
+        """Which scanners ran, the busiest first."""
+        return " and ".join(name for name, _ in self.scanners.most_common()) or "none"
+
+    @property
+    def complete(self) -> bool:
+        """Whether all documents and queries were processed."""
+        return not (self.documents["rejected"] or self.rejected_evaluations or self.scheme.rejected)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written."""
+        fates = ("seen", "processed", "conforming", "whole", "nonconforming", "rejected")
+        return {
+            "documents": {fate: self.documents[fate] for fate in fates},
+            "queries": {**self.scheme.counts(), "failing": len(self.failing_queries)},
+            "matches": self.matches,
+            "select": self.select,
+            "rejected_evaluations": self.rejected_evaluations,
+            "bytes": self.bytes,
+            "seconds": {name: round(n, 3) for name, n in sorted(self.seconds.items())},
+            "chunks": {
+                chunk: {
+                    "first_delivery_ms": round(1000 * first, 3),
+                    "last_delivery_ms": round(1000 * last, 3),
+                }
+                for chunk, (first, last) in self.delivered.items()
+            },
+            "kernel": self.kernel,
+            "matcher": self.matcher,
+            "engine": self.engine,
+            "scanners": dict(self.scanners),
+            "notes": dict(self.notes.most_common()),
+            "figures": self.figures(),
+        }
+
+
+def rejected_queries(scheme: Scheme) -> list[Rejection]:
+    """The queries that were turned away when the scheme was made."""
+    return [
+        Rejection(
+            None,
+            one.id,
+            "prepare",
+            one.reason,
+            one.line or None,
+            one.offset if one.offset >= 0 else None,
+        )
+        for one in scheme.rejected
+    ]

@@ -1,0 +1,153 @@
+"""Where in a document its nodes are, for documents that were not scanned but parsed.
+
+libxml2 has taken the document already, so that it is well-formed, but tells no offsets. One regular
+expression finds every tag, comment and processing instruction again. Where the document has
+entities of its own, expat does it, because they may stand for elements; those are in no bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+from xml.parsers import expat
+
+from extract.chunktool.encodings import Transcoder, Unmappable, find_encoding
+
+Span = tuple[int, int] | None
+
+_QUOTED: Final = rb"""[^<>"']|"[^"]*"|'[^']*'"""
+_SUBSET: Final = rb"""\[(?:<!--.*?-->|<\?.*?\?>|[^\]"'<]|<!|"[^"]*"|'[^']*')*\]\s*"""
+_TOKEN: Final = re.compile(
+    rb"<(?:(?P<cdata>!\[CDATA\[.*?\]\]>)|(?P<comment>!--.*?-->)|(?P<declaration>\?xml\s.*?\?>)"
+    rb"|(?P<pi>\?.*?\?>)|(?P<doctype>!DOCTYPE(?:%s)*?(?:%s)?>)|(?P<close>/[^>]*>)"
+    rb"|(?P<open>(?:%s)*>))" % (_QUOTED.replace(b"<>", b"<>["), _SUBSET, _QUOTED),
+    re.DOTALL,
+)
+_ENTITY: Final = re.compile(rb"&(?!#|lt;|gt;|amp;|quot;|apos;)")
+_TAG: Final = re.compile(rb"<(?:%s)*>" % _QUOTED)
+
+
+class Spans(NamedTuple):
+    """The bytes of nodes: start and end, or None for one that came out of an entity.
+
+    Attributes:
+        elements: All elements in document order.
+        asides: All comments and processing instructions, in document order.
+    """
+
+    elements: list[Span]
+    asides: list[Span]
+
+
+def find_spans(data: bytes) -> Spans | None:
+    """The spans of all nodes of a well-formed document; None if they cannot be found.
+
+    >>> find_spans(b"<a><!--x--><b/></a>")
+    Spans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
+    """
+    encoding = find_encoding(data[:1024], True)
+    if encoding is None or not encoding.codec:
+        return None
+    transcoder = None
+    text = data
+    if not encoding.direct:
+        transcoder = Transcoder(encoding.codec)
+        try:
+            text = transcoder.feed(data, ended=True)
+        except Unmappable:
+            return None
+    if b"<!ENTITY" in text and _ENTITY.search(text):
+        declared = None if encoding.direct else "utf-8"
+        spans = _by_expat(text, declared)
+    else:
+        spans = _by_tokens(text)
+    if spans is None or transcoder is None:
+        return spans
+    width = len(">".encode(encoding.codec))
+    return Spans(_back(spans.elements, transcoder, width), _back(spans.asides, transcoder, width))
+
+
+def _by_tokens(text: bytes) -> Spans:
+    elements: list[Span] = []
+    asides: list[Span] = []
+    stack: list[tuple[int, int]] = []
+    for token in _TOKEN.finditer(text):
+        kind, (start, end) = token.lastgroup, token.span()
+        if kind == "open":
+            if text[end - 2] == 0x2F:  # a slash
+                elements.append((start, end))
+            else:
+                stack.append((len(elements), start))
+                elements.append(None)
+        elif kind == "close":
+            row, start = stack.pop()
+            elements[row] = (start, end)
+        elif kind in ("comment", "pi"):
+            asides.append((start, end))
+    return Spans(elements, asides)
+
+
+def _by_expat(text: bytes, encoding: str | None) -> Spans | None:
+    parser = expat.ParserCreate(encoding)
+    found = _Found(parser, text)
+    parser.StartElementHandler = found.start
+    parser.EndElementHandler = found.end
+    parser.CommentHandler = lambda _: found.aside(b"-->")
+    parser.ProcessingInstructionHandler = lambda *_: found.aside(b"?>")
+    parser.StartDoctypeDeclHandler = lambda *_: found.in_doctype(True)
+    parser.EndDoctypeDeclHandler = lambda: found.in_doctype(False)
+    try:
+        parser.Parse(text, True)
+    except (expat.ExpatError, LookupError, ValueError):
+        return None
+    return Spans(found.elements, found.asides)
+
+
+class _Found:
+    """Takes expat's events."""
+
+    def __init__(self, parser: Any, text: bytes) -> None:
+        self.elements: list[Span] = []
+        self.asides: list[Span] = []
+        self._parser = parser
+        self._text = text
+        self._stack: list[tuple[int, int]] = []
+        self._doctype = False
+
+    def in_doctype(self, inside: bool) -> None:
+        self._doctype = inside
+
+    def _here(self) -> int:
+        """Where the markup is; -1 if in an entity: then expat is at its reference, an ``&``."""
+        at = int(self._parser.CurrentByteIndex)
+        return at if self._text[at : at + 1] == b"<" else -1
+
+    def start(self, _name: str, _attributes: Any) -> None:
+        self._stack.append((len(self.elements), self._here()))
+        self.elements.append(None)
+
+    def end(self, _name: str) -> None:
+        row, start = self._stack.pop()
+        if start < 0:
+            return
+        tag = _TAG.match(self._text, start)
+        if tag is not None and not tag[0].endswith(b"/>"):
+            tag = _TAG.match(self._text, self._parser.CurrentByteIndex)
+        if tag is not None:
+            self.elements[row] = (start, tag.end())
+
+    def aside(self, ending: bytes) -> None:
+        if self._doctype:
+            return
+        here = self._here()
+        end = self._text.find(ending, here)
+        self.asides.append((here, end + len(ending)) if here >= 0 else None)
+
+
+def _back(spans: list[Span], transcoder: Transcoder, width: int) -> list[Span]:
+    """Spans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
+    original = transcoder.original
+    return [
+        None if span is None else (original(span[0]), original(span[1] - 1) + width)
+        for span in spans
+    ]

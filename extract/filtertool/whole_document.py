@@ -1,0 +1,231 @@
+"""A document as a tree, and where in its bytes the nodes are that libxml2 selects."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from lxml import etree
+
+from extract.errors import DocumentError
+from extract.filtertool.describe import Described, limited, standalone
+from extract.filtertool.parsed import parse, plain
+from extract.filtertool.results import is_true
+from extract.filtertool.spans import Span, find_spans
+from extract.filtertool.tags import tag_attributes
+from extract.filtertool.values import Values
+from extract.schema.model import XML_NAMESPACE
+
+Found = list[int] | float | str | bool
+"""What a query gives: indices of nodes that are described, or a value."""
+
+
+class WholeDocument:
+    """A parsed document.
+
+    Args:
+        data: The document.
+        name: What messages call it.
+        most: How many bytes a value may have; longer ones are left out. None for any.
+        alone: Give elements as XML that stands alone.
+
+    Attributes:
+        described: The nodes that were found so far.
+
+    Raises:
+        DocumentError: It is not well-formed.
+    """
+
+    def __init__(
+        self, data: bytes, name: str = "", most: int | None = None, alone: bool = False
+    ) -> None:
+        self.described = Described()
+        self.data = data
+        self._most = most
+        self._alone = alone
+        self._known: dict[Any, int] = {}
+        self._paths: dict[Any, str] = {}
+        self._numbers: dict[Any, dict[Any, int]] = {}
+        try:
+            self.tree = parse(data)
+        except etree.XMLSyntaxError as error:
+            line, column = error.position or (0, 0)
+            reason = (error.msg or "it is not well-formed").rsplit(", line ", 1)[0]
+            raise DocumentError(reason, "", name, line, column) from error
+
+    @cached_property
+    def size(self) -> int:
+        """The number of elements."""
+        return len(self._elements)
+
+    def forget(self) -> None:
+        """Begins a new list of descriptions."""
+        self.described = Described()
+        self._known.clear()
+
+    def find(self, query: Any) -> Found:
+        """Evaluates a compiled query, and describes what it selects.
+
+        Raises:
+            etree.XPathError: It cannot be evaluated.
+        """
+        found = query(self.tree)
+        if not isinstance(found, list):
+            return plain(found)
+        return [self._describe(node) for node in found]
+
+    def count(self, query: Any) -> int:
+        """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
+        found = query(self.tree)
+        return len(found) if isinstance(found, list) else int(is_true(plain(found)))
+
+    # -- where nodes are
+
+    @cached_property
+    def _elements(self) -> list[Any]:
+        return list(self.tree.getroot().iter("*"))
+
+    @cached_property
+    def _spans(self) -> dict[Any, Span]:
+        """The bytes of elements, comments and processing instructions, where they have any."""
+        root = self.tree.getroot()
+        asides = list(root.itersiblings(preceding=True))[::-1]
+        asides += [*root.iter(etree.Comment, etree.PI), *root.itersiblings()]
+        spans = find_spans(self.data)
+        if spans is None:
+            return {}
+        if (len(spans.elements), len(spans.asides)) != (self.size, len(asides)):
+            return {}  # better no offsets than wrong ones
+        found = dict(zip(self._elements, spans.elements, strict=True))
+        found.update(zip(asides, spans.asides, strict=True))
+        return found
+
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self.data, 0)
+
+    # -- descriptions
+
+    def _describe(self, node: Any) -> int:
+        if isinstance(node, tuple):
+            prefix, uri = node
+            self.described.add("namespace", prefix or "", None, None, None, uri)
+            return len(self.described) - 1
+        key = node
+        if isinstance(node, str):
+            owner = node.getparent()  # type: ignore[attr-defined]
+            key = (owner, getattr(node, "attrname", None), getattr(node, "is_tail", False))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = len(self.described)
+            if isinstance(node, str):
+                self._add_string(node)
+            else:
+                self._add(node)
+        return known
+
+    def _add(self, node: Any) -> None:
+        span = self._spans.get(node)
+        start, end = span or (None, None)
+        if isinstance(node.tag, str):
+            name, path = _written(node), self._path(node)
+            self.described.add("element", name, start, end, path, self._xml(node, span))
+            return
+        is_pi = node.tag is etree.PI
+        self.described.add(
+            "pi" if is_pi else "comment",
+            node.target if is_pi else None,
+            start,
+            end,
+            self._path(node),
+            limited(node.text or "", self._most),
+        )
+
+    def _add_string(self, node: Any) -> None:
+        owner, value = node.getparent(), limited(str(node), self._most)
+        if node.is_attribute:
+            start, end = self._spans.get(owner) or (None, None)
+            name = self._attribute(owner, node.attrname)
+            path = self._path(owner)
+            path = f"{path}/@{name}" if path is not None else None
+            self.described.add("attribute", name, start, end, path, value)
+            return
+        parent = owner.getparent() if node.is_tail else owner
+        start, end = self._spans.get(parent) or (None, None)
+        path = self._path(parent)
+        if path is not None:
+            number = self._numbered(parent).get((owner, True), 0) if node.is_tail else 1
+            path = f"{path}/text()[{number}]" if number else None
+        self.described.add("text", None, start, end, path, value)
+
+    def _attribute(self, owner: Any, name: str) -> str:
+        """The name of an attribute as it is written, or as it could be if it is in no bytes."""
+        qualified = etree.QName(name)
+        if not qualified.namespace:
+            return name
+        span = self._spans.get(owner)
+        if span is not None:
+            tag = tag_attributes(self._values.tag(*span))
+            written = [one.name for one in tag if not one.declares]
+            return written[list(owner.attrib).index(name)]
+        bound = {XML_NAMESPACE: "xml", **{uri: p for p, uri in owner.nsmap.items() if p}}
+        return f"{bound.get(qualified.namespace, '')}:{qualified.localname}".removeprefix(":")
+
+    def _xml(self, node: Any, span: Span) -> str | None:
+        if span is None or self._alone:
+            return limited(standalone(node), self._most)
+        if self._most is not None and span[1] - span[0] > self._most:
+            return None
+        return self._values.string(*span)
+
+    def _path(self, node: Any) -> str | None:
+        """The unique path of a node; None for one of the document type declaration."""
+        if node is None:
+            return None
+        steps: list[str] = []
+        above = node
+        while above is not None and above not in self._paths:
+            parent = above.getparent()
+            number = self._numbered(parent).get((above, False))
+            if number is None:
+                return None
+            steps.append(f"/{_test(above)}[{number}]")
+            above = parent
+        path = (self._paths[above] if above is not None else "") + "".join(reversed(steps))
+        if isinstance(node.tag, str):
+            self._paths[node] = path
+        return path
+
+    def _numbered(self, parent: Any) -> dict[Any, int]:
+        """The children of a node, each with its number among those of its name or kind; and with
+        True beside it, the number of the text after it."""
+        known = self._numbers.get(parent)
+        if known is not None:
+            return known
+        if parent is None:
+            root = self.tree.getroot()
+            around = list(root.itersiblings(preceding=True))[::-1]
+            children, texts = [*around, root, *root.itersiblings()], 0
+        else:
+            children, texts = list(parent), int(parent.text is not None)
+        numbers = self._numbers[parent] = {}
+        counts: dict[Any, int] = {}
+        for child in children:
+            counts[child.tag] = counts.get(child.tag, 0) + 1
+            numbers[child, False] = counts[child.tag]
+            if child.tail is not None:
+                texts += 1
+                numbers[child, True] = texts
+        return numbers
+
+
+def _test(node: Any) -> str:
+    if isinstance(node.tag, str):
+        return _written(node)
+    return "comment()" if node.tag is etree.Comment else "processing-instruction()"
+
+
+def _written(element: Any) -> str:
+    """The name of an element as it is written."""
+    local = etree.QName(element).localname
+    return f"{element.prefix}:{local}" if element.prefix else local

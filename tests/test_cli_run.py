@@ -1,0 +1,393 @@
+"""``extract run`` and ``extract filter`` as a user calls them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+from extract.cli import cli
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = ["--schema", str(ROOT / "schemas" / "university.dtd"), "--root", "db"]
+QUERIES = "names\t//student/name\nmail\t//*[email]\nmany\tcount(//url)\nnone\t/db/zzz\n"
+GOOD = "<db><student id='{0}'><name>{0}</name></student><professor><email/></professor></db>"
+
+
+def run(*args: str, stdin: str = "") -> Result:
+    if args[0] == "run" and "--engine" not in args:  # tests/test_spark.py has the other one
+        args = (*args, "--engine", "local")
+    return CliRunner().invoke(cli, args, input=stdin)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with queries and documents, where the user stands."""
+    monkeypatch.chdir(tmp_path)
+    Path("q.tsv").write_text(QUERIES, encoding="utf-8")
+    Path("docs/deep").mkdir(parents=True)
+    for n in range(6):
+        Path(f"docs/{n}.xml").write_text(GOOD.format(n), encoding="utf-8")
+    Path("docs/deep/0.xml.gz").write_bytes(gzip.compress(GOOD.format(7).encode()))
+    Path("docs/other.txt").write_text("no XML")
+    return tmp_path
+
+
+def rows(directory: str = "out", what: str = "matches") -> list[dict[str, Any]]:
+    """The rows of a result directory, Parquet or JSON lines."""
+    folder = Path(directory, what)
+    if any(folder.glob("*.parquet")):
+        found: list[dict[str, Any]] = parquet.read_table(folder).to_pylist()
+        return found
+    text = (folder / "part-00000.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def report(directory: str = "out") -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(Path(directory, "report.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def check_account(directory: str = "out") -> None:
+    """The numbers of a report add up, with each other and with the rows."""
+    facts, rejected = report(directory), rows(directory, "rejected")
+    documents, queries = facts["documents"], facts["queries"]
+    assert documents["seen"] == documents["processed"] + documents["rejected"]
+    assert documents["processed"] == documents["conforming"] + documents["whole"]
+    assert queries["registered"] == (
+        queries["satisfiable"] + queries["unsatisfiable"] + queries["rejected"]
+    )
+    assert facts["matches"] == len(rows(directory))
+    by_document = [row for row in rejected if row["query"] is None]
+    by_query = [row for row in rejected if row["document"] is None]
+    assert len(by_document) == documents["rejected"]
+    assert len(by_query) == queries["rejected"]
+    rest = len(rejected) - len(by_document) - len(by_query)
+    assert rest == facts["rejected_evaluations"]
+
+
+def test_everything(here: Path) -> None:
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert "Results are in out" in result.stdout
+    found = rows()
+    assert [row["document"] for row in found if row["query"] == "names"] == [
+        *[f"docs/{n}.xml" for n in range(6)],
+        "docs/deep/0.xml.gz",
+    ]
+    assert found[0] == {
+        "document": "docs/0.xml",
+        "query": "names",
+        "node": "element",
+        "name": "name",
+        "start": 20,
+        "end": 34,
+        "ordinal": 0,
+        "path": "/db[1]/student[1]/name[1]",
+        "value": "<name>0</name>",
+    }
+    assert len(found) == 7 * 3
+    facts = report()
+    assert facts["documents"]["seen"] == 7
+    assert facts["queries"]["registered"] == 4
+    assert facts["queries"]["unsatisfiable"] == 1
+    assert facts["engine"] == "local"
+    assert facts["bytes"] == 7 * len(GOOD.format(1))
+    assert {"prepare", "chunk", "match", "rows", "write"} <= set(facts["seconds"])
+    check_account()
+    assert sorted(path.name for path in here.iterdir()) == ["docs", "out", "q.tsv"]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "3"])
+def test_rows_do_not_depend_on_how_many_processes_there_are(here: Path, jobs: str) -> None:
+    args = ["--queries", "q.tsv", "docs/*.xml", "--format", "jsonl", "-o", "out"]
+    result = run("run", *SCHEMA, *args, "--jobs", jobs)
+    assert result.exit_code == 0
+    names = [row["document"] for row in rows() if row["query"] == "mail"]
+    assert names == [f"docs/{n}.xml" for n in range(6)]
+    check_account()
+
+
+@pytest.mark.parametrize("chunks", ["1", "2", "8", "auto"])
+@pytest.mark.parametrize("select", ["doc", "count"])
+def test_less_can_be_selected(here: Path, chunks: str, select: str) -> None:
+    args = ["--queries", "q.tsv", "docs/1.xml", "--select", select, "--chunks", chunks]
+    assert run("run", *SCHEMA, *args, "-o", "out").exit_code == 0
+    wanted: list[dict[str, Any]] = [
+        {"document": "docs/1.xml", "query": "names"},
+        {"document": "docs/1.xml", "query": "mail"},
+    ]
+    assert rows() == (wanted if select == "doc" else [{**row, "count": 1} for row in wanted])
+    check_account()
+
+
+def test_a_scheme_can_be_prepared_before(here: Path) -> None:
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o", "scheme.json")
+    result = run("run", "--scheme", "scheme.json", "docs", "-o", "out")
+    assert result.exit_code == 0
+    assert len(rows()) == 21
+
+
+def test_one_document_for_each_query(here: Path) -> None:
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "--format", "xml", "-o", "out")
+    assert result.exit_code == 0
+    assert sorted(path.name for path in Path("out/matches").iterdir()) == [
+        "mail.xml",
+        "many.xml",
+        "names.xml",
+        "none.xml",
+    ]
+    assert Path("out/matches/names.xml").read_text().count("<match ") == 7
+
+
+def test_what_is_broken_is_rejected_and_the_rest_goes_on(here: Path) -> None:
+    Path("q.tsv").write_text(QUERIES + "bad\t//a[\n", encoding="utf-8")
+    Path("docs/broken.xml").write_text("<db>\n<student></db>")
+    Path("docs/empty.xml").write_text("")
+    Path("docs/wrong.xml").write_text("<db><zzz/></db>")
+    for form in ("parquet", "jsonl"):
+        args = ["--queries", "q.tsv", "docs", "--format", form, "-o", "out"]
+        result = run("run", *SCHEMA, *args)
+        assert result.exit_code == 1
+        assert "docs/broken.xml:2" in result.stderr
+        check_account()
+        assert report()["documents"] == {
+            "seen": 10,
+            "processed": 8,
+            "conforming": 7,
+            "whole": 1,
+            "nonconforming": 1,
+            "rejected": 2,
+        }
+        found = {(row["document"], row["query"]) for row in rows()}
+        assert ("docs/wrong.xml", "none") in found
+        first = rows("out", "rejected")[0]
+        assert (first["document"], first["query"], first["stage"]) == (None, "bad", "prepare")
+        assert (first["line"], first["offset"]) == (5, 4)
+        broken = next(r for r in rows("out", "rejected") if r["document"] == "docs/broken.xml")
+        assert (broken["stage"], broken["line"]) == ("chunk", 2)
+
+
+def test_documents_that_break_the_schema_can_be_rejected(here: Path) -> None:
+    Path("docs/wrong.xml").write_text("<db><zzz/></db>")
+    args = ["--queries", "q.tsv", "docs", "--on-nonconforming", "reject", "-o", "out"]
+    result = run("run", *SCHEMA, *args)
+    assert result.exit_code == 1
+    check_account()
+    assert report()["documents"]["nonconforming"] == 1
+    ((row),) = rows("out", "rejected")
+    assert (row["document"], row["offset"]) == ("docs/wrong.xml", 4)
+
+
+def test_json_prints_the_report(here: Path) -> None:
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--json")
+    assert json.loads(result.stdout) == report()
+
+
+def test_standard_input_is_a_document(here: Path) -> None:
+    args = ["--queries", "q.tsv", "-", "-o", "out"]
+    assert run("run", *SCHEMA, *args, stdin=GOOD.format(1)).exit_code == 0
+    assert {row["document"] for row in rows()} == {"<stdin>"}
+
+
+def test_a_document_that_is_named_twice_is_filtered_once(here: Path) -> None:
+    args = ["docs/1.xml", "./docs/1.xml", "docs/[1].xml", "-o", "out"]
+    assert run("run", *SCHEMA, "--queries", "q.tsv", *args).exit_code == 0
+    assert report()["documents"]["seen"] == 1
+
+
+def test_documents_of_one_name_are_told_apart(here: Path) -> None:
+    Path("docs/deep/0.xml").write_text(GOOD.format(9))
+    args = ["docs/0.xml", "docs/deep/0.xml", "-o", "out"]
+    assert run("run", *SCHEMA, "--queries", "q.tsv", *args).exit_code == 0
+    assert {row["document"] for row in rows()} == {"docs/0.xml", "docs/deep/0.xml"}
+
+
+def test_values_can_be_limited(here: Path) -> None:
+    args = ["docs/1.xml", "--max-value-bytes", "5", "-o", "out"]
+    assert run("run", *SCHEMA, "--queries", "q.tsv", *args).exit_code == 0
+    assert [row["value"] for row in rows()] == [None, None, "0"]
+
+
+def test_results_are_replaced_and_other_things_are_not(here: Path) -> None:
+    args = ["run", *SCHEMA, "--queries", "q.tsv", "docs", "-o"]
+    assert run(*args, "out").exit_code == 0
+    assert run(*args, "out", "--select", "doc").exit_code == 0
+    assert list(rows()[0]) == ["document", "query"]
+    result = run(*args, "docs")
+    assert result.exit_code == 2
+    assert "holds no results of extract" in result.stderr
+    assert Path("docs/0.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "Give --scheme, or --schema and --queries"),
+        (["--scheme", "x.json", "--queries", "q.tsv"], "not both"),
+        (["--scheme", "x.json"], "x.json"),
+        ([*SCHEMA, "--queries", "nothing.tsv"], "nothing.tsv"),
+        ([*SCHEMA, "--queries", "q.tsv", "--chunks", "many"], "'many' is neither"),
+        ([*SCHEMA, "--queries", "q.tsv", "--chunks", "0"], "cannot be cut into 0 chunks"),
+        ([*SCHEMA, "--queries", "q.tsv", "--master", "local"], "are for --engine spark"),
+        ([*SCHEMA, "--queries", "q.tsv", "--matcher", "magic"], "there is no matcher 'magic'"),
+        ([*SCHEMA, "--queries", "q.tsv", "--select", "all"], "--select"),
+        ([*SCHEMA, "--queries", "q.tsv", "missing.xml"], "missing.xml"),
+        ([*SCHEMA, "--queries", "q.tsv", "missing*.xml"], "no file matches"),
+        ([*SCHEMA, "--queries", "q.tsv", "empty"], "there is no *.xml or *.xml.gz in it"),
+    ],
+)
+def test_nothing_done_is_exit_2(here: Path, args: list[str], message: str) -> None:
+    Path("empty").mkdir()
+    result = run("run", *args, "docs", "-o", "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("out").exists()
+
+
+def test_heavy_chunks_come_first_when_asked_for(here: Path) -> None:
+    queries = [
+        {"id": "light", "xpath": "/db/professor/email", "weight": 1},
+        {"id": "heavy", "xpath": "/db/student/name", "weight": 9},
+    ]
+    Path("q.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in queries))
+    args = ["run", *SCHEMA, "--queries", "q.jsonl", "docs", "-n", "2", "--jobs", "1", "-o", "out"]
+    found = []
+    for more, order in (([], ["1", "2"]), (["--priority"], ["2", "1"])):
+        assert run(*args, *more, "--matcher", "lxml").exit_code == 0
+        found.append(rows())
+        chunks = report()["chunks"]
+        assert list(chunks) == order
+    assert found[0] == found[1]
+    assert all(0 < one["first_delivery_ms"] <= one["last_delivery_ms"] for one in chunks.values())
+
+
+def test_progress_is_shown_when_asked_for(here: Path) -> None:
+    args = ["run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out"]
+    assert "documents" not in run(*args).stderr
+    assert "documents" in run(*args, "--progress").stderr
+
+
+def test_a_worker_that_is_killed_takes_one_document_with_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.filtertool import local
+    from extract.filtertool.filtering import DocumentFilter
+
+    begin = DocumentFilter._begin
+
+    def fatal(self: DocumentFilter, name: str, document: Any) -> Any:
+        if name == "docs/3.xml":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return begin(self, name, document)
+
+    monkeypatch.setattr(DocumentFilter, "_begin", fatal)
+    monkeypatch.setattr(local, "_BATCH_DOCUMENTS", 2)
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--jobs", "2")
+    assert result.exit_code == 1
+    check_account()
+    assert report()["documents"]["processed"] == 6
+    ((row),) = rows("out", "rejected")
+    assert row["document"] == "docs/3.xml"
+    assert "was killed" in row["reason"]
+
+
+def test_ctrl_c_leaves_nothing_half(here: Path) -> None:
+    students = "".join(f"<student id='a{n}'><name/></student>" for n in range(4_000))
+    for n in range(40):
+        Path(f"docs/large{n}.xml").write_text(f"<db>{students}</db>")
+    Path("q.tsv").write_text("\n".join(f"//student[name][{n}]" for n in range(2, 40)))
+    command = [sys.executable, "-m", "extract", "run", *SCHEMA, "--queries", "q.tsv", "docs"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(
+        [*command, "-o", "out", "--jobs", "2", "--engine", "local"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 60
+    while not list(here.glob(".out.*")) and time.monotonic() < until and child.poll() is None:
+        pass
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does
+    _, stderr = child.communicate(timeout=60)
+    assert child.returncode == 130, stderr
+    assert "Interrupted" in stderr
+    assert not [path.name for path in here.iterdir() if "out" in path.name]
+
+
+# -- filter
+
+
+@pytest.fixture
+def chunks(here: Path) -> Path:
+    """Chunks of the documents."""
+    Path("docs/wrong.xml").write_text("<db><zzz/></db>")
+    Path("q.tsv").write_text(QUERIES + "ns\t//name/namespace::*\n", encoding="utf-8")
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "3", "-o", "scheme.json")
+    assert run("chunk", "--scheme", "scheme.json", "docs", "-o", "chunks").exit_code == 0
+    return here
+
+
+@pytest.mark.parametrize("select", ["nodes", "count", "doc"])
+def test_filter_gives_what_run_gives(chunks: Path, select: str) -> None:
+    result = run("filter", "--scheme", "scheme.json", "chunks", "--select", select)
+    assert result.exit_code == 0, result.stderr
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    args = ["--scheme", "scheme.json", "docs", "--select", select, "--format", "jsonl"]
+    assert run("run", *args, "-o", "out").exit_code == 0
+
+    def order(row: dict[str, Any]) -> Any:
+        return (row["document"], row["query"], row.get("ordinal"))
+
+    assert sorted(found, key=order) == sorted(rows(), key=order)
+
+
+def test_filter_takes_one_document_and_writes_a_file(chunks: Path) -> None:
+    args = ["filter", "--scheme", "scheme.json", "chunks/1", "-o", "rows.jsonl", "--json"]
+    result = run(*args)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    found = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
+    assert {row["document"] for row in found} == {"docs/1.xml"}
+    assert json.loads(result.stderr)["documents"]["seen"] == 1
+
+
+@pytest.mark.parametrize(
+    ("directory", "message"),
+    [("nowhere", "nowhere"), ("docs", "there are no chunks in it")],
+)
+def test_filter_without_chunks_is_exit_2(chunks: Path, directory: str, message: str) -> None:
+    result = run("filter", "--scheme", "scheme.json", directory)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_chunks_of_another_scheme_are_not_filtered(chunks: Path) -> None:
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "1", "-o", "other.json")
+    result = run("filter", "--scheme", "other.json", "chunks", "-o", "rows.jsonl")
+    assert result.exit_code == 2
+    assert "cut for another scheme" in result.stderr
+    assert not Path("rows.jsonl").exists()
+
+
+def test_damaged_chunks_are_rejected(chunks: Path) -> None:
+    Path("chunks/1/1.xml").unlink()
+    Path("chunks/2/1.xml").write_text("<db/>")
+    Path("chunks/3/manifest.json").write_text("{}")
+    result = run("filter", "--scheme", "scheme.json", "chunks", "--json")
+    assert result.exit_code == 1
+    facts = json.loads(result.stderr.splitlines()[-1])
+    assert facts["documents"]["rejected"] == 3
+    assert "write the chunks again" in result.stderr

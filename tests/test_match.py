@@ -1,0 +1,124 @@
+"""`extract.match` and `extract.count`, as a program calls them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+import extract
+from extract.errors import DocumentError, MatcherError
+
+SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
+DOCUMENT = (
+    b"<db><student id='1'><name>Ann</name></student><student id='2'><name>Ben</name>"
+    b"<email>b@c</email></student><professor><name>Codd</name></professor></db>"
+)
+QUERIES = {
+    "names": "//student/name",
+    "mail": "//*[email]/@id",
+    "many": "count(//name)",
+    "third": "/db/student[3]",
+    "none": "/db/zzz",
+    "same": "/db/student/name",
+}
+
+
+@pytest.fixture(scope="module")
+def scheme() -> extract.Scheme:
+    schema = extract.Schema.load(SCHEMA, root="db")
+    return extract.prepare(schema, extract.Subscriptions.of(QUERIES), chunks=3)
+
+
+def test_match(scheme: extract.Scheme) -> None:
+    found = [(m.query, m.path, m.value) for m in extract.match(scheme, DOCUMENT)]
+    names = [
+        ("/db[1]/student[1]/name[1]", "<name>Ann</name>"),
+        ("/db[1]/student[2]/name[1]", "<name>Ben</name>"),
+    ]
+    assert found == [
+        *[("names", *each) for each in names],
+        *[("same", *each) for each in names],
+        ("mail", "/db[1]/student[2]/@id", "2"),
+        ("many", None, "3"),
+    ]
+
+
+def test_count(scheme: extract.Scheme) -> None:
+    assert list(extract.count(scheme, DOCUMENT)) == [
+        ("<bytes>", "names", 2),
+        ("<bytes>", "same", 2),
+        ("<bytes>", "mail", 1),
+        ("<bytes>", "many", 1),
+    ]
+
+
+def test_a_document_may_be_many_things(scheme: extract.Scheme, tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.xml", tmp_path / "b.xml.gz"
+    plain.write_bytes(DOCUMENT)
+    packed.write_bytes(gzip.compress(DOCUMENT))
+    expected = [(m.query, m.start, m.end) for m in extract.match(scheme, DOCUMENT)]
+    for document in (plain, str(packed), io.BytesIO(DOCUMENT), bytearray(DOCUMENT)):
+        found = list(extract.match(scheme, document))
+        assert [(m.query, m.start, m.end) for m in found] == expected
+        if isinstance(document, str | Path):
+            assert {m.document for m in found} == {str(document)}
+    assert {m.document for m in extract.match(scheme, plain, name="x")} == {"x"}
+
+
+def test_every_matcher_gives_the_same(scheme: extract.Scheme) -> None:
+    from extract.filtertool.registry import matcher_names
+
+    expected = list(extract.match(scheme, DOCUMENT, matcher="lxml"))
+    for name in ("auto", *matcher_names()):
+        assert list(extract.match(scheme, DOCUMENT, matcher=name)) == expected
+    with pytest.raises(MatcherError, match="there is no matcher 'none'"):
+        extract.match(scheme, DOCUMENT, matcher="none")
+
+
+def test_a_broken_document_raises_at_once(scheme: extract.Scheme, tmp_path: Path) -> None:
+    for document in (b"<db>", tmp_path / "missing.xml"):
+        for function in (extract.match, extract.count):
+            with pytest.raises(DocumentError):
+                function(scheme, document)
+
+
+def test_a_document_that_breaks_the_schema(scheme: extract.Scheme) -> None:
+    document = DOCUMENT.replace(b"<professor>", b"<zzz/><professor>")
+    found = {(m.query, m.value) for m in extract.match(scheme, document)}
+    assert ("none", "<zzz/>") in found
+    with pytest.raises(DocumentError, match="breaks the schema: /db has a child zzz"):
+        extract.match(scheme, document, on_nonconforming="reject")
+    with pytest.raises(DocumentError):
+        extract.count(scheme, document, on_nonconforming="reject")
+
+
+def test_a_query_that_fails_raises_after_all_others() -> None:
+    schema = extract.Schema.load(SCHEMA, root="db")
+    bound = {"re": "http://exslt.org/regular-expressions"}
+    queries = {"bad": "//name[re:test('x', .)]", "good": "//name"}
+    scheme = extract.prepare(schema, extract.Subscriptions.of(queries, bound), chunks=1)
+    rows = extract.match(scheme, DOCUMENT.replace(b"Ann", b"("))
+    assert [next(rows).query for _ in range(3)] == ["good"] * 3
+    with pytest.raises(MatcherError, match="query 'bad' could not be evaluated"):
+        next(rows)
+
+
+def test_values_can_be_limited(scheme: extract.Scheme) -> None:
+    found = list(extract.match(scheme, DOCUMENT, max_value_bytes=5))
+    assert {m.value for m in found if m.query == "names"} == {None}
+    assert all(m.start is not None for m in found if m.query == "names")
+
+
+def test_assume_valid_gives_the_same_for_valid_documents(scheme: extract.Scheme) -> None:
+    expected = list(extract.match(scheme, DOCUMENT))
+    assert list(extract.match(scheme, DOCUMENT, assume_valid=True)) == expected
+
+
+def test_schemes_do_not_get_mixed_up(scheme: extract.Scheme) -> None:
+    other = extract.prepare(scheme.schema, extract.Subscriptions.of({"x": "//email"}), chunks=1)
+    for _ in range(2):
+        assert len(list(extract.count(scheme, DOCUMENT))) == 4
+        assert list(extract.count(other, DOCUMENT)) == [("<bytes>", "x", 1)]

@@ -1,0 +1,201 @@
+"""Matchers: those that are built in, those of others, and what happens when one is broken."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from extract.errors import MatcherError
+from extract.filtertool.columnar import ColumnarFactory
+from extract.filtertool.cost import nodes_allowed
+from extract.filtertool.lxml_matcher import LxmlFactory
+from extract.filtertool.matcher import MatcherFactory, Question, Unit
+from extract.filtertool.registry import load_matcher, matcher_names
+from extract.filtertool.sandbox import ChildDied, Sandbox, TimeLimit
+from tests.matchers import DOCUMENT, MatcherContract, unit_of
+from tests.plugin.extract_naive import NaiveFactory
+
+PLUGIN = Path(__file__).parent / "plugin"
+
+
+class TestLxml(MatcherContract):
+    factory = LxmlFactory()
+
+
+class TestGuardedLxml(MatcherContract):
+    """All that may take long at all in the child process."""
+
+    factory = LxmlFactory(limit=100.0)
+
+
+class TestColumnar(MatcherContract):
+    factory = ColumnarFactory()
+
+
+class TestNaive(MatcherContract):
+    factory = NaiveFactory()
+
+
+# -- names
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Makes a package known that offers matchers, as if it were installed."""
+
+    def install(entry_points: str, name: str = "some_matchers") -> None:
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[extract.matchers]\n{entry_points}\n")
+
+    monkeypatch.syspath_prepend(tmp_path)
+    return install
+
+
+def test_the_built_in_ones_are_there() -> None:
+    assert "lxml" in matcher_names()
+    assert load_matcher("lxml") == LxmlFactory()
+    assert load_matcher("auto").name in ("columnar", "lxml")
+
+
+def test_a_plug_in_is_found_by_its_name(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))
+    points = project["project"]["entry-points"]["extract.matchers"]
+    monkeypatch.syspath_prepend(PLUGIN)
+    install("\n".join(f"{name} = {value}" for name, value in points.items()))
+    assert "naive" in matcher_names()
+    factory = load_matcher("naive")
+    assert isinstance(factory, MatcherFactory)
+    assert factory.name == "naive"
+
+
+@pytest.mark.slow
+def test_the_example_can_be_installed(tmp_path: Path) -> None:
+    copy = shutil.copytree(PLUGIN, tmp_path / "plugin")  # pip leaves things behind
+    target = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    command = [*pip, "--no-build-isolation", "--target", str(target), str(copy)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    code = "from extract.filtertool.registry import *; print(load_matcher('naive').name)"
+    path = os.pathsep.join([str(target), str(Path(__file__).parent.parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
+    )
+    assert done.stdout == "naive\n", done.stderr
+
+
+def test_an_unknown_name_says_what_there_is() -> None:
+    with pytest.raises(MatcherError, match="there is no matcher 'lxlm'") as caught:
+        load_matcher("lxlm")
+    assert "auto" in caught.value.hint
+    assert "lxml" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("no_such_module:Factory", "cannot be loaded: ModuleNotFoundError"),
+        ("json:Factory", "cannot be loaded: AttributeError"),
+        ("json:JSONEncoder", "is no MatcherFactory, but JSONEncoder"),
+    ],
+)
+def test_a_broken_plug_in_says_why(install: Install, value: str, message: str) -> None:
+    install(f"broken = {value}")
+    with pytest.raises(MatcherError, match=message) as caught:
+        load_matcher("broken")
+    assert "some_matchers" in caught.value.hint
+    assert caught.value.__cause__ is not None or "is no" in message
+
+
+def test_one_name_for_two_matchers_is_an_error(install: Install) -> None:
+    install("twin = one:Factory", "first")
+    install("twin = other:Factory", "second")
+    with pytest.raises(MatcherError, match="two matchers are called 'twin': those of first and"):
+        load_matcher("twin")
+
+
+def test_errors_survive_pickling() -> None:
+    error = MatcherError("it failed", "try again")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+# -- the cost guard
+
+HOSTILE = "//name[preceding::name/following::name/preceding::name]"
+
+
+@pytest.mark.parametrize(
+    ("xpath", "allowed"),
+    [
+        ("/db/student/name", 1e9),
+        ("/db/student[name = 'x' and email]/name", 1e6),
+        ("//student[name]", 1e6),
+        ("//student//name", 1e4),
+        ("count(//student[position() = last()])", 1e6),
+    ],
+)
+def test_usual_queries_are_not_suspicious(xpath: str, allowed: float) -> None:
+    assert nodes_allowed(xpath) >= allowed
+
+
+@pytest.mark.parametrize(
+    "xpath",
+    [
+        HOSTILE,
+        "//a[following-sibling::a[following-sibling::a[following-sibling::a]]]",
+        "//a[//a[//a[//a = 1]]]",
+        "count(//a/preceding::*/following::*/preceding::*)",
+    ],
+)
+def test_hostile_queries_are(xpath: str) -> None:
+    assert nodes_allowed(xpath) < 3_000
+
+
+def test_a_hostile_query_is_given_up_and_the_others_are_answered() -> None:
+    students = b"".join(b"<student id='%d'><name/></student>" % n for n in range(3_000))
+    unit = unit_of(b"<db>" + students + b"</db>")
+    questions = [Question(("/db/student/name",)), Question((HOSTILE,)), Question(("/db",))]
+    matcher = LxmlFactory(seconds=0.5).build(questions, {})
+    answers = matcher.match([unit], "count")
+    assert answers.question.tolist() == [0, 2]
+    ((_, question, reason),) = answers.failures
+    assert (question, reason) == (1, "it took longer than 0.5 s and was given up")
+    assert matcher.report().figures["guarded_evaluations"] == 1
+    assert matcher.match([unit_of(DOCUMENT)], "count").question.tolist() == [0, 1, 2]
+
+
+def test_a_child_that_dies_is_replaced() -> None:
+    sandbox = Sandbox()
+    with pytest.raises(ChildDied):
+        sandbox.call(os._exit, 1, seconds=60)
+    assert sandbox.call(max, 1, 2, seconds=60) == 2
+    with pytest.raises(ZeroDivisionError):
+        sandbox.call(divmod, 1, 0, seconds=60)
+    with pytest.raises(TimeLimit):
+        sandbox.call(time.sleep, 60, seconds=0.1)
+    assert sandbox.call(max, 3, 2, seconds=60) == 3
+    sandbox.close()
+
+
+def test_a_unit_without_xml_is_an_error() -> None:
+    matcher = LxmlFactory().build([Question(("/db",))], {})
+    with pytest.raises(MatcherError, match="needs the unit as XML"):
+        matcher.match([Unit(unit_of(DOCUMENT).table)], "nodes")
+
+
+def test_a_unit_that_libxml2_rejects_is_an_error() -> None:
+    matcher = LxmlFactory().build([Question(("/db",))], {})
+    with pytest.raises(MatcherError, match="libxml2 rejects a chunk"):
+        matcher.match([Unit(unit_of(DOCUMENT).table, b"<db>")], "nodes")
