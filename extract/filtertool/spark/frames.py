@@ -1,0 +1,194 @@
+"""The DataFrame interface: lazy, one evaluation for rows, rejections and accounts alike.
+
+df = extract.spark.run(spark, scheme, "docs/")                 # the rows of the contract
+df = extract.spark.match(kafka, scheme, content="value", id="key")
+small = extract.spark.project(df, scheme)                       # the pre-filter
+
+everything = extract.spark.results(spark, scheme, "docs/").cache()
+everything.where("kind = 'rejected'")                           # without evaluating twice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from extract.errors import DocumentError
+from extract.filtertool.arrow import SCHEMAS
+from extract.filtertool.filtering import Options
+from extract.filtertool.local import Job
+from extract.filtertool.matcher import Select
+from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.spark import worker
+from extract.filtertool.spark.locations import Listed, find
+from extract.filtertool.spark.planning import plan_tasks
+from extract.filtertool.spark.shipping import ship
+from extract.scheme.model import Scheme
+
+Documents = Callable[[Iterator[Any]], Iterator[worker.Batch]]
+
+
+def run(
+    spark: SparkSession,
+    scheme: Scheme,
+    paths: str | Sequence[str],
+    select: Select = "nodes",
+    matcher: str = AUTO,
+    options: Options | None = None,
+) -> DataFrame:
+    """All matches of all queries in all documents, as a lazy DataFrame.
+
+    Args:
+        spark: The session.
+        scheme: The queries, from `extract.prepare` or `Scheme.load`.
+        paths: Files, directories or globs that all workers can open.
+        select: ``"nodes"``, ``"count"`` or ``"doc"``, as in `extract run`.
+        matcher: Which matcher evaluates.
+        options: How to filter; its ``select`` does not count.
+
+    Raises:
+        DocumentError: There is no document at these paths.
+        MatcherError: There is no such matcher.
+    """
+    return _matches(results(spark, scheme, paths, select, matcher, options), select)
+
+
+def results(
+    spark: SparkSession,
+    scheme: Scheme,
+    paths: str | Sequence[str],
+    select: Select = "nodes",
+    matcher: str = AUTO,
+    options: Options | None = None,
+) -> DataFrame:
+    """The same with rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
+
+    Every document has one row of kind ``account``: its fate, size and number of matches.
+    """
+    context = spark.sparkContext
+    found = find([paths] if isinstance(paths, str) else paths)
+    tasks = plan_tasks(found, context.defaultParallelism).tasks
+    rows = [([[list(one) for one in batch] for batch in task.batches],) for task in tasks]
+    frame = spark.createDataFrame(
+        context.parallelize(rows, len(rows)),
+        "batches array<array<struct<name: string, size: bigint, path: string>>>",
+    )
+    return _evaluated(spark, frame, scheme, select, matcher, options, _from_paths)
+
+
+def match(
+    frame: DataFrame,
+    scheme: Scheme,
+    content: str = "content",
+    id: str = "path",  # noqa: A002
+    select: Select = "nodes",
+    matcher: str = AUTO,
+    options: Options | None = None,
+    tagged: bool = False,
+) -> DataFrame:
+    """Matches in documents that are in a column already: Kafka values, tables, binary files.
+
+    Args:
+        frame: The documents.
+        scheme: The queries.
+        content: The column of the documents, binary or string.
+        id: The column that names them, any type; it becomes ``document``.
+        select, matcher, options: As for `run`.
+        tagged: Whether to give rejections and accounts as well, as `results` does.
+    """
+    rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
+    found = _evaluated(frame.sparkSession, rows, scheme, select, matcher, options, _from_rows)
+    return found if tagged else _matches(found, select)
+
+
+def project(
+    frame: DataFrame, scheme: Scheme, content: str = "content", options: Options | None = None
+) -> DataFrame:
+    """The documents of a column reduced to what the queries look at, for a matcher of one's own.
+
+    The column ``error`` says why a document could not be read; it is then given as it was.
+    """
+    options = options or Options()
+    spark = frame.sparkSession
+    shipped = spark.sparkContext.broadcast(scheme)
+    others = [name for name in frame.columns if name != content]
+    position = frame.columns.index(content)
+    typed = frame.selectExpr(
+        *[f"cast(`{n}` as binary) as `{n}`" if n == content else f"`{n}`" for n in frame.columns]
+    )
+
+    def reduce(batches: Iterator[Any]) -> Iterator[Any]:
+        from extract.chunktool.prefilter import Prefilter
+
+        prefilter = Prefilter(
+            shipped.value, options.on_nonconforming, options.assume_valid, options.limits
+        )
+        for batch in batches:
+            small: list[bytes | None] = []
+            errors: list[str | None] = []
+            for document in batch.column(position).to_pylist():
+                try:
+                    small.append(None if document is None else prefilter.project(document))
+                    errors.append(None)
+                except DocumentError as error:
+                    small.append(document)
+                    errors.append(str(error))
+            columns = [batch.column(name) for name in others]
+            columns += [pa.array(small, pa.binary()), pa.array(errors, pa.string())]
+            yield pa.RecordBatch.from_arrays(columns, [*others, content, "error"])
+
+    kept = ", ".join(
+        f"`{f.name}` {f.dataType.simpleString()}" for f in typed.schema if f.name != content
+    )
+    schema = f"{kept + ', ' if kept else ''}`{content}` binary, error string"
+    return typed.mapInArrow(reduce, schema)
+
+
+def _evaluated(
+    spark: SparkSession,
+    frame: DataFrame,
+    scheme: Scheme,
+    select: Select,
+    matcher: str,
+    options: Options | None,
+    documents: Documents,
+) -> DataFrame:
+    chosen = replace(options or Options(), select=select)
+    job = Job(scheme, load_matcher(matcher, chosen.seconds), chosen)
+    shipped = ship(spark.sparkContext, job)
+
+    def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
+        kept = worker.keep(shipped.key, shipped.job.value)
+        return worker.tagged_rows(kept, documents(batches), select)
+
+    return frame.mapInArrow(evaluate, spark_schema(worker.tagged_schema(select)))
+
+
+def spark_schema(schema: Any) -> StructType:
+    """The columns of Arrow as those of Spark, with what may be null."""
+    return StructType(list(from_arrow_schema(schema)))
+
+
+def _from_paths(batches: Iterator[Any]) -> Iterator[worker.Batch]:
+    for rows in batches:
+        for task in rows.column(0).to_pylist():
+            for batch in task:
+                yield worker.located(Listed(**one) for one in batch)
+
+
+def _from_rows(batches: Iterator[Any]) -> Iterator[worker.Batch]:
+    return worker.batches(
+        (name.as_py() or "", content.as_py() or b"")
+        for rows in batches
+        for name, content in zip(rows.column(0), rows.column(1), strict=True)
+    )
+
+
+def _matches(frame: DataFrame, select: Select) -> DataFrame:
+    return frame.where(f"kind = '{worker.MATCH}'").select(*[f"`{f.name}`" for f in SCHEMAS[select]])

@@ -1,0 +1,155 @@
+"""Where documents lie: paths of this machine, and URIs that pyarrow can open.
+
+A URI such as ``s3://bucket/docs`` or ``hdfs://host/docs`` is listed once, by the driver, and opened
+by the workers. What ``file:`` names is there on every machine, under the same path.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
+
+from pyarrow import fs
+
+from extract.chunktool.find import SUFFIXES, find_documents
+from extract.errors import DocumentError
+
+_URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
+_GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
+
+
+class Listed(NamedTuple):
+    """A document that was found.
+
+    Attributes:
+        name: What results call it.
+        size: About how many bytes it has, unpacked.
+        path: Where it is, if not where its name says.
+    """
+
+    name: str
+    size: int
+    path: str = ""
+
+
+def is_uri(name: str) -> bool:
+    """Whether this is a URI and no path.
+
+    >>> [is_uri(name) for name in ("s3://b/a.xml", "file:/a.xml", "C:/a.xml", "docs/a.xml")]
+    [True, True, False, False]
+    """
+    return _URI.match(name) is not None
+
+
+def find(names: Iterable[str]) -> list[Listed]:
+    """All documents that the names lead to, each once.
+
+    Args:
+        names: Files, directories and globs, as for `find_documents`; or URIs of files, of
+            directories, or with ``*`` and ``?`` in their last part.
+
+    Raises:
+        DocumentError: A name leads to no document.
+    """
+    named = list(names)
+    found = find_documents([name for name in named if not is_uri(name)]).paths
+    listed = [listed_path(path) for path in found]
+    for name in named:
+        if is_uri(name):
+            listed += _listed_uri(name)
+    return list({one.name: one for one in listed}.values())
+
+
+def listed_path(path: str) -> Listed:
+    """A path with its size; a file that is not there is found out when it is opened."""
+    try:
+        size = os.stat(path).st_size
+    except (OSError, ValueError):
+        size = 1
+    return Listed(path, _unpacked(path, size))
+
+
+def _unpacked(name: str, size: int) -> int:
+    return max(1, size * _GZIPPED if name.lower().endswith(".gz") else size)
+
+
+def _listed_uri(name: str) -> Iterator[Listed]:
+    folder, _, last = name.rpartition("/")
+    pattern = last if "*" in last or "?" in last else ""
+    asked = folder if pattern else name
+    try:
+        system, path = fs.FileSystem.from_uri(asked)
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise DocumentError("there is no such file or directory", "check the URI", asked)
+        if info.type == fs.FileType.File:
+            found = [(asked, info.size)]
+        else:
+            inside = system.get_file_info(fs.FileSelector(path, recursive=not pattern))
+            base = asked.rstrip("/")
+            found = [
+                (f"{base}/{one.path[len(path.rstrip('/')) + 1 :]}", one.size or 0)
+                for one in sorted(inside, key=lambda one: one.path)
+                if one.type == fs.FileType.File and _wanted(one.base_name, pattern)
+            ]
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise DocumentError(f"it cannot be listed: {error}", "check the URI", asked) from error
+    if not found:
+        hint = "name the files, or use a glob such as 's3://bucket/docs/*.nitf'"
+        raise DocumentError("there is no document", hint, name)
+    for each, size in found:
+        yield Listed(each, _unpacked(each, size))
+
+
+def _wanted(name: str, pattern: str) -> bool:
+    if pattern:
+        return fnmatchcase(name, pattern)
+    return name.lower().endswith(SUFFIXES) and not name.startswith(".")
+
+
+class Remote(io.RawIOBase):
+    """A document behind a URI. It is opened when it is first read, so that what is wrong with it
+    concerns only this document."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._file: Any = None
+
+    def seekable(self) -> bool:
+        """It can be read again."""
+        return True
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def tell(self) -> int:
+        """How far it was read."""
+        return 0 if self._file is None else int(self._file.tell())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Goes to a byte."""
+        return int(self._opened().seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        """Reads some of the bytes that come next."""
+        return int(self._opened().readinto(buffer))
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+    def _opened(self) -> Any:
+        if self._file is None:
+            try:
+                system, path = fs.FileSystem.from_uri(self._uri)
+                self._file = system.open_input_file(path)
+            except (ValueError, NotImplementedError) as error:
+                raise OSError(str(error)) from error
+        return self._file

@@ -1,0 +1,92 @@
+"""Going on with a job that was interrupted: what finished tasks have written is still good.
+
+A task that is done notes beside its files which documents it had, and for which job. A later run
+takes over what belongs to the same job and to documents that have not changed since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from extract.filtertool.account import Account
+from extract.filtertool.local import Job
+from extract.filtertool.spark.locations import Listed, is_uri
+
+_DONE: Final = "done.pickle"
+
+Stamp = tuple[str, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A task that is done.
+
+    Attributes:
+        job: The digest of its job.
+        documents: Its documents as they were when it began.
+        folder: Where its files are.
+        account: What became of the documents.
+    """
+
+    job: str
+    documents: tuple[Stamp, ...]
+    folder: str
+    account: Account
+
+
+def digest(job: Job, form: str) -> str:
+    """Tells whether two jobs give the same results for the same documents."""
+    made = hashlib.sha256()
+    for line in job.scheme.lines():
+        made.update(line.encode("utf-8", "surrogatepass"))
+    made.update(repr((job.factory.name, job.options, form)).encode())
+    return made.hexdigest()
+
+
+def stamps(documents: Iterable[Listed]) -> tuple[Stamp, ...]:
+    """What tells whether documents have changed."""
+    return tuple(map(_stamp, documents))
+
+
+def _stamp(document: Listed) -> Stamp:
+    size, changed = document.size, 0
+    if not is_uri(document.name):
+        with contextlib.suppress(OSError, ValueError):
+            facts = os.stat(document.path or document.name)
+            size, changed = facts.st_size, facts.st_mtime_ns
+    return (document.name, document.path, size, changed)
+
+
+def note(folder: Path, done: Done) -> None:
+    """Notes beside its files that a task is done."""
+    partial = folder / f".{_DONE}"
+    with partial.open("wb") as file:
+        pickle.dump(done, file, pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(folder / _DONE)
+
+
+def finished(attempts: Path, job: str, documents: Iterable[Listed]) -> Iterator[Done]:
+    """The tasks of earlier runs whose results are still good, no document twice.
+
+    The notes are those of our own tasks, in a directory that only we can write to.
+    """
+    wanted = {one.name: one for one in documents}
+    for file in sorted(attempts.glob(f"*/{_DONE}")):
+        with file.open("rb") as stream:
+            done = pickle.load(stream)
+        names = [stamp[0] for stamp in done.documents]
+        if done.job != job or not all(name in wanted for name in names):
+            continue
+        if stamps(wanted[name] for name in names) == done.documents:
+            for name in names:
+                del wanted[name]
+            yield done

@@ -1,0 +1,128 @@
+"""Starts Spark where nobody has started it yet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from extract.errors import ExtractError
+from extract.filtertool.spark.java import require_java, use_java
+
+# Four attempts: a task whose worker was killed is tried again also on one machine (FACTS.md).
+_ATTEMPTS: Final = 4
+LOCAL: Final = f"local[*,{_ATTEMPTS}]"
+
+# Documents never pass through the JVM: it has little to do, and compiling it well takes longer than
+# most jobs. Spark then starts in half the time.
+_QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+
+
+@contextlib.contextmanager
+def open_context(master: str | None = None, name: str = "extract") -> Iterator[SparkContext]:
+    """Spark for one job: that which runs in this process already, or one that ends with the block.
+
+    Args:
+        master: Where to run; by default on all cores of this machine, or where ``spark-submit``
+            says.
+        name: What Spark's pages call the job.
+
+    Raises:
+        ExtractError: There is no Java that Spark runs on, or Spark does not start.
+    """
+    active = SparkContext._active_spark_context
+    if active is not None:
+        yield active
+        return
+    context = _start(master, name)
+    try:
+        yield context
+    finally:
+        context.stop()
+
+
+def local_session(master: str | None = None, name: str = "extract") -> SparkSession:
+    """A Spark session on this machine, or on the master given; the one that is active if there is.
+
+    Raises:
+        ExtractError: There is no Java that Spark runs on, or Spark does not start.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    context = SparkContext._active_spark_context or _start(master, name)
+    return SparkSession(context)
+
+
+def settings(master: str | None) -> dict[str, str]:
+    """What is set for Spark where the user has not decided."""
+    if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has decided all
+        return {}
+    master = with_attempts(master or LOCAL)
+    found = {
+        "spark.master": master,
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    }
+    if master.startswith("local"):
+        found |= {
+            "spark.ui.enabled": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": _QUICK,
+            "spark.log.level": "ERROR",
+        }
+    return found
+
+
+def with_attempts(master: str) -> str:
+    """A master that tries a task again also on one machine.
+
+    >>> with_attempts("local[2]"), with_attempts("local"), with_attempts("spark://host:7077")
+    ('local[2,4]', 'local[1,4]', 'spark://host:7077')
+    """
+    if master == "local":
+        return f"local[1,{_ATTEMPTS}]"
+    return re.sub(r"^local\[([\d*]+)\]$", rf"local[\1,{_ATTEMPTS}]", master)
+
+
+def _start(master: str | None, name: str) -> SparkContext:
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        use_java(require_java())
+    # Spark would start the python3 that is first in the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICK)
+    conf = SparkConf().setAppName(name)
+    for key, value in settings(master).items():
+        conf.set(key, value)
+    quiet = str(conf.get("spark.master", "")).startswith("local")
+    # Everything that Spark and its workers say on one machine, for the case that it fails. On a
+    # cluster some of it is for the user: that there are no free executors, for example.
+    with tempfile.TemporaryFile() as said:
+        try:
+            streams = {"stdout": said, "stderr": said} if quiet else {}
+            gateway = SparkContext._gateway or launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+            return SparkContext(conf=conf, gateway=gateway)
+        except Exception as error:  # py4j has many
+            hint = "`extract doctor` shows what is missing; --engine local does without Spark"
+            raise ExtractError(f"Spark does not start: {_reason(error, said)}", hint) from error
+
+
+def _reason(error: Exception, said: IO[bytes]) -> str:
+    """The best line about why Spark did not start."""
+    said.seek(0)
+    lines = said.read().decode(errors="replace").splitlines()
+    telling = [line for line in lines if re.search(r"Error|Exception|error:|cannot|not find", line)]
+    if telling:
+        return telling[-1 if isinstance(error, PySparkException) else 0].strip()
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,149 @@
+"""Structured Streaming: documents that arrive in a directory, each filtered once.
+
+Spark's checkpoint says which documents belong to which batch, also after a crash; then Spark gives
+the last batch out again. So a batch writes a directory of its own, which is whole or not there, and
+which the same batch replaces. Which scheme a batch was filtered with is noted before it begins: a
+scheme that is revised while the stream runs counts from the next batch on, and not for one that is
+given out again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from extract.filtertool.filtering import Options
+from extract.filtertool.local import Job
+from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.spark.engine import run_into_directory
+from extract.filtertool.spark.locations import Listed, listed_path
+from extract.filtertool.writers import REPORT, Format, result_directory
+from extract.scheme.model import Scheme
+
+_PINNED: Final = "extract-schemes"  # in the checkpoint
+
+
+def stream(
+    spark: SparkSession,
+    scheme: str | Path,
+    documents: str | Path,
+    directory: str | Path,
+    checkpoint: str | Path,
+    *,
+    options: Options | None = None,
+    matcher: str = AUTO,
+    form: Format = "parquet",
+    pattern: str = "*.xml*",
+    most: int = 10_000,
+    seconds: float | None = 10.0,
+) -> StreamingQuery:
+    """Filters documents as they arrive in a directory. Ends when the query returned is stopped.
+
+    Every batch of documents has a directory of results in ``directory``, such as ``00000007``, as
+    `extract run` writes it; ``spark.read.parquet("directory/*/matches")`` reads them all. A
+    document must be whole when it appears: write it elsewhere on the same file system, and rename
+    it. One that is overwritten later is not read again.
+
+    Args:
+        spark: The session.
+        scheme: The scheme's file. It is read again before each batch: what ``extract subs`` does to
+            it counts from the next batch on.
+        documents: The directory; workers and driver must see the same.
+        directory: Where the results go; workers and driver must see the same.
+        checkpoint: A directory in which Spark notes how far it is. A stream that is started with
+            the same one goes on where it was.
+        options: How to filter.
+        matcher: Which matcher evaluates.
+        form: In which format to write.
+        pattern: Which files are documents.
+        most: How many documents a batch has at most.
+        seconds: How often to look for documents; None to filter what is there, and end.
+    """
+    top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
+    top.mkdir(parents=True, exist_ok=True)
+    chosen = options or Options()
+    factory = load_matcher(matcher, chosen.seconds)
+    schemes = _Schemes(Path(scheme), pins)
+
+    def filter_batch(batch: DataFrame, number: int) -> None:
+        started = time.perf_counter()
+        job = Job(schemes.of_batch(number), factory, chosen)
+        # Only the paths, for workers read the documents themselves.
+        found = [_listed(row["path"]) for row in batch.select("path").collect()]
+        with result_directory(top / f"{number:08d}") as partial:
+            context = batch.sparkSession.sparkContext
+            report = run_into_directory(context, job, sorted(found), partial, form)
+            report.seconds["batch"] = time.perf_counter() - started
+            text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
+            (partial / REPORT).write_text(f"{text}\n", encoding="utf-8", errors="replace")
+
+    arriving = (
+        spark.readStream.format("binaryFile")
+        .schema("path string, modificationTime timestamp, length bigint, content binary")
+        .option("pathGlobFilter", pattern)
+        .option("recursiveFileLookup", "true")
+        .option("maxFilesPerTrigger", most)
+        .load(os.path.abspath(documents))
+    )
+    writer = arriving.writeStream.foreachBatch(filter_batch)
+    writer = writer.option("checkpointLocation", os.path.abspath(checkpoint))
+    if seconds is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{seconds} seconds").start()
+
+
+def _listed(uri: str) -> Listed:
+    """A document of the local file system by its path, as `extract run` would call it."""
+    if uri.startswith("file:"):
+        return listed_path(unquote("/" + uri[len("file:") :].lstrip("/")))
+    return Listed(uri, 1)
+
+
+class _Schemes:
+    """Which scheme a batch is filtered with, noted so that it stays that one.
+
+    Args:
+        current: The file with the scheme that counts now.
+        pins: Where schemes are kept, and which batch has which.
+    """
+
+    def __init__(self, current: Path, pins: Path) -> None:
+        self._current = current
+        self._pins = pins
+        self._loaded: tuple[str, Scheme] | None = None
+
+    def of_batch(self, number: int) -> Scheme:
+        """The scheme for a batch: the one that it had before, or the current one."""
+        self._pins.mkdir(parents=True, exist_ok=True)
+        pin = self._pins / f"batch-{number:08d}"
+        if not pin.exists():
+            data = self._current.read_bytes()
+            digest = hashlib.sha256(data).hexdigest()
+            if not self._file(digest).exists():
+                _write(self._file(digest), data)
+            _write(pin, digest.encode())
+        digest = pin.read_text(encoding="ascii")
+        if self._loaded is None or self._loaded[0] != digest:
+            self._loaded = (digest, Scheme.load(self._file(digest)))
+        return self._loaded[1]
+
+    def _file(self, digest: str) -> Path:
+        return self._pins / f"{digest}.json"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Writes a file that is whole or not there, also after a crash."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,562 @@
+"""The Spark engine: the same rows as the local one, whatever happens to workers.
+
+Spark takes long to start: all tests share one session, and few of them run a job.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+import extract
+from extract import Scheme
+from extract.cli import cli
+from extract.errors import DocumentError, ExtractError
+from extract.filtertool.filtering import Options
+from extract.filtertool.local import Job
+from extract.filtertool.matcher import MatcherFactory, Select
+from extract.filtertool.registry import load_matcher
+from extract.filtertool.writers import Format, result_directory
+from extract.pipeline import prepare
+from extract.pipeline import run as run_pipeline
+from extract.scenarios import scenario
+from extract.subscriptions import Subscriptions
+from tests.spark_faults import FaultyFactory
+
+pytest.importorskip("pyspark", reason="Spark is not installed")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from extract.filtertool.report import Report
+
+CONTRACT = {
+    "nodes": [
+        ("document", "string"),
+        ("query", "string"),
+        ("node", "string"),
+        ("name", "string"),
+        ("start", "bigint"),
+        ("end", "bigint"),
+        ("ordinal", "bigint"),
+        ("path", "string"),
+        ("value", "string"),
+    ],
+    "count": [("document", "string"), ("query", "string"), ("count", "bigint")],
+    "doc": [("document", "string"), ("query", "string")],
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from extract.filtertool.spark import local_session
+    from extract.filtertool.spark.java import find_java
+
+    java = find_java()
+    if java is None or not java.fits:
+        pytest.skip("there is no Java for Spark")
+    session = local_session("local[2]")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def scheme() -> Scheme:
+    university = scenario("university")
+    queries = {one.id: one.xpath for one in university.queries(40)}
+    queries |= {"many": "count(//student)", "wrong": "//[", "none": "/db/zzz", "mark": "//name"}
+    return prepare(university.schema(), Subscriptions.of(queries), 3)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Good documents, and one of each kind that makes trouble."""
+    university = scenario("university")
+    folder = tmp_path / "docs"
+    (folder / "deep").mkdir(parents=True)
+    for n in range(4):
+        (folder / f"{n}.xml").write_bytes(b"".join(university.document(8_000, seed=n)))
+    packed = gzip.compress(b"".join(university.document(8_000, seed=9)))
+    (folder / "deep" / "9.xml.gz").write_bytes(packed)
+    (folder / "broken.xml").write_bytes(b"<db><student>")
+    (folder / "odd.xml").write_bytes(b"<db><student><zzz><name>Z</name></zzz></student></db>")
+    (folder / "empty.xml").write_bytes(b"")
+    return folder
+
+
+def run_spark(
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    select: Select = "nodes",
+    form: Format = "parquet",
+    factory: MatcherFactory | None = None,
+) -> Report:
+    """Runs the Spark engine into ``docs/../out``."""
+    from extract.filtertool.spark.engine import run_into_directory
+    from extract.filtertool.spark.locations import find
+
+    job = Job(scheme, factory or load_matcher(), Options(select, standalone=form == "xml"))
+    with result_directory(docs.parent / "out") as partial:
+        report = run_into_directory(spark.sparkContext, job, find([str(docs)]), partial, form)
+        (partial / "report.json").write_text(json.dumps(report.to_json()))
+    return report
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    """All rows of a folder, sorted."""
+    if any(folder.glob("*.parquet")):
+        found = parquet.read_table(folder).to_pylist()
+    else:
+        texts = [file.read_text(encoding="utf-8") for file in folder.glob("*.jsonl")]
+        found = [json.loads(line) for line in "".join(texts).splitlines()]
+    return sorted((tuple(row.values()) for row in found), key=repr)
+
+
+def check_account(report: Report, out: Path) -> None:
+    """The numbers of the report are those of the rows."""
+    documents = report.documents
+    assert documents["seen"] == documents["processed"] + documents["rejected"]
+    assert documents["processed"] == documents["conforming"] + documents["whole"]
+    assert report.matches == len(rows(out / "matches"))
+    prepared = len(report.scheme.rejected)
+    assert prepared + report.rejections == len(rows(out / "rejected"))
+
+
+@pytest.mark.parametrize(
+    ("select", "form"),
+    [("nodes", "parquet"), ("count", "jsonl"), ("doc", "parquet"), ("nodes", "xml")],
+)
+def test_the_same_as_without_spark(
+    spark: SparkSession, scheme: Scheme, docs: Path, select: Select, form: Format
+) -> None:
+    report = run_spark(spark, scheme, docs, select, form)
+    options = Options(select, standalone=form == "xml")
+    paths = [str(path) for path in sorted(docs.rglob("*.xml*"))]
+    there = docs.parent / "local"
+    local = run_pipeline(scheme, paths, there, options=options, form=form, workers=1)
+    out = docs.parent / "out"
+    assert local.documents == report.documents
+    assert report.documents["rejected"] == 2
+    assert report.documents["nonconforming"] == 1
+    assert (local.matches, local.bytes, local.notes) == (
+        report.matches,
+        report.bytes,
+        report.notes,
+    )
+    assert sorted(local.examples) == sorted(report.examples)
+    assert set(local.figures()) == set(report.figures())
+    assert {"chunk", "job", "elapsed"} <= set(report.seconds)
+    assert sorted(path.name for path in out.iterdir()) == ["matches", "rejected", "report.json"]
+    if form == "xml":
+        names = sorted(path.name for path in (out / "matches").iterdir())
+        assert names == sorted(path.name for path in (there / "matches").iterdir())
+        for name in names:
+            lines = [
+                sorted((each / "matches" / name).read_bytes().split(b"</match>"))
+                for each in (out, there)
+            ]
+            assert lines[0] == lines[1]
+        return
+    for kind in ("matches", "rejected"):
+        assert rows(out / kind) == rows(there / kind)
+    check_account(report, out)
+
+
+@pytest.mark.parametrize("form", ["parquet", "xml"])
+def test_large_documents_are_shared_by_tasks(
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    form: Format,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from extract.filtertool.spark import planning
+
+    out, there = docs.parent / "out", docs.parent / "unshared"
+    wanted = run_spark(spark, scheme, docs, form=form)
+    out.rename(there)
+    monkeypatch.setattr(planning, "_LARGE", 1)  # every document is a large one
+    monkeypatch.setattr(planning, "_LEAST", 1)
+    report = run_spark(spark, scheme, docs, form=form)
+    assert (report.documents, report.matches) == (wanted.documents, wanted.matches)
+    assert (report.bytes, report.notes) == (wanted.bytes, wanted.notes)
+    assert sorted(report.examples) == sorted(wanted.examples)
+    if form == "xml":
+        for file in sorted(there.rglob("*.xml")):
+            lines = [
+                sorted(
+                    Path(str(file).replace(str(there), str(each))).read_bytes().split(b"<match ")
+                )
+                for each in (out, there)
+            ]
+            assert lines[0] == lines[1]
+        return
+    check_account(report, out)
+    assert len(list((out / "matches").iterdir())) > len(list((there / "matches").iterdir()))
+    for kind in ("matches", "rejected"):
+        assert rows(out / kind) == rows(there / kind)
+
+
+def test_every_query_is_in_one_share(scheme: Scheme) -> None:
+    from extract.filtertool.account import Account
+    from extract.filtertool.spark.shares import one_account, scheme_of, shares, weights
+
+    found = shares(scheme)
+    assert len(found) > 2
+    assert sorted(n for share in found for n in share.queries) == list(range(len(scheme.queries)))
+    assert sum(weights(found)) == pytest.approx(1)
+    reduced = [scheme_of(scheme, [share]) for share in found]
+    assert sum(len(one.unsatisfiable) for one in reduced) == len(scheme.unsatisfiable) == 1
+    assert all(len(one.every_chunk) < len(scheme.every_chunk) for one in reduced[:-1])
+
+    good, bad = Account(matches=5), Account()
+    good.documents.update(["seen", "processed", "conforming"])
+    bad.documents.update(["seen", "rejected"])
+    total = one_account([good, bad, good])
+    assert (total.matches, total.documents) == (0, bad.documents)
+    assert one_account([good, good]).matches == 10
+    assert one_account([good, good]).documents["seen"] == 1
+
+
+def test_frames_have_the_columns_of_the_contract(
+    spark: SparkSession, scheme: Scheme, docs: Path
+) -> None:
+    selects: list[Select] = ["nodes", "count", "doc"]
+    for select in selects:
+        frame = extract.spark.run(spark, scheme, str(docs), select=select)
+        assert frame.dtypes == CONTRACT[select]
+
+
+def test_a_frame_is_lazy_and_has_every_row(spark: SparkSession, scheme: Scheme, docs: Path) -> None:
+    frame = extract.spark.run(spark, scheme, [str(docs / "1.xml"), f"file://{docs}/0.xml"])
+    shutil.copy(docs / "2.xml", docs / "1.xml")  # nothing was read yet
+    found = sorted(map(repr, map(tuple, frame.collect())))
+    wanted = [
+        (name, m.query, m.node, m.name, m.start, m.end, m.ordinal, m.path, m.value)
+        for name, file in ((str(docs / "1.xml"), "1.xml"), (f"file://{docs}/0.xml", "0.xml"))
+        for m in extract.match(scheme, docs / file)
+    ]
+    assert found == sorted(map(repr, wanted))
+
+
+def test_one_evaluation_accounts_for_everything(
+    spark: SparkSession, scheme: Scheme, docs: Path
+) -> None:
+    paths = [docs / "0.xml", docs / "broken.xml", docs / "odd.xml"]
+    table = extract.spark.results(spark, scheme, list(map(str, paths))).toArrow()
+    found = table.to_pylist()
+    accounts = {row["document"]: row for row in found if row["kind"] == "account"}
+    assert {Path(name).name: row["fate"] for name, row in accounts.items()} == {
+        "0.xml": "conforming",
+        "broken.xml": "rejected",
+        "odd.xml": "nonconforming",
+    }
+    matches = [row for row in found if row["kind"] == "match"]
+    assert sum(row["rows"] for row in accounts.values()) == len(matches)
+    assert accounts[str(docs / "0.xml")]["bytes"] == (docs / "0.xml").stat().st_size
+    (rejected,) = [row for row in found if row["kind"] == "rejected"]
+    assert (rejected["document"], rejected["line"]) == (str(docs / "broken.xml"), 1)
+
+
+def test_documents_of_a_column(spark: SparkSession, scheme: Scheme, docs: Path) -> None:
+    good = (docs / "0.xml").read_bytes()
+    data = [(7, good, "x"), (8, b"<db>", "y"), (9, None, "z")]
+    frame = spark.createDataFrame(data, "number int, content binary, more string")
+    found = extract.spark.match(frame, scheme, id="number", select="count", tagged=True).collect()
+    counts = {row["query"]: row["count"] for row in found if row["kind"] == "match"}
+    assert counts == {query: n for _, query, n in extract.count(scheme, good)}
+    assert {row["document"] for row in found if row["kind"] == "rejected"} == {"8", "9"}
+
+    small = extract.spark.project(frame, scheme)
+    assert small.columns == ["number", "more", "content", "error"]
+    reduced = {row["number"]: row for row in small.collect()}
+    assert bytes(reduced[7]["content"]) == extract.Prefilter(scheme).project(good)
+    assert reduced[7]["error"] is None
+    assert "8" not in (reduced[8]["error"] or "")
+    assert bytes(reduced[8]["content"]) == b"<db>"
+    assert reduced[8]["error"]
+    assert reduced[9]["content"] is None
+
+
+def test_documents_as_a_table(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    scheme.save(tmp_path / "scheme.json")
+    spark.dataSource.register(extract.spark.ExtractSource)
+    reader = spark.read.format("extract").option("scheme", str(tmp_path / "scheme.json"))
+    frame = reader.option("select", "count").load(str(docs / "0.xml"))
+    assert frame.dtypes == CONTRACT["count"]
+    found = {(row["query"], row["count"]) for row in frame.collect()}
+    assert found == {(query, n) for _, query, n in extract.count(scheme, docs / "0.xml")}
+    tagged = reader.option("tagged", "true").load(str(docs / "broken.xml")).collect()
+    assert [row["kind"] for row in tagged] == ["rejected", "account"]
+
+
+def test_a_scheme_is_shipped_once(spark: SparkSession, scheme: Scheme) -> None:
+    from extract.filtertool.spark.shipping import ship
+    from extract.filtertool.spark.worker import keep
+
+    context = spark.sparkContext
+    first = ship(context, Job(scheme, load_matcher("lxml"), Options("doc")))
+    again = ship(context, Job(scheme, load_matcher("lxml"), Options("doc")))
+    other = ship(context, Job(scheme, load_matcher("lxml"), Options("count")))
+    assert first is again
+    assert other.key != first.key
+    job = Job(scheme, load_matcher("lxml"), Options("doc"))
+    assert keep("a key", job) is keep("a key", job)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [("raise", "RuntimeError: a fault that was asked for"), ("full", "File too large")],
+)
+def test_nothing_is_there_when_spark_gives_up(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path, fault: Any, message: str
+) -> None:
+    faulty = FaultyFactory(fault, str(tmp_path / "marker"), again=True)
+    with pytest.raises(ExtractError, match=message):
+        run_spark(spark, scheme, docs, factory=faulty)
+    assert {path.name for path in tmp_path.iterdir()} <= {"docs", "marker"}
+
+
+def test_a_uri_that_leads_nowhere(tmp_path: Path) -> None:
+    from extract.filtertool.spark.locations import find
+
+    for name in (f"file://{tmp_path}/none", f"file://{tmp_path}", "nosuch://bucket/a.xml"):
+        with pytest.raises(DocumentError):
+            find([name])
+    (tmp_path / "a.xml").touch()
+    (tmp_path / "b.nitf").touch()
+    assert [one.name for one in find([f"file://{tmp_path}"])] == [f"file://{tmp_path}/a.xml"]
+    assert [one.name for one in find([f"file://{tmp_path}/*.nitf"])] == [
+        f"file://{tmp_path}/b.nitf"
+    ]
+
+
+# -- the command
+
+
+def command(*args: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["run", *map(str, args)], input="<db><student/></db>")
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_runs_on_spark_unless_told_otherwise(
+    scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    scheme.save(tmp_path / "scheme.json")
+    result = command("--scheme", tmp_path / "scheme.json", docs, "-", "-o", tmp_path / "out")
+    assert result.exit_code == 1, result.output  # a query and two documents are rejected
+    assert "engine spark" in result.stdout
+    assert result.stderr.count("rejected: ") == 2
+    assert "broken.xml:1:14: the document ends" in result.stderr
+    facts = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert facts["engine"] == "spark"
+    assert facts["documents"]["seen"] == 9
+    assert {"prepare", "start_spark", "job", "compile", "tasks", "commit"} <= set(facts["seconds"])
+    assert "<stdin>" in {row[0] for row in rows(tmp_path / "out" / "matches")}
+
+
+def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> None:
+    scheme.save(tmp_path / "scheme.json")
+    args = ["--scheme", str(tmp_path / "scheme.json"), str(docs), "-o", str(tmp_path / "out")]
+    result = command(*args, "--explain", "--jobs", "2")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("8 documents in 1 tasks for 2 cores")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("_homes", "Spark needs Java 17 or 21: there is none"), ("", "Spark is not installed")],
+)
+def test_what_is_missing_is_said_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch, docs: Path, tmp_path: Path, missing: str, message: str
+) -> None:
+    from extract.filtertool.spark import java
+
+    if missing:
+        monkeypatch.setattr(java, missing, list)
+        monkeypatch.setattr(java, "_bundled_home", lambda: None)
+    else:
+        monkeypatch.setattr(java, "find_spec", lambda _: None)
+    result = command("--scheme", "no scheme", docs, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "--engine local" in result.stderr
+
+
+def test_tasks_are_even_and_have_every_document_once() -> None:
+    from extract.filtertool.spark.locations import Listed
+    from extract.filtertool.spark.planning import plan_tasks
+
+    documents = [Listed(f"{n}.xml", 1 + n * n * 10) for n in range(1_000)]
+    documents.append(Listed("huge.xml", 10**9))
+    plan = plan_tasks(documents, 4)
+    batches = [batch for task in sorted(plan.tasks) for batch in task.batches]
+    assert [one for batch in batches for one in batch] == documents
+    assert plan.tasks[0].batches[0][0].name == "huge.xml"
+    assert max(task.cost for task in plan.tasks[1:]) < 2e8
+    assert all(sum(one.size for one in batch) < 5e6 for batch in batches[:-1] if len(batch) > 1)
+
+
+# -- streaming
+
+
+def test_every_document_of_a_stream_once(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    file, incoming, out, checkpoint = (
+        tmp_path / name for name in ("scheme.json", "in coming", "out", "checkpoint")
+    )
+    incoming.mkdir()
+
+    def arrive(*names: str) -> list[tuple[Any, ...]]:
+        for name in names:
+            shutil.copy(docs / name, incoming / name)
+        query = extract.spark.stream(spark, file, incoming, out, checkpoint, seconds=None)
+        query.awaitTermination()
+        return [row for folder in sorted(out.iterdir()) for row in rows(folder / "matches")]
+
+    scheme.save(file)
+    first = arrive("0.xml", "broken.xml")
+    assert {row[0] for row in first} == {str(incoming / "0.xml")}
+    university = scenario("university")
+    revised = prepare(university.schema(), Subscriptions.of({"new": "//name"}), 1)
+    revised.save(file)  # counts from the next batch on
+    second = arrive("1.xml")
+    assert second[: len(first)] == first
+    assert {row[:2] for row in second[len(first) :]} == {(str(incoming / "1.xml"), "new")}
+
+    # As after a crash between the results and Spark's own note: the batch is given out again.
+    for note in (checkpoint / "commits").glob("*1*"):
+        note.unlink()
+    scheme.save(file)
+    shutil.rmtree(out / "00000001")
+    assert arrive() == second
+    assert sorted(path.name for path in out.iterdir()) == ["00000000", "00000001"]
+
+
+# -- what clusters do
+
+
+def test_a_run_that_was_interrupted_goes_on(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.filtertool.spark import planning
+    from extract.filtertool.spark.engine import run_into_directory
+    from extract.filtertool.spark.locations import find
+
+    monkeypatch.setattr(planning, "_LEAST", 1)  # several tasks
+    (docs / "9.xml").write_bytes(b"<db><student><name>POISON</name></student></db>")
+    wanted = run_spark(spark, scheme, docs, factory=load_matcher("lxml"))
+    (tmp_path / "out").rename(tmp_path / "wanted")
+
+    def run(turn: str, again: bool) -> Report:
+        faulty = FaultyFactory("raise", str(tmp_path / "marker"), b"POISON", again)
+        out = tmp_path / turn
+        out.mkdir()
+        job = Job(scheme, faulty, Options())
+        resume = tmp_path / "unfinished"
+        return run_into_directory(spark.sparkContext, job, find([str(docs)]), out, resume=resume)
+
+    with pytest.raises(ExtractError):
+        run("first", again=True)
+    done = list((tmp_path / "unfinished").glob("*/done.pickle"))
+    assert done
+    (docs / "0.xml").write_bytes((docs / "0.xml").read_bytes() + b"\n")  # it has changed since
+    report = run("second", again=False)
+    kept = report.notes.pop("finished by a run that was interrupted")
+    assert 0 < kept < report.documents["seen"]
+    assert (report.documents, report.matches) == (wanted.documents, wanted.matches)
+    assert report.bytes == wanted.bytes + 1
+    check_account(report, tmp_path / "second")
+    for kind in ("matches", "rejected"):
+        assert rows(tmp_path / "second" / kind) == rows(tmp_path / "wanted" / kind)
+    assert not (tmp_path / "unfinished").exists()
+
+
+def test_attempts_do_not_get_in_each_others_way(scheme: Scheme, docs: Path, tmp_path: Path) -> None:
+    """As when Spark starts a slow task a second time elsewhere, and takes what comes first."""
+    from extract.filtertool.spark.locations import find
+    from extract.filtertool.spark.planning import plan_tasks
+    from extract.filtertool.spark.worker import keep, write_results
+
+    (tmp_path / "attempts").mkdir()
+    (task,) = plan_tasks(find([str(docs)]), 1).tasks
+    kept = keep("attempts", Job(scheme, load_matcher(), Options()))
+    where = str(tmp_path / "attempts")
+    first, second = (write_results(kept, task, where, "parquet", "nodes") for _ in range(2))
+    assert first.folder is not None
+    assert second.folder is not None
+    assert first.account.matches == second.account.matches
+    found = [rows(Path(where, folder, "matches")) for folder in (first.folder, second.folder)]
+    assert found[0] == found[1]
+    shutil.rmtree(where)
+    late = write_results(kept, task, where, "parquet", "nodes")
+    assert late.folder is None  # it leaves nothing behind
+    assert not Path(where).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["kill", "raise"])
+def test_a_task_that_dies_is_tried_again(
+    spark: SparkSession, scheme: Scheme, docs: Path, fault: Any, tmp_path: Path
+) -> None:
+    run_spark(spark, scheme, docs)
+    wanted = rows(tmp_path / "out" / "matches")
+    faulty = FaultyFactory(fault, str(tmp_path / "marker"))
+    report = run_spark(spark, scheme, docs, factory=faulty)
+    assert (tmp_path / "marker").exists()
+    assert rows(tmp_path / "out" / "matches") == wanted
+    check_account(report, tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_a_document_that_kills_is_rejected_alone(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    (docs / "poison.xml").write_bytes(b"<db><student><name>POISON</name></student></db>")
+    faulty = FaultyFactory("kill", str(tmp_path / "marker"), b"POISON", again=True)
+    report = run_spark(spark, scheme, docs, factory=faulty)
+    assert report.documents["rejected"] == 3
+    rejected = [row for row in rows(tmp_path / "out" / "rejected") if row[0]]
+    assert str(docs / "poison.xml") in {row[0] for row in rejected}
+    check_account(report, tmp_path / "out")
+    (docs / "poison.xml").unlink()
+    found = rows(tmp_path / "out" / "matches")
+    run_spark(spark, scheme, docs)
+    assert found == rows(tmp_path / "out" / "matches")
+
+
+def test_a_document_that_is_gone_or_cannot_be_read(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    from extract.filtertool.spark.engine import run_into_directory
+    from extract.filtertool.spark.locations import find
+
+    listed = find([str(docs), f"file://{docs}/3.xml"])
+    (docs / "1.xml").unlink()  # after it was found, before a worker opens it
+    (docs / "2.xml").unlink()
+    (docs / "2.xml").mkdir()
+    (docs / "3.xml").unlink()
+    out = tmp_path / "out"
+    out.mkdir()
+    job = Job(scheme, load_matcher(), Options())
+    report = run_into_directory(spark.sparkContext, job, listed, out)
+    assert report.documents["seen"] == len(listed) == 9
+    reasons = {row[0]: row[3] for row in rows(out / "rejected") if row[0]}
+    for name in (docs / "1.xml", docs / "2.xml", docs / "3.xml", f"file://{docs}/3.xml"):
+        assert "cannot be" in reasons[str(name)]
+    assert report.documents["rejected"] == 6
+    check_account(report, out)
