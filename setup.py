@@ -1,8 +1,8 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
-They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of FILTERTOOL's columnar
-matcher. Without a compiler the package installs all the same, and Python does the work, more
-slowly: `extract doctor` says which of them runs.
+They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of FILTERTOOL's
+columnar matcher. Without a compiler the package installs all the same, and Python does the work,
+more slowly: `extract doctor` says which of them runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer.
 """

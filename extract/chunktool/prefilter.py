@@ -31,7 +31,7 @@ from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
 from extract.scheme.model import Scheme
 
-_SMALL: Final = 1 << 20  # bytes of a document that are not worth a look at what else may be
+_SMALL: Final = 1 << 26  # bytes; beyond, results wait in temporary files
 
 
 class Writable(Protocol):
@@ -95,7 +95,7 @@ class Prefilter:
         return read_all(self._run(document)[0]) if quickly is None else quickly
 
     def _project_quickly(self, document: bytes) -> bytes | None:
-        """The projection of what is most common: a small plain document, and nothing the matter.
+        """The projection of what is most common: a plain document, and nothing the matter.
 
         Else None, and the usual way shall find out what it is.
         """
