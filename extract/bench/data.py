@@ -7,9 +7,11 @@ queries that ask for all of them.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lxml import etree
 
 from extract.scenarios import scenario
 from extract.schema.model import Schema
@@ -76,16 +78,26 @@ def _real(data: Path, scale: float) -> Iterator[Corpus]:
         _asking(f"{lexicon}/Synset/Example"),
         _asking(f"{lexicon}/LexicalEntry", f"{lexicon}/Synset", f"{lexicon}/SyntacticBehaviour"),
     )
+    news = Schema.load(data / "nitf" / "nitf.dtd", "nitf")
+    messages = _files(data / "nitf" / "docs", scale)
+    content = "/nitf/body/body.content"
     yield Corpus(
-        "nitf: deep, 6 KB each",
-        Schema.load(data / "nitf" / "nitf.dtd", "nitf"),
-        _files(data / "nitf" / "docs", scale),
+        "nitf: deep",
+        news,
+        (_one_message(messages, int(3e6 * scale)),),
+        _asking(f"{content}/media"),
+        _asking(*[f"{content}/{kind}" for kind in ("table", "bq", "block", "ol", "note", "*")]),
+    )
+    yield Corpus(
+        "nitf: 4 KB each",
+        news,
+        messages,
         _asking("/nitf/body/body.head/abstract"),
         _asking("/nitf/head", "/nitf/body/body.head", "/nitf/body/body.content", "/nitf/body"),
     )
     invoice = Schema.load(data / "ubl" / "schema" / "maindoc" / "UBL-Invoice-2.1.xsd")
     yield Corpus(
-        "ubl: namespaces",
+        "ubl: 17 KB each",
         invoice,
         _files(data / "ubl" / "docs", scale),
         _asking("/i:Invoice/cac:AccountingCustomerParty", **_UBL),
@@ -97,6 +109,14 @@ _UBL = {
     "i": "urn:oasis:names:specification:ubl:schema:xsd:Invoice-2",
     "cac": "urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2",
 }
+
+
+def _one_message(messages: Iterable[bytes], size: int) -> bytes:
+    """One message with the content of many, again and again until it is large."""
+    parts = [etree.fromstring(message).find("body/body.content") for message in messages]
+    content = b"".join([etree.tostring(e) for part in parts if part is not None for e in part])
+    times = max(1, size // len(content))
+    return b"<nitf><body><body.content>%b</body.content></body></nitf>" % (times * content)
 
 
 def _files(folder: Path, part: float = 1.0) -> tuple[bytes, ...]:
