@@ -19,5 +19,6 @@ BENCHMARKS: Final = {
     "subs": "PREPTOOL: adding queries to a scheme of 100,000, and removing some",
     "spark": "FILTERTOOL: the Spark engine next to Spark's own XML reader",
     "chunk": "CHUNKTOOL: projecting and cutting documents, next to lxml's parse",
+    "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

@@ -78,6 +78,7 @@ def examine() -> Iterator[Finding]:
     yield _java()
     yield _pyspark()
     yield _kernel()
+    yield _matchers()
 
 
 def _python() -> Finding:
@@ -97,6 +98,17 @@ def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
         wanted = ".".join(map(str, lowest))
         return Finding(name, "warning", version, f"{wanted} or later is needed: {reason}")
     return Finding(name, "ok", version)
+
+
+def _matchers() -> Finding:
+    from extract.filtertool.columnar.native import native_module
+    from extract.filtertool.registry import matcher_names
+
+    names = ", ".join(matcher_names())
+    if native_module() is not None:
+        return Finding("matchers", "ok", __version__, names)
+    note = f"{names}; columnar without its part in C, some five times slower: no C compiler"
+    return Finding("matchers", "absent", note=note)
 
 
 def _kernel() -> Finding:
