@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import extract
 from extract.errors import MatcherError
 from extract.filtertool.columnar import ColumnarFactory
+from extract.filtertool.columnar.columns import Columns
 from extract.filtertool.columnar.markup import oddity
 from extract.filtertool.columnar.native import ENVIRONMENT, native_available
 from extract.filtertool.lxml_matcher import LxmlFactory
@@ -166,6 +168,18 @@ def test_names_of_documents_are_forgotten(
     expected = facts(LxmlFactory().build(questions, {}).match(units, "nodes"))
     for _ in range(3):
         assert facts(matcher.match(units, "nodes")) == expected
+
+
+def test_a_batch_is_gone_when_it_is_done(whole: Scheme, engine: str) -> None:
+    # Columns are large, and the garbage collector does not know: there must be no cycles.
+    matcher = ColumnarFactory(fallback=None).build(as_written("//*[1]", "//*[. = 'x']/.."), {})
+    gc.collect()
+    gc.disable()
+    try:
+        matcher.match(units_of(whole, b"<a><b>x</b></a>"), "nodes")
+        assert not [one for one in gc.get_objects() if isinstance(one, Columns)]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -61,22 +61,10 @@ class Axes:
         self._namespaces = {**namespaces, "xml": XML_NAMESPACE}
         self._tested: dict[tuple[bool, NodeTest], Ints] = {}
         self._grouped: dict[tuple[bool, NodeTest], Grouped] = {}
-        self._walks: dict[str, Callable[[NodeTest, Ints], Pairs]] = {
-            "self": self._self,
-            "parent": self._parent,
-            "child": self._child,
-            "attribute": self._attribute,
-            "descendant": self._descendant,
-            "descendant-or-self": self._descendant_or_self,
-            "ancestor": self._ancestor,
-            "ancestor-or-self": self._ancestor_or_self,
-            "following-sibling": self._following_sibling,
-            "preceding-sibling": self._preceding_sibling,
-        }
 
     def walk(self, axis: Axis, test: NodeTest, nodes: Ints) -> Pairs:
         """All that a step without predicates selects from each node."""
-        return self._walks[axis](test, nodes)
+        return _WALKS[axis](self, test, nodes)
 
     # -- tests
 
@@ -315,3 +303,19 @@ def ranges(low: Ints, high: Ints, nodes: Ints) -> Pairs:
     index = np.repeat(np.arange(len(low)), counts)
     begin = np.cumsum(counts) - counts
     return Pairs(index, nodes[np.arange(total) + np.repeat(low - begin, counts)])
+
+
+# Not in the object: bound methods would keep it, and all columns, alive until the garbage collector
+# comes, which does not see how large they are.
+_WALKS: dict[str, Callable[[Axes, NodeTest, Ints], Pairs]] = {
+    "self": Axes._self,
+    "parent": Axes._parent,
+    "child": Axes._child,
+    "attribute": Axes._attribute,
+    "descendant": Axes._descendant,
+    "descendant-or-self": Axes._descendant_or_self,
+    "ancestor": Axes._ancestor,
+    "ancestor-or-self": Axes._ancestor_or_self,
+    "following-sibling": Axes._following_sibling,
+    "preceding-sibling": Axes._preceding_sibling,
+}

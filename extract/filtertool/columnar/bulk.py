@@ -7,6 +7,7 @@ and tails that lead nowhere in it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -48,7 +49,14 @@ class Bulk:
         self._run = run
         self._rows = Lists.by(plan.spines_of(run.columns), len(plan.above))
         self._here = np.flatnonzero(np.diff(self._rows.at))
-        given = GivenRows(plan.program, run, self._leading)
+        ours = weakref.WeakMethod(self._leading)  # or we would hold ourselves
+
+        def leading(number: int) -> Ints:
+            method = ours()
+            assert method is not None
+            return method(number)
+
+        given = GivenRows(plan.program, run, leading)
         self._sets: NativeRun | DenseRun
         if native_available():
             self._sets = NativeRun(plan.program, run, given)

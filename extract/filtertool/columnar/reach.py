@@ -7,6 +7,7 @@ it is done once for a batch, and once for all paths that end alike.
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -150,10 +151,16 @@ class Reach:
     """Evaluates the filters of one batch."""
 
     def __init__(self, run: Evaluator) -> None:
-        self._run = run
+        self._back: weakref.ref[Evaluator] = weakref.ref(run)  # it holds us
         self._columns = run.columns
         self._masks: dict[Link, Bools | None] = {}
         self._own: dict[int, tuple[Ints, Coded]] = {}
+
+    @property
+    def _run(self) -> Evaluator:
+        run = self._back()
+        assert run is not None
+        return run
 
     def exists(self, path: LocationPath, nodes: Ints) -> Bools | None:
         """Whether the path leads anywhere from each node; None if it cannot be said here."""

@@ -282,10 +282,7 @@ def _processed(kept: Kept, batch: Batch) -> list[Processed]:
         for _, document in batch:
             if isinstance(document, Remote):
                 stack.callback(document.close)
-        done = kept.filter.process(batch)
-    # Documents leave megabytes in cycles of few objects, which Python would not notice for long.
-    gc.collect()
-    return done
+        return kept.filter.process(batch)
 
 
 def _since(before: Any, after: Any) -> dict[str, float]:
