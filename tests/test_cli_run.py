@@ -305,7 +305,7 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
 
 def test_ctrl_c_leaves_nothing_half(here: Path) -> None:
     students = "".join(f"<student id='a{n}'><name/></student>" for n in range(4_000))
-    for n in range(40):
+    for n in range(120):
         Path(f"docs/large{n}.xml").write_text(f"<db>{students}</db>")
     Path("q.tsv").write_text("\n".join(f"//student[name][{n}]" for n in range(2, 40)))
     command = [sys.executable, "-m", "extract", "run", *SCHEMA, "--queries", "q.tsv", "docs"]

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -152,10 +153,27 @@ class _Pool:
 
 
 def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Processed]]:
-    with warnings.catch_warnings():
+    """Gives a batch out, which may start a process."""
+    with warnings.catch_warnings(), _interrupted_afterwards():
         # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
         warnings.simplefilter("ignore", DeprecationWarning)
         return executor.submit(_process, batch)
+
+
+@contextlib.contextmanager
+def _interrupted_afterwards() -> Iterator[None]:
+    """Lets Ctrl-C wait for the end of the block: what is raised around a fork gets lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _fatal(path: str) -> Processed:
