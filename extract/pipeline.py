@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+
 from extract.chunktool.source import Document, open_source
 from extract.errors import MatcherError
 from extract.filtertool.filtering import MAX_VALUE_BYTES, DocumentFilter, Options, Processed
-from extract.filtertool.local import Job, run_local
+from extract.filtertool.local import Job, interrupted_afterwards, run_local
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
@@ -213,6 +215,8 @@ def run(
     subscribers = [one for query in scheme.queries for one in query.subscribers]
     subscribers += [one.subscriber for one in scheme.unsatisfiable]
     ids = [one.id for one in subscribers]
+    with interrupted_afterwards():
+        pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised meanwhile
     with result_directory(directory) as partial:
         writer = open_writer(partial, form, ids, options.select)
         try:

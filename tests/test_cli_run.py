@@ -303,6 +303,11 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
     assert "was killed" in row["reason"]
 
 
+def _heed_ctrl_c() -> None:
+    """A shell lets its background jobs ignore Ctrl-C, and whatever these start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c_leaves_nothing_half(here: Path) -> None:
     students = "".join(f"<student id='a{n}'><name/></student>" for n in range(4_000))
     for n in range(120):
@@ -316,13 +321,14 @@ def test_ctrl_c_leaves_nothing_half(here: Path) -> None:
         text=True,
         env=environment,
         start_new_session=True,
+        preexec_fn=_heed_ctrl_c,
     )
     until = time.monotonic() + 60
     while not list(here.glob(".out.*")) and time.monotonic() < until and child.poll() is None:
         pass
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does
     _, stderr = child.communicate(timeout=60)
-    assert child.returncode == 130, stderr
+    assert child.returncode in (130, -signal.SIGINT), stderr  # a shell shows both as 130
     assert "Interrupted" in stderr
     assert not [path.name for path in here.iterdir() if "out" in path.name]
 

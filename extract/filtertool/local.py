@@ -153,16 +153,16 @@ class _Pool:
 
 
 def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Processed]]:
-    """Gives a batch out, which may start a process."""
-    with warnings.catch_warnings(), _interrupted_afterwards():
+    """Gives a batch out. This may start a process, and what is raised around a fork gets lost."""
+    with warnings.catch_warnings(), interrupted_afterwards():
         # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
         warnings.simplefilter("ignore", DeprecationWarning)
         return executor.submit(_process, batch)
 
 
 @contextlib.contextmanager
-def _interrupted_afterwards() -> Iterator[None]:
-    """Lets Ctrl-C wait for the end of the block: what is raised around a fork gets lost."""
+def interrupted_afterwards() -> Iterator[None]:
+    """Lets Ctrl-C wait for the end of the block, where somebody would swallow what it raises."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
