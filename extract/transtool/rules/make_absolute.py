@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, make_path
+from extract.xpath.ast import (
+    ANY_NODE,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    make_path,
+    make_step,
+)
 from extract.xpath.functions import FUNCTIONS
 from extract.xpath.traverse import rebuild
 
@@ -15,6 +23,8 @@ def make_absolute(expr: Expr) -> Expr:
     >>> from extract.xpath.parser import parse
     >>> str(make_absolute(parse("count(a/b[c]) + string-length()")))
     'count(/a/b[c]) + string-length(/)'
+    >>> str(make_absolute(parse("lang('en')")))
+    "boolean(/self::node()[lang('en')])"
     """
     if isinstance(expr, LocationPath):
         return expr if expr.absolute else replace(expr, absolute=True)
@@ -25,4 +35,8 @@ def make_absolute(expr: Expr) -> Expr:
         function = FUNCTIONS.get(expr.name)
         if function is not None and function.context:
             return replace(expr, arguments=(make_path(True, ()),))
+    if isinstance(expr, FunctionCall) and expr.name == "lang" and not expr.prefix:
+        # It asks about its context node, and takes no other; lxml's is the root element.
+        here = make_step("self", ANY_NODE, (rebuild(expr, make_absolute),))
+        return FunctionCall("boolean", (make_path(True, (here,)),))
     return rebuild(expr, make_absolute)
