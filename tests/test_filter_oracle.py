@@ -294,7 +294,7 @@ def test_all_real_data(shared_data: Path) -> None:
 
 
 WORDNET = "WN-LMF-relaxed-1.1.dtd"
-ENDLESS = ("XPM-B9", "XPM-B10")  # libxml2 takes hours for them, on the whole document
+ENDLESS = ("XPM-B9", "XPM-B10")  # libxml2 took more than 25 s for each, on the whole document
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.cut import Window
@@ -274,12 +274,3 @@ def _drive_at_once(data: memoryview, scanner: Scanner, sink: Sink) -> int:
 
 def _empty() -> DocumentError:
     return DocumentError("the document is empty", "", "", 0, 0, 0)
-
-
-def scanner_facts() -> dict[str, Any]:
-    """Which scanner would run, and why; for `extract doctor`."""
-    return {
-        "kernel": kernel_available(),
-        "environment": os.environ.get(ENVIRONMENT, ""),
-        "built": _kernel() is not None,
-    }

@@ -196,8 +196,8 @@ class _Run:
         cut = sum(manifest.verdict is Verdict.CONFORMING for _, manifest in self.done)
         seen = len(self.done) + len(self.rejected)
         lines.append(
-            f"{seen:,} documents, {size:,} bytes in {seconds:.1f} s: {cut:,} cut, "
-            f"{len(self.done) - cut:,} whole, {len(self.rejected):,} rejected"
+            f"{seen:,} document{'s' * (seen != 1)}, {size:,} bytes in {seconds:.1f} s: "
+            f"{cut:,} cut, {len(self.done) - cut:,} whole, {len(self.rejected):,} rejected"
         )
         return "\n".join(lines)
 

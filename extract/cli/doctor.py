@@ -107,7 +107,7 @@ def _matchers() -> Finding:
     names = ", ".join(matcher_names())
     if native_module() is not None:
         return Finding("matchers", "ok", __version__, names)
-    note = f"{names}; columnar without its part in C, some five times slower: no C compiler"
+    note = f"{names}; columnar without its part in C, three to ten times slower: no C compiler"
     return Finding("matchers", "absent", note=note)
 
 

@@ -95,8 +95,9 @@ def filter(  # noqa: A001 (it is the name of the command)
     else:
         counts = report.documents
         click.echo(
-            f"{counts['seen']:,} documents in {report.seconds['elapsed']:.1f} s: "
-            f"{report.matches:,} rows, {counts['rejected']:,} documents and "
+            f"{counts['seen']:,} document{'s' * (counts['seen'] != 1)} "
+            f"in {report.seconds['elapsed']:.1f} s: {report.matches:,} rows, "
+            f"{counts['rejected']:,} documents and "
             f"{report.rejected_evaluations:,} evaluations rejected",
             err=True,
         )

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
-    """Opens the target of ``-o``: UTF-8 text with ``\\n`` line ends, on every machine.
+    """Opens the target of ``-o`` for text: UTF-8 with ``\\n`` line ends, on every machine.
+
+    Args:
+        path: As for `open_binary_output`.
+    """
+    if path == "-":
+        if hasattr(sys.stdout, "reconfigure"):  # a test's replacement may have none
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        yield sys.stdout
+        return
+    with open_binary_output(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextlib.contextmanager
+def open_binary_output(path: str) -> Iterator[BinaryIO]:
+    """Opens the target of ``-o`` for bytes.
 
     A file appears under its name only when the block ends without an error, so that an interrupted
     run leaves neither half a result nor a damaged old one.
@@ -22,18 +43,17 @@ def open_output(path: str) -> Iterator[TextIO]:
         path: A file, or ``"-"`` for standard output.
     """
     if path == "-":
-        if hasattr(sys.stdout, "reconfigure"):  # a test's replacement may have none
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        yield sys.stdout
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
     if target.exists() and not target.is_file():  # a pipe or a device has no "whole or not"
-        with target.open("w", encoding="utf-8", newline="\n") as stream:
+        with target.open("wb") as stream:
             yield stream
         return
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+        with partial.open("wb") as stream:
             yield stream
         if target.exists():
             shutil.copymode(target, partial)

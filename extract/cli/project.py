@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
@@ -26,6 +20,7 @@ from extract.cli.options import (
     output_option,
     scheme_option,
 )
+from extract.cli.output import open_binary_output
 from extract.errors import DocumentError
 from extract.scheme import Scheme
 
@@ -71,7 +66,7 @@ def project(
         Scheme.load(scheme), on_nonconforming, assume_valid, ScanLimits(depth=max_depth)
     )
     try:
-        with _open_binary(output) as stream:
+        with open_binary_output(output) as stream:
             counted = _Counted(stream)
             outcome = prefilter.write(found[0], counted)
     except DocumentError as error:
@@ -113,30 +108,3 @@ class _Counted:
     def write(self, data: bytes | memoryview, /) -> None:
         self._stream.write(data)
         self.written += len(data)
-
-
-@contextlib.contextmanager
-def _open_binary(path: str) -> Iterator[BinaryIO]:
-    """The target of ``-o`` for bytes; a file appears when it is whole, or not at all."""
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
-    if target.exists() and not target.is_file():  # a pipe or a device has no "whole or not"
-        with target.open("wb") as stream:
-            yield stream
-        return
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            yield stream
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except FileNotFoundError as error:
-        if error.filename == str(partial):  # the user asked for another name than this one
-            raise FileNotFoundError(error.errno, error.strerror, path) from None
-        raise
-    finally:
-        partial.unlink(missing_ok=True)
