@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from extract.errors import MatcherError
 from extract.filtertool.filtering import MAX_VALUE_BYTES, DocumentFilter, Options, Processed
 from extract.filtertool.local import Job, interrupted_afterwards, run_local
 from extract.filtertool.matcher import MatcherFactory
+from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.results import Match
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from extract.filtertool.spark.locations import Listed
 
 __all__ = ["count", "match", "prepare", "run", "run_into", "run_on_spark"]
-
-Progress = Callable[[int], object]
 
 
 def match(
@@ -164,7 +163,7 @@ def run_into(
         factory: The matcher.
         options: How to filter.
         workers: How many processes; 0 for one on each core.
-        progress: Called with the number of documents that were done since the last call.
+        progress: Told what was done since the last call.
     """
     report = Report(scheme, "local", factory.name, options.select)
     started = time.perf_counter()
@@ -176,7 +175,7 @@ def run_into(
         report.add(done)
         report.seconds.since("write", before)
         if progress is not None:
-            progress(1)
+            progress(Step.of(done))
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
 
@@ -203,7 +202,7 @@ def run(
         options: How to filter.
         form: In which format to write.
         workers: How many processes; 0 for one on each core.
-        progress: Called with the number of documents that were done since the last call.
+        progress: Told what was done since the last call.
         seconds: How long what came before has taken, for the report.
 
     Raises:

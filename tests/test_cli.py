@@ -119,9 +119,9 @@ def test_the_installed_version_is_that_of_the_package() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "Commands:"),
+        ([], "The whole job:"),
         (["doctro"], "Did you mean 'doctor'?"),
-        (["xyz"], "There are: trans"),
+        (["xyz"], "There are: run"),
         (["--no-such"], "No such option"),
         (["doctor", "--jsn"], "--json"),
         (["doctor", "surplus"], "unexpected extra argument"),

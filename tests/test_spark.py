@@ -23,6 +23,7 @@ from extract.errors import DocumentError, ExtractError
 from extract.filtertool.filtering import Options
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import MatcherFactory, Select
+from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.writers import Format, result_directory
 from extract.pipeline import prepare
@@ -100,6 +101,7 @@ def run_spark(
     select: Select = "nodes",
     form: Format = "parquet",
     factory: MatcherFactory | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Runs the Spark engine into ``docs/../out``."""
     from extract.filtertool.spark.engine import run_into_directory
@@ -107,7 +109,8 @@ def run_spark(
 
     job = Job(scheme, factory or load_matcher(), Options(select, standalone=form == "xml"))
     with result_directory(docs.parent / "out") as partial:
-        report = run_into_directory(spark.sparkContext, job, find([str(docs)]), partial, form)
+        found = find([str(docs)])
+        report = run_into_directory(spark.sparkContext, job, found, partial, form, progress)
         (partial / "report.json").write_text(json.dumps(report.to_json()))
     return report
 
@@ -205,6 +208,23 @@ def test_large_documents_are_shared_by_tasks(
     assert len(list((out / "matches").iterdir())) > len(list((there / "matches").iterdir()))
     for kind in ("matches", "rejected"):
         assert rows(out / kind) == rows(there / kind)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_progress_adds_up_to_what_the_report_says(
+    spark: SparkSession, scheme: Scheme, docs: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.filtertool.spark import planning
+
+    if shared:
+        monkeypatch.setattr(planning, "_LARGE", 1)
+        monkeypatch.setattr(planning, "_LEAST", 1)
+    steps: list[Step] = []
+    report = run_spark(spark, scheme, docs, progress=steps.append)
+    told = Step(*map(sum, zip(*steps, strict=True)))
+    assert (told.documents, told.bytes) == (report.documents["seen"], report.bytes)
+    assert told.matches == report.matches
+    assert shared or told.rejected == report.rejections  # shares may each reject a document
 
 
 def test_every_query_is_in_one_share(scheme: Scheme) -> None:

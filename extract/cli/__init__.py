@@ -16,23 +16,37 @@ import sys
 from typing import Any, Final, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from extract import __version__
 from extract.cli.failures import report
+from extract.cli.terminal import wants_colour
 
-COMMANDS: Final = {
-    "trans": "Rewrite queries into their normal form under a DTD or XSD.",
-    "prep": "Decide how documents are cut for the queries: the chunking scheme.",
-    "chunk": "Cut documents into the chunks of a scheme, as files.",
-    "project": "Reduce a document to what the queries look at; for pipes.",
-    "filter": "Evaluate the queries on chunks that were written as files.",
-    "run": "Find all matches of all queries in all documents.",
-    "explain": "Say why a query is in its chunk, and what the chunks are.",
-    "subs": "Add, remove or list subscriptions: revise a scheme.",
-    "demo": "Run the whole pipeline on a bundled scenario, and say what happens.",
-    "bench": "Measure, side by side with what one would do without extract.",
-    "doctor": "Show versions, what is missing, and what is slow because of it.",
+SECTIONS: Final = {
+    "The whole job": {
+        "run": "Find all matches of all queries in all documents.",
+        "demo": "Show the whole pipeline once, on a bundled scenario.",
+    },
+    "Stage by stage": {
+        "trans": "Rewrite queries into their normal form under a DTD or XSD.",
+        "prep": "Decide how documents are cut: the chunking scheme.",
+        "chunk": "Cut documents into the chunks of a scheme, as files.",
+        "filter": "Evaluate the queries on chunks that were written as files.",
+    },
+    "In front of another matcher": {
+        "project": "Reduce a document to what the queries look at; for pipes.",
+    },
+    "Look into a scheme, and change it": {
+        "explain": "Say why a query is in its chunk, and what the chunks are.",
+        "subs": "Add, remove or list subscriptions: revise a scheme.",
+    },
+    "This machine": {
+        "doctor": "Show versions, what is missing, and what is slow because of it.",
+        "bench": "Measure, side by side with what one would do without extract.",
+        "completion": "Let the shell complete commands, options and files.",
+    },
 }
+COMMANDS: Final = {name: what for some in SECTIONS.values() for name, what in some.items()}
 
 DEBUG: Final = "extract.debug"  # key in click's context.meta, which all nested contexts share
 
@@ -41,7 +55,7 @@ class ExtractGroup(click.Group):
     """A group whose commands load when called, and whose failures read well."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of the pipeline."""
+        """The commands in the order of their sections."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -58,8 +72,19 @@ class ExtractGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        wide = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{wide}}", what) for name, what in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Completes the name of a command without importing all of them."""
+        found = [
+            CompletionItem(name, help=what)
+            for name, what in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,6 +98,7 @@ class ExtractGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Runs the command and leaves with its exit status, whatever happens."""
+        ctx.color = wants_colour()
         try:
             status = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe must show here, not when Python ends
@@ -102,10 +128,31 @@ def _debug_option() -> click.Option:
 cli = ExtractGroup(
     name="extract",
     params=[_debug_option()],
-    help="""Which of many XPath subscriptions match which of many XML documents?
+    help="""Which of many XPath subscriptions match which XML documents, and where?
 
-    Exit status: 0 all done; 1 done, but some document or query was rejected; 2 nothing done.
+    Prepares the queries once against the documents' DTD or XSD, cuts every document into the small
+    chunks that they need, and evaluates those. The answers are those of libxml2 on whole documents.
+
+    \b
+    All in one go, on Spark; without Spark with --engine local:
+      extract run --schema S --queries Q docs/ -o results
+
+    \b
+    Stage by stage, each a file to look at:
+      extract prep --schema S --queries Q --chunks auto -o scheme.json
+      extract explain --scheme scheme.json
+      extract run --scheme scheme.json docs/ --select count -o results
+
+    \b
+    In front of any other XPath tool:
+      extract project --scheme scheme.json big.xml | xmllint --xpath '//name' -
+
+    \b
+    S is a .dtd or .xsd, Q has lines of id<TAB>xpath. New here? Try:
+      extract demo --engine local
     """,
+    epilog="""Exit status: 0 all done; 1 done, but some document or query was rejected; 2 nothing
+    done. NO_COLOR=1 turns colours off. `extract COMMAND --help` has examples.""",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 click.version_option(__version__, prog_name="extract", message="%(prog)s %(version)s")(cli)

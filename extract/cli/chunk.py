@@ -27,6 +27,9 @@ from extract.cli.options import (
     on_nonconforming_option,
     scheme_option,
 )
+from extract.cli.progress import Display, progress_option
+from extract.cli.progress import progress as display
+from extract.cli.tables import Table
 from extract.errors import DocumentError
 from extract.scheme import Scheme
 
@@ -35,7 +38,7 @@ _SHOWN = 20  # notes shown one by one
 
 @click.command()
 @scheme_option
-@click.argument("documents", nargs=-1, required=True, metavar="DOC...")
+@click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOC...")
 @click.option(
     "--output",
     "-o",
@@ -47,6 +50,7 @@ _SHOWN = 20  # notes shown one by one
 @on_nonconforming_option
 @assume_valid_option
 @max_depth_option
+@progress_option
 @json_option
 def chunk(
     scheme: str,
@@ -55,6 +59,7 @@ def chunk(
     on_nonconforming: OnNonconforming,
     assume_valid: bool,
     max_depth: int,
+    progress: bool | None,
     as_json: bool,
 ) -> int:
     """Cut documents into the chunks of a scheme.
@@ -82,10 +87,11 @@ def chunk(
         raise DocumentError("there is no document to cut", hint, documents[0])
     run = _Run(loaded, Path(output), digest)
     run.notes += [f"{note}" for note in skipped]
-    with run.directory():
+    with run.directory(), display(len(paths), progress) as shown:
         for path in paths:
             run.cut(
                 path,
+                shown,
                 on_nonconforming=on_nonconforming,
                 assume_valid=assume_valid,
                 limits=ScanLimits(depth=max_depth),
@@ -94,7 +100,7 @@ def chunk(
     if as_json:
         click.echo(json.dumps(run.facts(seconds), ensure_ascii=True))
     else:
-        click.echo(run.summary(seconds), err=True)
+        run.summary(seconds)
     return 1 if run.rejected else 0
 
 
@@ -134,7 +140,7 @@ class _Run:
                 with contextlib.suppress(OSError):
                     self.output.rmdir()
 
-    def cut(self, path: str, **options: Any) -> None:
+    def cut(self, path: str, shown: Display, **options: Any) -> None:
         """Writes the chunks of one document, or says why not."""
         document = "<stdin>" if path == "-" else path
         name = self.names.take(directory_name(document), lambda name: self._is_free(name, document))
@@ -144,9 +150,11 @@ class _Run:
             )
         except DocumentError as error:
             self.rejected.append(error)
-            click.echo(f"rejected: {error}\n", err=True)
+            shown.say(f"rejected: {error}\n")
+            shown.advance(rejected=1)
         else:
             self.done.append((name, manifest))
+            shown.advance(size=manifest.bytes)
             if manifest.reason:
                 place = f":{manifest.line}:{manifest.column}" if manifest.line else ""
                 self.notes.append(
@@ -184,27 +192,30 @@ class _Run:
             "seconds": round(seconds, 3),
         }
 
-    def summary(self, seconds: float) -> str:
-        """The same in short, for people."""
-        lines = [f"Note: {note}" for note in self.notes[:_SHOWN]]
+    def summary(self, seconds: float) -> None:
+        """Tells people the same in short."""
+        for note in self.notes[:_SHOWN]:
+            click.echo(f"Note: {note}", err=True)
         if len(self.notes) > _SHOWN:
-            lines.append(f"… and {len(self.notes) - _SHOWN:,} more notes; --json has all of them")
+            more = len(self.notes) - _SHOWN
+            click.echo(f"… and {more:,} more notes; --json has all of them", err=True)
         size = sum(manifest.bytes for _, manifest in self.done)
         chunks = [chunk for _, manifest in self.done for chunk in manifest.chunks]
         if chunks:
-            lines += [*_table(chunks, size), ""]
+            _table(chunks, size).show(err=True)
+            click.echo(err=True)
         cut = sum(manifest.verdict is Verdict.CONFORMING for _, manifest in self.done)
         seen = len(self.done) + len(self.rejected)
-        lines.append(
+        click.echo(
             f"{seen:,} document{'s' * (seen != 1)}, {size:,} bytes in {seconds:.1f} s: "
-            f"{cut:,} cut, {len(self.done) - cut:,} whole, {len(self.rejected):,} rejected"
+            f"{cut:,} cut, {len(self.done) - cut:,} whole, {len(self.rejected):,} rejected",
+            err=True,
         )
-        return "\n".join(lines)
 
 
-def _table(chunks: Sequence[ChunkFile], size: int) -> list[str]:
+def _table(chunks: Sequence[ChunkFile], size: int) -> Table:
     """A line for each chunk of the scheme, over all documents."""
-    lines = [f"{'chunk':<12} {'queries':>9} {'elements':>12} {'bytes':>15} {'share':>6}"]
+    rows = []
     for one in dict.fromkeys([chunk.id for chunk in chunks]):
         same = [chunk for chunk in chunks if chunk.id == one]
         elements = sum(max(0, chunk.elements) for chunk in same)
@@ -212,8 +223,9 @@ def _table(chunks: Sequence[ChunkFile], size: int) -> list[str]:
         share = f"{total / size:.0%}" if size else "-"
         counted = f"{elements:,}" if all(chunk.elements >= 0 for chunk in same) else "-"
         queries = max(chunk.queries for chunk in same)
-        lines.append(f"{_shown(one):<12} {queries:>9,} {counted:>12} {total:>15,} {share:>6}")
-    return lines
+        rows.append((one, f"{queries:,}", counted, f"{total:,}", share))
+    head = ("chunk", "queries", "elements", "bytes", "share")
+    return Table(head, rows, frozenset(range(1, 5)))
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,7 @@ import click
 
 from extract import __version__
 from extract.cli.options import json_option
+from extract.cli.tables import Table
 from extract.filtertool.spark.java import find_java
 
 PYTHON: Final = (3, 11)
@@ -28,6 +29,7 @@ REQUIRED: Final = {
     "numpy": ((1, 26), "older versions are not tested"),
     "pandas": ((2, 2), "pyspark works with nothing older"),
     "pyarrow": ((18, 0), "pyspark works with nothing older"),
+    "rich": ((13, 7), "older versions are not tested"),
     "click": ((8, 2), "older versions are not tested"),
 }
 
@@ -63,7 +65,7 @@ def doctor(as_json: bool) -> int:
         facts = {"usable": usable, "findings": [asdict(finding) for finding in findings]}
         click.echo(json.dumps(facts, indent=2))
     else:
-        click.echo("\n".join(_table(findings)))
+        _table(findings).show()
         click.echo(f"\nextract is {'usable' if usable else 'NOT usable'} here.")
     return 0 if usable else 2
 
@@ -165,8 +167,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[0].split(".")) if found else (0,)
 
 
-def _table(findings: list[Finding]) -> Iterator[str]:
-    wide = max(len(finding.version) for finding in findings)
-    for finding in findings:
-        line = f"{finding.status:<8} {finding.name:<14} {finding.version:<{wide}}  {finding.note}"
-        yield line.rstrip()
+def _table(findings: list[Finding]) -> Table:
+    rows = [(one.status, one.name, one.version, one.note) for one in findings]
+    return Table(("", "", "", ""), rows)

@@ -9,7 +9,8 @@ import click
 
 from extract.cli.options import json_option, scheme_option
 from extract.cli.output import open_output
-from extract.preptool.explain import chunk_reports, chunk_table, explain_query
+from extract.cli.tables import chunk_table
+from extract.preptool.explain import chunk_reports, explain_query
 from extract.preptool.picture import tree_dot, tree_svg
 from extract.preptool.prepare import tree_of
 from extract.scheme import Scheme
@@ -53,7 +54,7 @@ def _list_chunks(scheme: Scheme, as_json: bool) -> None:
         }
         click.echo(json.dumps(facts))
         return
-    click.echo(chunk_table(scheme))
+    chunk_table(scheme).show()
     for chunk in scheme.chunks:
         if chunk.unsplittable:
             click.echo(f"\nchunk {chunk.id} cannot be split: {chunk.unsplittable}")

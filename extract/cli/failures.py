@@ -37,7 +37,7 @@ def report(error: BaseException, debug: bool) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)
         return 128 + 2
-    click.echo(f"Error: {_describe(error)}", err=True)
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {_describe(error)}", err=True)
     return 2
 
 

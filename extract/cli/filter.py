@@ -20,9 +20,13 @@ from extract.cli.options import (
     select_option,
 )
 from extract.cli.output import open_output
+from extract.cli.progress import progress as display
+from extract.cli.progress import progress_option
+from extract.cli.terminal import warn
 from extract.filtertool.chunk_files import ChunkFileFilter, chunk_directories
 from extract.filtertool.filtering import Options
 from extract.filtertool.matcher import Select
+from extract.filtertool.progress import Step
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.writers import JsonWriter
@@ -40,6 +44,7 @@ _SHOWN = 20  # rejections shown one by one
 @max_whole_bytes_option
 @query_seconds_option
 @output_option
+@progress_option
 @json_option
 def filter(  # noqa: A001 (it is the name of the command)
     scheme: str,
@@ -50,6 +55,7 @@ def filter(  # noqa: A001 (it is the name of the command)
     max_whole_bytes: int,
     query_seconds: float,
     output: str,
+    progress: bool | None,
     as_json: bool,
 ) -> int:
     """Evaluate the queries on the chunks that `extract chunk` wrote to DIR.
@@ -74,12 +80,14 @@ def filter(  # noqa: A001 (it is the name of the command)
     ready.digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
     report = Report(loaded, "local", factory.name, select)
     rejected: list[str] = []
-    with open_output(output) as stream:
+    directories = chunk_directories(directory)
+    with open_output(output) as stream, display(len(directories), progress) as shown:
         writer = JsonWriter(stream, None, [one.id for one in ready.plan.subscribers], select)
-        for each in chunk_directories(directory):
+        for each in directories:
             for done in ready.process([(str(each), str(each))]):
                 writer.write(done.document, done.findings)
                 report.add(done)
+                shown.advance(*Step.of(done))
                 if done.error is not None:
                     rejected.append(str(done.error))
                 rejected += [
@@ -89,7 +97,7 @@ def filter(  # noqa: A001 (it is the name of the command)
                 ]
     report.seconds["elapsed"] = time.perf_counter() - started
     for message in rejected[:_SHOWN]:
-        click.echo(f"rejected: {message}\n", err=True)
+        warn(f"rejected: {message}\n")
     if as_json:
         click.echo(json.dumps(report.to_json()), err=True)
     else:

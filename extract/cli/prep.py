@@ -19,8 +19,12 @@ from extract.cli.options import (
     schema_option,
 )
 from extract.cli.output import open_output
+from extract.cli.progress import progress as display
+from extract.cli.progress import progress_option
+from extract.cli.tables import chunk_table
+from extract.cli.terminal import warn
 from extract.errors import QuerySyntaxError, SubscriptionsError
-from extract.preptool.explain import chunk_reports, chunk_table
+from extract.preptool.explain import chunk_reports
 from extract.preptool.prepare import WEIGHTS, prepare
 from extract.schema.model import Schema
 from extract.scheme import Rejected, Scheme
@@ -65,6 +69,7 @@ _SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
     help="Count each different query once, or by the weights of its subscribers.",
 )
 @output_option
+@progress_option
 @json_option
 def prep(
     schema: str,
@@ -76,6 +81,7 @@ def prep(
     workers: int,
     weights: str,
     output: str,
+    progress: bool | None,
     as_json: bool,
 ) -> int:
     """Decide how documents are cut, so that each chunk answers its share of the queries.
@@ -95,7 +101,16 @@ def prep(
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
     weigh = WEIGHTS[weights]
-    scheme = prepare(model, subscriptions, chunks, weigh, samples=samples, workers=workers)
+    with display(len(subscriptions), progress, "queries") as shown:
+        scheme = prepare(
+            model,
+            subscriptions,
+            chunks,
+            weigh,
+            samples=samples,
+            workers=workers,
+            progress=shown.advance,
+        )
     with open_output(output) as stream:
         stream.writelines(scheme.lines())
     seconds = time.perf_counter() - started
@@ -103,8 +118,8 @@ def prep(
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
     else:
         for rejected in scheme.rejected[:_SHOWN]:
-            click.echo(f"query {rejected.id!r} rejected: {_error(rejected, queries)}\n", err=True)
-        click.echo(_summary(scheme, seconds), err=True)
+            warn(f"query {rejected.id!r} rejected: {_error(rejected, queries)}\n")
+        _summary(scheme, seconds)
     return 1 if scheme.rejected else 0
 
 
@@ -122,18 +137,21 @@ def _facts(scheme: Scheme, seconds: float) -> dict[str, Any]:
     }
 
 
-def _summary(scheme: Scheme, seconds: float) -> str:
+def _summary(scheme: Scheme, seconds: float) -> None:
     counts = scheme.counts()
     lines = [f"Note: {note}" for note in (*scheme.schema.notes, *scheme.notes)]
     if counts["rejected"] > _SHOWN:
         lines.append(f"… and {counts['rejected'] - _SHOWN:,} more rejected, all in the scheme")
-    lines += [chunk_table(scheme), ""]
+    for line in lines:
+        click.echo(line, err=True)
+    chunk_table(scheme).show(err=True)
+    click.echo(err=True)
     for one in scheme.unsatisfiable[:_SHOWN] if not counts["satisfiable"] else ():
-        lines.append(f"query {one.subscriber.id!r} cannot match: {one.reason}")
-    lines.append(
+        click.echo(f"query {one.subscriber.id!r} cannot match: {one.reason}", err=True)
+    click.echo(
         f"{counts['registered']:,} queries in {seconds:.1f} s: "
         f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different, "
         f"{len(scheme.branches):,} branches; {counts['potpourri']:,} in the potpourri), "
-        f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected"
+        f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected",
+        err=True,
     )
-    return "\n".join(lines)

@@ -27,7 +27,7 @@ from extract.scheme import Scheme
 
 @click.command()
 @scheme_option
-@click.argument("document", metavar="DOC")
+@click.argument("document", type=click.Path(), metavar="DOC")
 @output_option
 @on_nonconforming_option
 @assume_valid_option

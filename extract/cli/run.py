@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
 import click
@@ -27,10 +24,15 @@ from extract.cli.options import (
     root_option,
     select_option,
 )
+from extract.cli.progress import Display, progress_option
+from extract.cli.progress import progress as display
+from extract.cli.tables import Table
+from extract.cli.terminal import warn
 from extract.errors import DocumentError, SubscriptionsError
 from extract.filtertool.filtering import Options
 from extract.filtertool.local import available_cores
 from extract.filtertool.matcher import Select
+from extract.filtertool.progress import Progress
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.locations import Listed, find
@@ -64,7 +66,7 @@ from extract.subscriptions import Subscriptions
     metavar="N|auto",
     help="Into how many chunks to cut documents; answers do not depend on it.",
 )
-@click.argument("documents", nargs=-1, required=True, metavar="DOCS...")
+@click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOCS...")
 @click.option(
     "--output",
     "-o",
@@ -106,11 +108,7 @@ from extract.subscriptions import Subscriptions
     type=click.Choice(["parquet", "jsonl", "xml"]),
     help="Rows as Parquet or JSON lines, or one XML document for each query.",
 )
-@click.option(
-    "--progress/--no-progress",
-    default=None,
-    help="Show how far it is; by default on a terminal only.",
-)
+@progress_option
 @click.option(
     "--priority",
     is_flag=True,
@@ -196,7 +194,8 @@ def run(
         priority=priority,
     )
     spent = {"prepare": prepared - started}
-    with _progress(len(listed), progress) as show:
+    with display(len(listed), progress) as shown:
+        told = _teller(shown)
         if engine == "spark":
             report = run_on_spark(
                 loaded,
@@ -207,7 +206,7 @@ def run(
                 options=options,
                 form=form,
                 resume=resume,
-                progress=show,
+                progress=told,
                 seconds=spent,
             )
         else:
@@ -219,16 +218,20 @@ def run(
                 options=options,
                 form=form,
                 workers=jobs,
-                progress=show,
+                progress=told,
                 seconds=spent,
             )
     for message in report.examples:
-        click.echo(f"rejected: {message}\n", err=True)
+        warn(f"rejected: {message}\n")
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        click.echo(_summary(report, output, time.perf_counter() - started))
+        _summary(report, output, time.perf_counter() - started)
     return 0 if report.complete else 1
+
+
+def _teller(shown: Display) -> Progress:
+    return lambda step: shown.advance(*step)
 
 
 def _scheme(
@@ -263,35 +266,28 @@ def _without_results(listed: list[Listed], output: str) -> list[Listed]:
     return left
 
 
-@contextmanager
-def _progress(total: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, where somebody can see it."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda _: None
-        return
-    with click.progressbar(length=total, label="documents", file=sys.stderr, show_pos=True) as bar:
-        yield bar.update
-
-
-def _summary(report: Report, output: str, seconds: float) -> str:
+def _summary(report: Report, output: str, seconds: float) -> None:
     facts: dict[str, Any] = report.to_json()
     documents, queries = facts["documents"], facts["queries"]
     what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
-    lines = [
-        f"documents  {documents['seen']:>12,}   {documents['conforming']:,} cut into chunks, "
-        f"{documents['whole']:,} evaluated whole, {documents['rejected']:,} rejected"
-        + (
-            f"; {documents['nonconforming']:,} break the schema"
-            if documents["nonconforming"]
-            else ""
-        ),
-        f"queries    {queries['registered']:>12,}   {queries['canonical']:,} different, "
-        f"{queries['unsatisfiable']:,} unsatisfiable, {queries['rejected']:,} rejected"
-        + (f", {queries['failing']:,} failing" if queries["failing"] else ""),
-        f"rows       {facts['matches']:>12,}   {what[report.select]}",
-        f"bytes      {facts['bytes']:>12,}   in {seconds:.1f} s "
-        f"(scanner {report.kernel}, matcher {report.matcher}, engine {report.engine})",
-        "",
-        f"Results are in {output}",
+    fates = (
+        f"{documents['conforming']:,} cut into chunks, {documents['whole']:,} evaluated whole, "
+        f"{documents['rejected']:,} rejected"
+    )
+    if documents["nonconforming"]:
+        fates += f"; {documents['nonconforming']:,} break the schema"
+    kinds = (
+        f"{queries['canonical']:,} different, {queries['unsatisfiable']:,} unsatisfiable, "
+        f"{queries['rejected']:,} rejected"
+    )
+    if queries["failing"]:
+        kinds += f", {queries['failing']:,} failing"
+    ran = f"scanner {report.kernel}, matcher {report.matcher}, engine {report.engine}"
+    rows = [
+        ("documents", f"{documents['seen']:,}", fates),
+        ("queries", f"{queries['registered']:,}", kinds),
+        ("rows", f"{facts['matches']:,}", what[report.select]),
+        ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
     ]
-    return "\n".join(lines)
+    Table(("", "", ""), rows, frozenset({1})).show()
+    click.echo(f"\nResults are in {output}")

@@ -14,6 +14,8 @@ from extract.cli.exclusive import Unchanged, exclusively
 from extract.cli.options import json_option, namespaces_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.revision import Revision
+from extract.cli.tables import Table
+from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
 from extract.preptool.explain import harmless
 from extract.preptool.revise import Reviser
@@ -140,15 +142,24 @@ def remove(
 def list_(ctx: click.Context, as_json: bool) -> None:
     """List the subscriptions: id, where it is evaluated or why not, and the query.
 
+    A table on a terminal; in a pipe, lines with tabs.
+
     With --json each is an object on a line of its own, with which `extract prep` could prepare them
     all again: the query in canonical form, the prefixes that it uses, and its weight.
     """
-    for row in _listed(Scheme.load(ctx.meta[_SCHEME])):
-        if as_json:
+    rows = _listed(Scheme.load(ctx.meta[_SCHEME]))
+    if as_json:
+        for row in rows:
             click.echo(json.dumps(row, ensure_ascii=False))
-        else:
-            where = ",".join(row["chunks"]) or row["status"]
-            fields = (row["id"], where, row.get("written", row["xpath"]))
+        return
+    lines = (
+        (row["id"], ",".join(row["chunks"]) or row["status"], row.get("written", row["xpath"]))
+        for row in rows
+    )
+    if is_terminal():
+        Table(("id", "chunk", "query"), list(lines)).show()
+    else:  # for cut and awk
+        for fields in lines:
             click.echo("\t".join(map(harmless, fields)))
 
 

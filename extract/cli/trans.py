@@ -18,7 +18,8 @@ from extract.cli.options import (
     schema_option,
 )
 from extract.cli.output import open_output
-from extract.errors import QuerySyntaxError
+from extract.cli.progress import Display, progress_option
+from extract.cli.progress import progress as display
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
 from extract.transtool import Limits, NormalQuery, normalise_all
@@ -33,6 +34,7 @@ _DEFAULT = Limits()
 @root_option
 @namespaces_option
 @output_option
+@progress_option
 @json_option
 @click.option(
     "--max-branches",
@@ -61,6 +63,7 @@ def trans(
     root: str | None,
     namespaces: dict[str, str],
     output: str,
+    progress: bool | None,
     as_json: bool,
     max_branches: int,
     max_size: int,
@@ -81,8 +84,8 @@ def trans(
     model = Schema.load(schema, root, namespaces)
     subscriptions = Subscriptions.load(queries, namespaces)
     limits = Limits(max_branches, max_size, max_filter_branches)
-    tally = _Tally(quiet=as_json)
-    with open_output(output) as stream:
+    with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
+        tally = _Tally(shown, quiet=as_json)
         for query in normalise_all(model, subscriptions, limits):
             json.dump(query.to_json(), stream, ensure_ascii=False)
             stream.write("\n")
@@ -98,7 +101,8 @@ def trans(
 class _Tally:
     """Counts what became of the queries, and shows the first rejections."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, shown: Display, quiet: bool) -> None:
+        self.shown = shown
         self.quiet = quiet  # with --json, standard error is one JSON object and nothing else
         self.statuses: Counter[str] = Counter()
         self.duplicates = 0
@@ -112,7 +116,8 @@ class _Tally:
             self.branches += len(query.form.parts)
             self.residual += any(part.reason for part in query.form.parts)
         if query.error and not self.quiet and self.statuses["rejected"] <= _SHOWN:
-            _show(query.subscription.id, query.error)
+            self.shown.say(f"query {query.subscription.id!r} rejected: {query.error}\n")
+        self.shown.advance(rejected=query.status == "rejected")
 
     def facts(self) -> dict[str, Any]:
         """The counts; registered is the sum of normal, unsatisfiable and rejected."""
@@ -127,10 +132,6 @@ class _Tally:
             },
             "branches": self.branches,
         }
-
-
-def _show(identifier: str, error: QuerySyntaxError) -> None:
-    click.echo(f"query {identifier!r} rejected: {error}\n", err=True)
 
 
 def _summary(facts: dict[str, Any]) -> str:

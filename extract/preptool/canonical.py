@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TypeAlias
@@ -196,16 +196,23 @@ class Collection:
         yield from (dead.subscriber.absolute for dead in self.unsatisfiable)
 
 
-def collect(schema: Schema, subscriptions: Subscriptions, limits: Limits) -> Collection:
+def collect(
+    schema: Schema,
+    subscriptions: Subscriptions,
+    limits: Limits,
+    progress: Callable[[int], object] = lambda _: None,
+) -> Collection:
     """Normalises the subscriptions in their order, and puts those with equal normal forms together.
 
     Which prefixes stand for which namespaces depends on the order of the subscriptions, but not on
-    the order of bindings within one: mappings may come in any.
+    the order of bindings within one: mappings may come in any. ``progress`` is called with
+    the number of subscriptions that were done since the last call.
     """
     normaliser = Normaliser(schema, Prefixes(by_prefix(schema.prefixes)), limits)
     registry = Registry()
     for subscription in subscriptions:
         registry.add(subscription, translate(normaliser, subscription, subscriptions.source))
+        progress(1)
     return Collection(
         registry.branches,
         [tail or "" for tail in registry.tails],

@@ -274,19 +274,21 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
     ]
 
 
-def chunk_table(scheme: Scheme) -> str:
-    """The chunks as a table, for people."""
-    head = (
-        "chunk",
-        "queries",
-        "share",
-        "branches",
-        "filter nodes",
-        "estimated bytes",
-        "splittable",
-        "prefix",
-    )
-    rows = [head]
+CHUNK_COLUMNS = (
+    "chunk",
+    "queries",
+    "share",
+    "branches",
+    "filter nodes",
+    "estimated bytes",
+    "splittable",
+    "prefix",
+)
+
+
+def chunk_rows(scheme: Scheme) -> list[tuple[str, ...]]:
+    """The chunks in words, under `CHUNK_COLUMNS`."""
+    rows: list[tuple[str, ...]] = []
     for one in chunk_reports(scheme):
         filters, prefix = f"{one.filters:,}", one.prefix or "-"
         if not one.prefix and one.reason:
@@ -303,15 +305,7 @@ def chunk_table(scheme: Scheme) -> str:
                 prefix,
             )
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if name in ("chunk", "prefix", "splittable") else cell.rjust(width)
-            for name, cell, width in zip(head, row, widths, strict=True)
-        )
-        for row in rows
-    ]
-    return "\n".join(harmless(line.rstrip()) for line in lines)
+    return rows
 
 
 def _size(one: ChunkReport, known: Statistics) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Literal
@@ -50,6 +50,7 @@ def prepare(
     limits: Limits | None = None,
     samples: Sequence[Sample] = (),
     workers: int = 1,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Scheme:
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
@@ -66,6 +67,7 @@ def prepare(
             what to expect.
         workers: For ``"auto"``, how many chunks of one document are evaluated at the same time:
             with 1 the least work is sought, with more the least time for one document.
+        progress: Called with the number of queries that were normalised since the last call.
 
     Raises:
         SchemeError: ``chunks`` or ``workers`` is not at least 1.
@@ -88,7 +90,7 @@ def prepare(
         raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
     statistics = sample_statistics(samples, schema) if samples else expected_statistics(schema)
     limits = limits or Limits()
-    found = collect(schema, subscriptions, limits)
+    found = collect(schema, subscriptions, limits, progress)
     with no_collection():
         looks = Looks(found.branches, found.tails)
         whole = looks.whole()

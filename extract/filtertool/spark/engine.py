@@ -14,18 +14,19 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
-from pyspark import InheritableThread, SparkContext, TaskContext
+from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
 from extract.errors import ExtractError
 from extract.filtertool.account import Account
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
+from extract.filtertool.progress import Progress, Step
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.spark import worker
 from extract.filtertool.spark.locations import Listed
@@ -34,11 +35,8 @@ from extract.filtertool.spark.planning import Task, TaskPlan, plan_tasks
 from extract.filtertool.spark.resuming import digest, finished
 from extract.filtertool.spark.shares import one_account, shares, weights, worst
 from extract.filtertool.spark.shipping import Shipped, ship
+from extract.filtertool.spark.watching import ByTask, Finished, watched
 from extract.filtertool.writers import Format, Writer, open_writer
-
-_LOOK: Final = 0.5  # seconds between two looks at how far Spark is
-
-Progress = Callable[[int], object]
 
 
 def run_into_directory(
@@ -59,7 +57,7 @@ def run_into_directory(
         directory: Where the results go; driver and workers must see the same. The caller takes care
             that it gets its name only when this has returned.
         form: In which format to write; each task writes files of its own.
-        progress: Called with the number of documents that are done since the last call.
+        progress: Told what was done since the last call; from time to time, also if nothing was.
         resume: A directory for what is finished: if this is interrupted, it stays there, and
             another run with the same directory goes on from there.
 
@@ -86,7 +84,7 @@ def run_into_directory(
             shipped = ship(context, job)
             order = _Order(str(attempts), form, job.options.select, which)
             told = progress or (lambda _: None)
-            told(len(known))
+            told(Step(len(known)))
             done = _run(context, tasks, shipped, order, told) if tasks.tasks else []
             report.seconds.since("job", before)
             before = time.perf_counter()
@@ -126,6 +124,9 @@ def _run(
 ) -> list[worker.Written]:
     """Runs all tasks; returns what one attempt at each has written."""
 
+    nothing: Finished = {}
+    finished = context.accumulator(nothing, ByTask())
+
     def work(tasks: Iterable[Task]) -> Iterator[worker.Written]:
         current: Any = TaskContext.get()
         for task in tasks:
@@ -136,6 +137,7 @@ def _run(
             attempt = current.attemptNumber()
             written = worker.write_results(kept, task, where, form, select, attempt, job)
             written.account.seconds.add("compile", made)
+            finished.add({task.number: _step(task, written.account)})
             yield written
 
     count = sum(task.documents for task in plan.tasks)
@@ -148,7 +150,7 @@ def _run(
         return rows.mapPartitions(work).collect()
 
     try:
-        done = _watched(context, group, collect, count, progress)
+        done = watched(collect, finished, progress)
     except (PySparkException, Py4JError) as error:
         hint = "--debug shows all that Spark says; --engine local does without Spark"
         raise ExtractError(f"the Spark job failed: {reason_of(error)}", hint) from error
@@ -157,6 +159,12 @@ def _run(
         hint = "name one that is on a file system that all machines share"
         raise ExtractError(reason, hint)
     return done
+
+
+def _step(task: Task, account: Account) -> Step:
+    """What a task adds to what is done; a document that several share counts once."""
+    size = account.bytes if task.documents else 0
+    return Step(task.documents, size, account.matches, account.rejections)
 
 
 def reason_of(error: Exception) -> str:
@@ -268,44 +276,3 @@ def _commit(plan: TaskPlan, done: Iterable[worker.Written], target: _Target) -> 
             for written in parts:
                 target.take(written, written.account.matches > 0, written.account.rejections > 0)
         yield one_account(accounts)
-
-
-def _watched(
-    context: SparkContext,
-    group: str,
-    collect: Callable[[], list[worker.Written]],
-    count: int,
-    progress: Progress,
-) -> list[worker.Written]:
-    """Waits for a job, and tells how far it is.
-
-    The job has a thread of its own: so Ctrl-C finds nobody in the middle of a talk with the JVM.
-    """
-    found: list[list[worker.Written]] = []
-    failed: list[Exception] = []
-    told = 0
-
-    def call() -> None:
-        try:
-            found.append(collect())
-        except Exception as error:  # for the thread that waits
-            failed.append(error)
-
-    thread = InheritableThread(target=call, daemon=True)
-    thread.start()
-    tracker = context.statusTracker()
-    while thread.is_alive():
-        thread.join(_LOOK)
-        jobs = [tracker.getJobInfo(one) for one in tracker.getJobIdsForGroup(group)]
-        stages = [tracker.getStageInfo(one) for job in jobs if job for one in job.stageIds]
-        total = sum(stage.numTasks for stage in stages if stage)
-        tasks = sum(stage.numCompletedTasks for stage in stages if stage)
-        now = min(count, count * tasks // total) if total else 0
-        if now > told:
-            progress(now - told)
-            told = now
-    if failed:
-        raise failed[0]
-    if count > told:
-        progress(count - told)
-    return found[0]
