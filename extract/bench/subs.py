@@ -11,10 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from extract.bench.queries import random_queries
 from extract.bench.table import Table
 from extract.preptool.prepare import prepare
 from extract.preptool.revise import Reviser
+from extract.scenarios import scenario
+from extract.scenarios.queries import random_queries
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
@@ -50,7 +51,7 @@ def _inputs(
             ("nitf nested1", schema, one[:many], _renamed(two[:few])),
             ("nitf nested2", schema, two[:many], _renamed(one[:few])),
         ]
-    schema = Schema.load(Path(__file__).parent / "newsletter.dtd", "newsletter")
+    schema = scenario("nitf").schema()
     one, two = (Subscriptions.of(random_queries(schema, many, filters)) for filters in (1, 2))
     return [("nested1", schema, one, _renamed(two[:few]))]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from lxml import etree
 
-from extract.bench.queries import random_queries
 from extract.bench.table import Table
+from extract.scenarios import scenario
+from extract.scenarios.queries import random_queries
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
 from extract.transtool import normalise_all
@@ -43,7 +44,7 @@ def _inputs(data: Path | None, scale: float) -> list[tuple[str, Schema, Subscrip
             (f"nitf {name}", schema, Subscriptions.load(data / "nitf" / f"{name}.tsv.gz"))
             for name in _SETS
         ]
-    schema = Schema.load(Path(__file__).parent / "newsletter.dtd", "newsletter")
+    schema = scenario("nitf").schema()
     count = int(_SIZES[-1] * scale)
     return [
         (name, schema, Subscriptions.of(random_queries(schema, count, filters)))

@@ -11,6 +11,7 @@ from typing import Final
 import click
 from pyarrow import parquet
 
+from extract.cli.scenarios import scenario_list, shared_data
 from extract.errors import ExtractError
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
@@ -21,13 +22,12 @@ from extract.scheme import Scheme
 
 _QUERIES: Final = 500
 _DOCUMENTS: Final = 8
-_SIZE: Final = 60_000
+_SIZE: Final = 60_000  # of a document, at most
 _MARK: Final = "scheme.json"  # what a directory of an earlier demo has
-_BROKEN: Final = b"<db>\n  <student id='s1'>\n    <name>cut off on its wa"
-_NONCONFORMING: Final = b"<db><student><name>Ann</name><hobby>chess</hobby></student></db>\n"
 
 
-@click.command()
+@click.command(epilog="\b\nSCENARIO is one of:\n" + scenario_list())
+@click.argument("name", metavar="[SCENARIO]", default="university")
 @click.option(
     "--output",
     "-o",
@@ -44,35 +44,38 @@ _NONCONFORMING: Final = b"<db><student><name>Ann</name><hobby>chess</hobby></stu
     type=click.Choice(["spark", "local"]),
     help="Run on Spark, or without it.",
 )
-def demo(output: Path, engine: str) -> int:
+def demo(name: str, output: Path, engine: str) -> int:
     """Run the whole pipeline on a bundled scenario, and say what happens.
 
-    500 subscriptions to the people of a university are prepared against their DTD; then a Spark job
-    filters a few documents, of which one is broken and one breaks the DTD. Takes about a minute.
+    500 subscriptions, by default to the people of a university, are prepared against their schema;
+    then a Spark job filters a few documents, of which one is broken and one breaks the schema.
+    Takes about a minute.
     """
+    one = scenario(name, shared_data())
     if engine == "spark":
         require_spark()
     if output.exists() and not (output / _MARK).is_file():
         raise ExtractError(f"{output} is there, and not from a demo", "name another with -o")
-    university = scenario("university")
     click.echo("extract finds out which of many XPath subscriptions match which XML documents.\n")
-    scheme = _prepare(university, output)
-    _write_documents(university, output / "documents")
+    scheme = _prepare(one, output)
+    _write_documents(one, output / "documents")
     report = _filter(scheme, output, engine)
     click.echo(_found(report, output))
     return 0
 
 
-def _prepare(university: Scenario, output: Path) -> Scheme:
+def _prepare(which: Scenario, output: Path) -> Scheme:
     """First half: queries and schema become a scheme."""
     output.mkdir(parents=True, exist_ok=True)
-    queries = university.queries(_QUERIES)
+    queries = which.queries(min(_QUERIES, which.generator.QUERIES))
+    bound = "".join(f"#! ns {prefix}={uri}\n" for prefix, uri in which.generator.NAMESPACES.items())
     lines = "".join(f"{one.id}\t{one.xpath}\n" for one in queries)
-    (output / "queries.tsv").write_text(lines, encoding="utf-8")
-    schema = university.folder / university.generator.SCHEMA
-    (output / schema.name).write_bytes(schema.read_bytes())
+    (output / "queries.tsv").write_text(bound + lines, encoding="utf-8")
+    schema = which.folder / which.generator.SCHEMA
+    for file in schema.parent.glob(f"*{schema.suffix}"):  # what the schema imports as well
+        (output / file.name).write_bytes(file.read_bytes())
     started = time.perf_counter()
-    scheme = prepare(university.schema(), queries, 4)
+    scheme = prepare(which.schema(), queries, 4)
     seconds = time.perf_counter() - started
     scheme.save(output / _MARK)
     facts = scheme.counts()
@@ -88,16 +91,19 @@ def _prepare(university: Scenario, output: Path) -> Scheme:
     return scheme
 
 
-def _write_documents(university: Scenario, folder: Path) -> None:
+def _write_documents(which: Scenario, folder: Path) -> None:
+    """Good ones, one of them gzipped; and two that are not good."""
     folder.mkdir(exist_ok=True)
+    size = min(_SIZE, which.generator.SIZE_BYTES)
     for n in range(1, _DOCUMENTS + 1):
-        data = b"".join(university.document(_SIZE, seed=n))
+        data = b"".join(which.document(size, seed=n))
         if n < _DOCUMENTS:
             (folder / f"{n}.xml").write_bytes(data)
         else:
             (folder / f"{n}.xml.gz").write_bytes(gzip.compress(data))
-    (folder / "broken.xml").write_bytes(_BROKEN)
-    (folder / "nonconforming.xml").write_bytes(_NONCONFORMING)
+    (folder / "broken.xml").write_bytes(data[: len(data) // 3])
+    end = data.rindex(b"</")
+    (folder / "nonconforming.xml").write_bytes(data[:end] + b"<hobby>chess</hobby>" + data[end:])
 
 
 def _filter(scheme: Scheme, output: Path, engine: str) -> Report:

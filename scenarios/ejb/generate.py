@@ -11,7 +11,10 @@ from random import Random
 
 SCHEMA = "ejb-jar.dtd"
 ROOT = "ejb-jar"
+NAMESPACES: dict[str, str] = {}
 QUERIES = 1_000
+DOCUMENTS = 1
+RECORD = "method-permission"
 SIZE_BYTES = 152_000
 
 _POOL = 256  # different records of each kind

@@ -12,7 +12,10 @@ from random import Random
 
 SCHEMA = "university.dtd"
 ROOT = "db"
+NAMESPACES: dict[str, str] = {}
 QUERIES = 2_000
+DOCUMENTS = 1
+RECORD = "student"
 SIZE_BYTES = 5_088_000  # 4.85 MB on disk, in the megabytes of the time
 
 # Appendix A1 gives the sizes of five chunks in KB, the heaviest by queries first. With 2,000

@@ -1,0 +1,1 @@
+"""The paper's toy: seven elements, a recursion, and queries to learn from."""

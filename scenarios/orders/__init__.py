@@ -1,0 +1,1 @@
+"""Purchase orders: an XML Schema with namespaces, derived types and an open place."""

@@ -1,0 +1,1 @@
+"""Stock quotes: many small, flat messages, and many subscriptions by value."""
