@@ -16,11 +16,14 @@ cdef extern from *:
     #if defined(_MSC_VER)
     #include <intrin.h>
     static int first_bit(unsigned long long x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+    static int bits_of(unsigned long long x) { return (int)__popcnt64(x); }
     #else
     static int first_bit(unsigned long long x) { return __builtin_ctzll(x); }
+    static int bits_of(unsigned long long x) { return __builtin_popcountll(x); }
     #endif
     """
     int first_bit(uint64_t) nogil
+    int bits_of(uint64_t) nogil
 
 cdef enum:
     HOP = 0
@@ -31,6 +34,8 @@ cdef enum:
     OR = 5
     NOT = 6
     NAME_SLOTS = 4096
+    ROWS = -1
+    PAIRS = -2
 
 
 cdef inline bint has(const uint64_t* bits, int64_t at) noexcept nogil:
@@ -255,6 +260,9 @@ cdef class Sets:
         const int64_t[::1] up,
         uint8_t[:, ::1] out,
         int64_t[:, ::1] pairs,
+        const int64_t[::1] counted,
+        const int64_t[:, ::1] fans,
+        int64_t[:, ::1] counts,
     ):
         """Finds the rows that branches select and from which their tails lead on.
 
@@ -270,6 +278,11 @@ cdef class Sets:
             unit, up: For each row.
             out: For each unit a bit for each question that has found anything; or nothing at all.
             pairs: Branches and their rows, while there is room.
+            counted: For each branch whether its rows need only be counted: `PAIRS` for no, `ROWS`
+                for the rows themselves, else which of the fans says how many nodes its tail leads
+                to; or nothing at all, for no.
+            fans: For each of some tails, to how many nodes it leads from each row.
+            counts: For each unit and question how many nodes the branches that are counted have.
 
         Returns:
             How many pairs there are.
@@ -291,6 +304,9 @@ cdef class Sets:
         cdef uint64_t x, every
         cdef bint some
         cdef bint mark = out.shape[0] > 0
+        cdef bint counting = counted.shape[0] > 0
+        cdef bint one = counts.shape[0] == 1
+        cdef int64_t fan, total
         cdef Py_ssize_t found = 0, places = pairs.shape[1]
         if not (pool and stem_place and tail_place and tail_spine and local):
             free(pool); free(stem_place); free(tail_place); free(tail_spine); free(local)
@@ -358,6 +374,8 @@ cdef class Sets:
                         continue
                     selected = NULL if s < 0 else pool + stem_place[s]
                     leading = NULL if t < 0 else pool + tail_place[t]
+                    fan = counted[j] if counting else PAIRS
+                    total = 0
                     for w in range(size):
                         every = ~(<uint64_t>0)
                         if w == size - 1 and n & 63:
@@ -367,15 +385,23 @@ cdef class Sets:
                             x &= selected[w]
                         if leading != NULL:
                             x &= leading[w]
+                        if fan == ROWS and one:
+                            total += bits_of(x)
+                            continue
                         while x:
                             row = row_items[row_at[spine] + w * 64 + first_bit(x)]
                             x &= x - 1
+                            if fan != PAIRS:
+                                counts[unit[row], q] += 1 if fan == ROWS else fans[fan, row]
+                                continue
                             if mark:
                                 out[unit[row], q >> 3] |= <uint8_t>(1 << (q & 7))
                             elif found < places:
                                 pairs[0, found] = j
                                 pairs[1, found] = row
                             found += 1
+                    if total:
+                        counts[0, q] += total
                 used = kept
         finally:
             free(pool)

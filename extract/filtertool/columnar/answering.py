@@ -105,6 +105,19 @@ def _sorted(
     return _counted(keys[first] // span, keys[first] % span, count, listed, values)
 
 
+def with_counts(answers: Answers, unit: Ints, question: Ints, count: Ints) -> Answers:
+    """The answers, and those of other questions of which only the numbers are known."""
+    if not len(unit):
+        return answers
+    units = np.concatenate([unit, answers.unit])
+    questions = np.concatenate([question, answers.question])
+    counts = np.concatenate([count, answers.count])
+    if len(answers.unit):
+        by = np.lexsort((questions, units))
+        units, questions, counts = units[by], questions[by], counts[by]
+    return _counted(units, questions, counts, None, answers.values)
+
+
 def _changes(column: Ints) -> Bools:
     out = np.ones(len(column), np.bool_)
     out[1:] = column[1:] != column[:-1]

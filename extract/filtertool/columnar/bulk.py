@@ -8,7 +8,7 @@ and tails that lead nowhere in it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,10 +16,11 @@ import numpy as np
 from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.columnar.dense import DenseRun, GivenRows
 from extract.filtertool.columnar.evaluator import Evaluator, composed
+from extract.filtertool.columnar.hops import CHILD, Hop
 from extract.filtertool.columnar.native import native_available
 from extract.filtertool.columnar.plan import Lists, Plan
 from extract.filtertool.columnar.program import NONE
-from extract.filtertool.columnar.sets import NativeRun
+from extract.filtertool.columnar.sets import PAIRS, ROWS, Counted, NativeRun
 from extract.filtertool.columnar.spines import ALL, RESULT
 
 CELLS: Final = 1 << 24  # of a matrix that is made at a time
@@ -66,18 +67,23 @@ class Bulk:
         # One more, for `ALL` is -1.
         self._stem_place = np.full(len(plan.stem_above) + 1, -1, np.int64)
         self._place = np.empty(run.columns.rows, np.int64)  # of a row among those of its spine
+        self._found: tuple[Ints, Ints] | None = None  # what is left when others were counted
 
     def _leading(self, number: int) -> Ints:
         """The rows of spines from which a tail leads anywhere but to the document node."""
-        plan, tail = self._plan, self._plan.tails[number]
-        mine = np.flatnonzero(plan.tail == number)
-        spines = np.unique(np.searchsorted(plan.branches.at, mine, "right") - 1)
-        rows = [self._rows.of(spine) for spine in spines.tolist()]
-        starts = np.sort(np.concatenate([NOTHING, *rows]))
-        index, nodes = self._run.follow(tail.hops, starts)
+        starts = self._starts(number)
+        index, nodes = self._run.follow(self._plan.tails[number].hops, starts)
         inside = nodes >= self._columns.rows
         inside[~inside] = self._columns.name[nodes[~inside]] >= 0
         return starts[index[inside]]
+
+    def _starts(self, number: int) -> Ints:
+        """The rows of spines that a tail follows."""
+        plan = self._plan
+        mine = np.flatnonzero(plan.tail == number)
+        spines = np.unique(np.searchsorted(plan.branches.at, mine, "right") - 1)
+        rows = [self._rows.of(spine) for spine in spines.tolist()]
+        return np.sort(np.concatenate([NOTHING, *rows]))
 
     # -- units and questions
 
@@ -96,12 +102,70 @@ class Bulk:
             branch, place = np.nonzero(np.broadcast_to(some, (len(branches), len(first))))
             yield units[first][place], plan.question[branches[branch]]
 
+    # -- units, questions and numbers of nodes
+
+    def counting(self, questions: int, alone: Collection[int]) -> tuple[Ints, Ints, Ints]:
+        """Counts nodes without listing them, where that can be done: units, questions, numbers.
+
+        What cannot is left to `selecting`.
+
+        Args:
+            questions: How many questions there are.
+            alone: Questions that have other branches, too.
+        """
+        units = len(self._columns.documents)
+        if not isinstance(self._sets, NativeRun) or units * questions > CELLS:
+            return NOTHING, NOTHING, NOTHING
+        plan = self._plan
+        ours = plan.countable & ~np.isin(plan.question, list(alone))
+        how = np.where(ours & (plan.tail == RESULT), ROWS, PAIRS)
+        fans: list[Ints] = []
+        alive = np.zeros(len(how), np.bool_)
+        tails = np.flatnonzero(ours & (plan.tail != RESULT))
+        alive[tails] = self._sets.some(plan.leading[tails])
+        for tail in np.unique(plan.tail[alive]).tolist():
+            if (len(fans) + 1) * self._columns.rows > CELLS:
+                break
+            how[ours & (plan.tail == tail)] = len(fans)
+            fans.append(self._fan(tail))
+        stacked = np.stack(fans) if fans else np.empty((0, 0), np.int64)
+        counts = np.zeros((units, questions), np.int64)
+        self._found = self._sets.pairs(plan, self._here, self._rows, Counted(how, stacked, counts))
+        unit, question = np.nonzero(counts)
+        return unit, question, counts[unit, question]
+
+    def _fan(self, number: int) -> Ints:
+        """To how many nodes a tail leads from each row that it may start from."""
+        tail, columns = self._plan.tails[number], self._columns
+        if all(hop.choice is not None and hop.axis == CHILD for hop in tail.hops):
+            return self._ways(tail.hops)
+        starts = self._starts(number)
+        index, _ = self._run.follow(tail.hops, starts)
+        found = np.zeros(columns.rows, np.int64)
+        found[starts] = np.bincount(index, minlength=len(starts))
+        return found
+
+    def _ways(self, path: tuple[Hop, ...]) -> Ints:
+        """To how many nodes children of children lead: a node has one parent, so to as many as
+        there are ways."""
+        columns = self._columns
+        ways: Ints = np.ones(0, np.int64)
+        for place, hop in enumerate(reversed(path)):
+            assert hop.choice is not None
+            nodes = self._run.chosen(hop.choice)
+            if place:
+                nodes = nodes[nodes < columns.rows]
+            many = ways[nodes] if place else None
+            ways = np.bincount(columns.parent[nodes], many, columns.rows).astype(np.int64)
+        return ways
+
     # -- questions and nodes
 
     def selecting(self) -> Iterator[tuple[Ints, Ints]]:
-        """Questions and nodes that they select, some perhaps more than once."""
+        """Questions and nodes that they select, some perhaps more than once; those that were
+        counted are left out."""
         plan = self._plan
-        branch, row = self._pairs()
+        branch, row = self._pairs() if self._found is None else self._found
         by_tail = Lists.by(plan.tail[branch], len(plan.tails))
         for tail in np.flatnonzero(np.diff(by_tail.at)).tolist():
             mine = by_tail.of(tail)

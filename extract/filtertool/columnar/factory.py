@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from extract.errors import MatcherError
 from extract.filtertool.columnar.accept import reason_against
-from extract.filtertool.columnar.answering import Found, Share, answers_of, united
+from extract.filtertool.columnar.answering import Found, Share, answers_of, united, with_counts
 from extract.filtertool.columnar.axes import Axes, TooMuch
 from extract.filtertool.columnar.bulk import Bulk
 from extract.filtertool.columnar.columns import Columns
@@ -188,8 +188,12 @@ class ColumnarMatcher:
         if select == "doc":
             matching = bulk.matching(len(self._questions))
             return answers_of(columns, found, select, values, matching)
+        counted = None
+        if select == "count":
+            counted = bulk.counting(len(self._questions), {number for number, _ in self._alone})
         found += [Found(*part) for part in bulk.selecting()]
-        return answers_of(columns, found, select, values)
+        answers = answers_of(columns, found, select, values)
+        return answers if counted is None else with_counts(answers, *counted)
 
 
 def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: Context) -> list[Value]:

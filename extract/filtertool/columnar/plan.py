@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from extract.filtertool.columnar.columns import Columns, Ints, sorting
+from extract.filtertool.columnar.columns import Bools, Columns, Ints, sorting
 from extract.filtertool.columnar.names import NameBook
 from extract.filtertool.columnar.program import NONE, Program
 from extract.filtertool.columnar.spines import Spines
@@ -79,6 +80,25 @@ class Plan:
         ]
         self.stem_filter = _column(filters)[_column(spines.stem_filter) + 1]
         self.leading = _column([NONE, *tails])[self.tail]
+
+    @cached_property
+    def countable(self) -> Bools:
+        """For each branch whether its question's nodes are as many as those of its branches.
+
+        That is so if no two branches can lead to the same node: below different rows of one spine,
+        and below spines of which none is above another, there are different nodes.
+        """
+        down = np.array([tail.down for tail in self.tails], np.bool_)[self.tail]
+        spine = np.repeat(np.arange(len(self.above)), np.diff(self.branches.at))
+        key = self.question * len(self.above) + spine
+        known = np.sort(key)
+        twice = known[1:][known[1:] == known[:-1]]
+        bad = ~down | np.isin(key, twice)
+        above = self.above[spine]
+        while (above > 0).any():
+            bad |= np.isin(self.question * len(self.above) + above, known) & (above > 0)
+            above = np.where(above > 0, self.above[above], 0)
+        return ~np.isin(self.question, self.question[bad])
 
     def spines_of(self, columns: Columns) -> Ints:
         """For each row its spine, 0 for document nodes; -1 for rows that no spine leads to."""

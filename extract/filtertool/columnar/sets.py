@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,30 @@ from extract.filtertool.columnar.program import Program
 
 if TYPE_CHECKING:
     from extract.filtertool.columnar.plan import Lists, Plan
+
+
+# What becomes of the rows of a branch, besides being counted by one of the fans; as in C.
+ROWS: Final = -1
+PAIRS: Final = -2
+
+
+class Counted(NamedTuple):
+    """Branches of which only the number of nodes is asked for.
+
+    Attributes:
+        how: For each branch `PAIRS` if it is not counted, `ROWS` if its rows are, else which of the
+            fans says how many nodes its tail leads to.
+        fans: For each of some tails, to how many nodes it leads from each row.
+        counts: Where the numbers go, by unit and question.
+    """
+
+    how: Ints
+    fans: Ints
+    counts: Ints
+
+
+_NOTHING: Final = np.empty((0, 0), np.int64)
+_NOT_COUNTED: Final = Counted(NOTHING, _NOTHING, _NOTHING)
 
 
 class NativeRun:
@@ -63,23 +87,41 @@ class NativeRun:
     def matching(self, plan: Plan, spines: Ints, rows: Lists, questions: int) -> tuple[Ints, Ints]:
         """Units and questions that have found anything, in this order."""
         bits = np.zeros((len(self._columns.documents), (questions + 7) // 8), np.uint8)
-        self._search(plan, spines, rows, bits, np.empty((2, 0), np.int64))
+        self._search(plan, spines, rows, bits, np.empty((2, 0), np.int64), _NOT_COUNTED)
         found = np.empty((2, native_module().count_bits(bits)), np.int64)
         native_module().list_bits(bits, found)
         return found[0], found[1]
 
-    def pairs(self, plan: Plan, spines: Ints, rows: Lists) -> tuple[Ints, Ints]:
-        """Branches and the rows that they select and from which their tails lead on."""
-        room = 1 << 20
+    def pairs(
+        self, plan: Plan, spines: Ints, rows: Lists, counted: Counted | None = None
+    ) -> tuple[Ints, Ints]:
+        """Branches and the rows that they select and from which their tails lead on.
+
+        Args:
+            plan: The branches.
+            spines: Those that the batch has, the ones above first.
+            rows: The rows of each spine.
+            counted: Which branches are counted instead, and where their numbers go.
+        """
+        room = 1 << 20 if counted is None else 1 << 16
         while True:
+            if counted is not None:
+                counted.counts[:] = 0
             pairs = np.empty((2, room), np.int64)
-            count = self._search(plan, spines, rows, np.empty((0, 0), np.uint8), pairs)
+            bits = np.empty((0, 0), np.uint8)
+            count = self._search(plan, spines, rows, bits, pairs, counted or _NOT_COUNTED)
             if count <= room:
                 return pairs[0, :count], pairs[1, :count]
             room = count
 
     def _search(
-        self, plan: Plan, spines: Ints, rows: Lists, bits: NDArray[np.uint8], pairs: Ints
+        self,
+        plan: Plan,
+        spines: Ints,
+        rows: Lists,
+        bits: NDArray[np.uint8],
+        pairs: Ints,
+        counted: Counted,
     ) -> int:
         count: int = self._sets.matching(
             spines,
@@ -97,5 +139,6 @@ class NativeRun:
             self._columns.up,
             bits,
             pairs,
+            *counted,
         )
         return count
