@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from extract.chunktool.scan import Batch, Scanner, Violation
+from extract.chunktool.scan import Batch, Elements, Ends, Leaves, Scanner, Violation
 from tests.anatomy import Piece
 
 
@@ -119,6 +119,7 @@ def _add(
 ) -> None:
     """Adds a batch; ``place`` is what was taken before, consumed now, and still at hand."""
     taken, consumed, at_hand = place
+    taken_rows = len(scan.elements)
     same(len(batch.ranges), len(scan.texts), "number of outputs")
     for output, ranges in enumerate(batch.ranges):
         flat = [int(n) for n in np.asarray(ranges).reshape(-1)]
@@ -136,11 +137,19 @@ def _add(
         if not at_hand <= start < consumed:
             raise Different(f"the tag at {start} is none of those since {taken}")
     tags |= batch.tags
-    for rows, table in (
-        (scan.elements, batch.elements),
-        (scan.ends, batch.ends),
-        (scan.leaves, batch.leaves),
-    ):
-        if table is not None:
-            columns = [getattr(table, name).tolist() for name in table.__slots__]
-            rows.extend(zip(*columns, strict=True))
+    for row, (*others, close, end) in enumerate(_rows(batch.elements), len(scan.elements)):
+        scan.elements.append(tuple(others))
+        same(close < 0, end < 0, "whether an element has ended")
+        if end >= 0:
+            scan.ends.append((row, close, end))
+    for row, close, end in _rows(batch.ends):
+        if row >= taken_rows:
+            raise Different(f"row {row} is of this batch, and ended apart from it")
+        scan.ends.append((row, close, end))
+    scan.leaves.extend(_rows(batch.leaves))
+
+
+def _rows(table: Elements | Ends | Leaves | None) -> list[tuple[int, ...]]:
+    if table is None:
+        return []
+    return list(zip(*[getattr(table, name).tolist() for name in table.__slots__], strict=True))

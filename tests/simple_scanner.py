@@ -140,12 +140,10 @@ def _table(
             np.array([part.end for part in starts], np.int64),
             np.array([anatomy.positions[n] for n in numbers], np.int32),
             np.array(symbols, np.int32),
-        ),
-        Ends(
-            np.arange(len(numbers), dtype=np.int32),
             np.array([part.start for part in ends], np.int64),
             np.array([part.end for part in ends], np.int64),
         ),
+        Ends(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64)),
         Leaves(
             np.array([rows.get(part.element, -1) for part in leaves], np.int32),
             np.array([anatomy.kind(part) for part in leaves], np.int8),

@@ -245,8 +245,11 @@ def _check(document: bytes, node: Any, automaton: Any, random: Random | None) ->
     expected = table(node)
     elements = [columns[f"elements.{n}"] for n in ("parent", "start", "content", "position")]
     assert list(zip(*elements, strict=True)) == expected.elements
-    ends = sorted(zip(*(columns[f"ends.{n}"] for n in ("row", "close", "end")), strict=True))
-    assert [end[1:] for end in ends] == expected.ends
+    ends = list(zip(columns["elements.close"], columns["elements.end"], strict=True))
+    for row, *later in zip(*(columns[f"ends.{n}"] for n in ("row", "close", "end")), strict=True):
+        assert ends[row] == (-1, -1)
+        ends[row] = tuple(later)
+    assert ends == expected.ends
     leaves = [columns[f"leaves.{n}"] for n in ("parent", "kind", "start", "end", "number")]
     assert list(zip(*leaves, strict=True)) == expected.leaves
 

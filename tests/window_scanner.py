@@ -62,6 +62,7 @@ class WindowScanner:
         self._elements: list[tuple[int, ...]] = []
         self._ends: list[tuple[int, ...]] = []
         self._since = self._at
+        self._taken = self._rows
 
     def feed(self, data: bytes | memoryview) -> int:
         data = bytes(data)
@@ -150,6 +151,8 @@ class WindowScanner:
                     content,
                     element.position,
                     element.symbol,
+                    -1,
+                    -1,
                 )
             )
 
@@ -163,7 +166,10 @@ class WindowScanner:
 
     def _end(self, element: _Open, close: int, end: int) -> None:
         self._inside -= set(element.tops)
-        if element.row >= 0:
+        if element.row >= self._taken:
+            row = element.row - self._taken
+            self._elements[row] = (*self._elements[row][:-2], close, end)
+        elif element.row >= 0:
             self._ends.append((element.row, close, end))
 
     def _keep(self, outputs: set[int], start: int, end: int) -> None:
@@ -180,7 +186,7 @@ class WindowScanner:
         batch = Batch(
             ranges,
             tags,
-            Elements(*_columns(self._elements, "i4 i4 i8 i8 i4 i4")),
+            Elements(*_columns(self._elements, "i4 i4 i8 i8 i4 i4 i8 i8")),
             Ends(*_columns(self._ends, "i4 i8 i8")),
             Leaves(*_columns([], "i4 i1 i8 i8 i4")),
         )

@@ -23,15 +23,11 @@ class NodeTable:
     Attributes:
         automaton: Whose states ``elements.state`` numbers.
         elements: The elements.
-        close: Byte where each element's end tag begins; of an empty-element tag the byte after it.
-        end: Byte after each element's end tag.
         leaves: Texts, comments and processing instructions.
     """
 
     automaton: Automaton
     elements: Elements
-    close: Numbers
-    end: Numbers
     leaves: Leaves
 
     def __len__(self) -> int:
@@ -102,13 +98,11 @@ class NodeCollector:
         """The table of the whole document."""
         elements = _joined(Elements, [b.elements for b in self._batches if b.elements is not None])
         leaves = _joined(Leaves, [b.leaves for b in self._batches if b.leaves is not None])
-        close = np.zeros(len(elements.start), np.int64)
-        end = np.zeros(len(elements.start), np.int64)
         for batch in self._batches:
-            if batch.ends is not None:
-                close[batch.ends.row] = batch.ends.close
-                end[batch.ends.row] = batch.ends.end
-        return NodeTable(automaton, elements, close, end, leaves)
+            if batch.ends is not None and len(batch.ends.row):
+                elements.close[batch.ends.row] = batch.ends.close
+                elements.end[batch.ends.row] = batch.ends.end
+        return NodeTable(automaton, elements, leaves)
 
 
 _Columns = TypeVar("_Columns", Elements, Leaves)
@@ -126,6 +120,7 @@ def _joined(kind: type[_Columns], parts: list[_Columns]) -> _Columns:
 _TYPES: dict[str, Any] = {
     "start": np.int64,
     "content": np.int64,
+    "close": np.int64,
     "end": np.int64,
     "kind": np.int8,
 }

@@ -272,16 +272,11 @@ class _PieceSink:
         self._rows += len(near.depth)
 
     def _near(self, elements: Elements, ends: Ends) -> _Near:
-        close = np.full(len(elements.start), -1, np.int64)
-        end = close.copy()
-        here = ends.row >= self._rows
-        close[ends.row[here] - self._rows] = ends.close[here]
-        end[ends.row[here] - self._rows] = ends.end[here]
-        pairs = zip(ends.close[~here].tolist(), ends.end[~here].tolist(), strict=True)
-        before = dict(zip(ends.row[~here].tolist(), pairs, strict=True))
+        pairs = zip(ends.close.tolist(), ends.end.tolist(), strict=True)
+        before = dict(zip(ends.row.tolist(), pairs, strict=True))
         depth = self._depths_of(elements.parent)
         parent = elements.parent.astype(np.int64)
-        columns = (parent, elements.start, elements.content, close, end)
+        columns = (parent, elements.start, elements.content, elements.close, elements.end)
         return _Near(self._rows, depth, *columns, before, self._open)
 
     def _depths_of(self, parent: Smalls) -> Numbers:

@@ -67,10 +67,8 @@ class Positions:
         assert elements is not None
         assert ends is not None
         self._learn_states()
-        here = ends.row >= self._rows
-        end = np.full(len(elements.start), _OPEN, np.int64)
-        end[ends.row[here] - self._rows] = ends.end[here]
-        before = dict(zip(ends.row[~here].tolist(), ends.end[~here].tolist(), strict=True))
+        end = np.where(elements.end < 0, _OPEN, elements.end)
+        before = dict(zip(ends.row.tolist(), ends.end.tolist(), strict=True))
         found = [
             self._of_output(number, window_start, ranges, elements, end, before)
             for number, ranges in enumerate(batch.ranges)

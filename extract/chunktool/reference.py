@@ -67,6 +67,7 @@ class ReferenceScanner:
         self._begun = False
         # Where we stand, in bytes of the document.
         self._consumed = 0
+        self._rows_taken = 0
         self._seen = 0
         self._head = b""  # bytes from before the encoding was known
         self._waiting: list[bytes] = []  # bytes that the judge has not seen
@@ -146,7 +147,7 @@ class ReferenceScanner:
         outputs = range(len(self._automaton.outputs))
         if not self._begun:
             ranges = [np.zeros((0, 2), np.int64) for _ in outputs]
-            return Batch(ranges, {}, *(_table([], [], []) if self._table else ()))
+            return Batch(ranges, {}, *(_table([], [], [], 0) if self._table else ()))
         ranges = [self._sweep.take(output, self._consumed) for output in outputs]
         now = set(self._originals(self._sweep.open_tags()[0]).tolist())
         tags = {start: tag for start, tag in self._tags.items() if start in now}
@@ -154,7 +155,8 @@ class ReferenceScanner:
         if not isinstance(self._sweep, TableSweep):
             return Batch(ranges, tags)
         parts = self._sweep.elements, self._sweep.ends, self._sweep.leaves
-        table = _table(*parts)
+        table = _table(*parts, self._rows_taken)
+        self._rows_taken += len(table[0].start)
         for each in parts:
             each.clear()
         return Batch(ranges, tags, *table)
@@ -424,12 +426,18 @@ class ReferenceScanner:
 
 
 def _table(
-    elements: list[Columns], ends: list[Columns], leaves: list[Columns]
+    elements: list[Columns], ends: list[Columns], leaves: list[Columns], first: int
 ) -> tuple[Elements, Ends, Leaves]:
-    """The node table from columns in parts."""
+    """The node table from columns in parts; ``first`` is the row that it begins with."""
+    state, parent, start, content, position, symbol = _joined(elements, "iiqqii")
+    close, end = np.full((2, len(start)), -1, np.int64)
+    row, closed, ended = _joined(ends, "iqq")
+    here = row >= first
+    close[row[here] - first] = closed[here]
+    end[row[here] - first] = ended[here]
     return (
-        Elements(*_joined(elements, "iiqqii")),
-        Ends(*_joined(ends, "iqq")),
+        Elements(state, parent, start, content, position, symbol, close, end),
+        Ends(row[~here], closed[~here], ended[~here]),
         Leaves(*_joined(leaves, "ibqqi")),
     )
 

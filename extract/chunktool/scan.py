@@ -83,6 +83,9 @@ class Elements:
         content: Byte after the start tag.
         position: Number among the siblings of the same expanded name, from 1, kept or not.
         symbol: The automaton's symbol of its name.
+        close: Byte where the end tag begins; for an empty-element tag the byte after it. -1 if the
+            element is open where the batch ends: then a later batch has it in its `Ends`.
+        end: Byte after the end tag; -1 likewise.
     """
 
     state: Smalls
@@ -91,16 +94,17 @@ class Elements:
     content: Numbers
     position: Smalls
     symbol: Smalls
+    close: Numbers
+    end: Numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where elements end; they come when the end is reached, each once.
+    """Where elements of earlier batches end; they come when the end is reached, each once.
 
     Attributes:
         row: Which element.
-        close: Byte where the end tag begins; for an empty-element tag the byte after it.
-        end: Byte after the end tag.
+        close, end: As in `Elements`.
     """
 
     row: Smalls

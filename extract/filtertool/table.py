@@ -58,10 +58,12 @@ class NodeTable:
         ends = [batch.ends for batch in batches if batch.ends is not None]
         leaves = [batch.leaves for batch in batches if batch.leaves is not None]
         start = _joined([part.start for part in elements], np.int64)
-        close, end = np.empty_like(start), np.empty_like(start)
+        close = _joined([part.close for part in elements], np.int64)
+        end = _joined([part.end for part in elements], np.int64)
         for part in ends:
-            close[part.row] = part.close
-            end[part.row] = part.end
+            if len(part.row):  # none but where a document was scanned in several windows
+                close[part.row] = part.close
+                end[part.row] = part.end
         return cls(
             data,
             automaton,

@@ -108,12 +108,9 @@ def kernel_answer(
 def kernel_events(batch: Batch) -> list[tuple[str, int, int]]:
     """What the node table says there is: kind, first byte, byte after, of everything but texts."""
     assert batch.elements is not None
-    assert batch.ends is not None
     assert batch.leaves is not None
-    close, end = dict[int, int](), dict[int, int]()
-    for row, first, last in zip(batch.ends.row, batch.ends.close, batch.ends.end, strict=True):
-        close[int(row)], end[int(row)] = int(first), int(last)
-    found = [(int(start), "element", end[row]) for row, start in enumerate(batch.elements.start)]
+    extents = zip(batch.elements.start.tolist(), batch.elements.end.tolist(), strict=True)
+    found = [(start, "element", end) for start, end in extents]
     kinds = {CDATA: "cdata", COMMENT: "comment", PI: "pi"}
     for kind, start, stop in zip(
         batch.leaves.kind, batch.leaves.start, batch.leaves.end, strict=True

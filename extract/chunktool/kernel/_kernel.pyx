@@ -65,6 +65,8 @@ cdef extern from "scan.h" nogil:
         int32_t *symbol
         int64_t *start
         int64_t *content
+        int64_t *close
+        int64_t *end
         int32_t *end_row
         int64_t *end_close
         int64_t *end_end
@@ -497,7 +499,7 @@ cdef class KernelScanner:
         for o in range(self.s.output_count):
             sum += self.s.outputs[o].count * 16
         if self.s.table:
-            sum += r.elements * 16 + 4 * _padded(r.elements * 4)
+            sum += r.elements * 32 + 4 * _padded(r.elements * 4)
             sum += r.ends * 16 + _padded(r.ends * 4)
             sum += r.leaves * 16 + 2 * _padded(r.leaves * 4) + _padded(r.leaves)
         return sum + 8  # numpy wants some memory even for nothing
@@ -514,6 +516,8 @@ cdef class KernelScanner:
             block.column(r.content, n, 8, _INT64),
             block.column(r.position, n, 4, _INT32),
             block.column(r.symbol, n, 4, _INT32),
+            block.column(r.close, n, 8, _INT64),
+            block.column(r.end, n, 8, _INT64),
         )
 
     cdef object ends(self, _Block block):

@@ -128,6 +128,8 @@ static int grow_elements(ct_rows *r)
     GROW(r->symbol, r->element_room);
     GROW(r->start, r->element_room);
     GROW(r->content, r->element_room);
+    GROW(r->close, r->element_room);
+    GROW(r->end, r->element_room);
     r->element_room = fresh;
     return CT_OK;
 }
@@ -170,6 +172,7 @@ int ct_need_rows(ct_scan *s)
         r->symbol[row] = frame->symbol;
         r->start[row] = frame->start;
         r->content[row] = frame->content;
+        r->close[row] = r->end[row] = -1;
         r->elements++;
         frame->row = r->first + (int32_t)row;
         s->rowed++;
@@ -180,14 +183,20 @@ int ct_need_rows(ct_scan *s)
 int ct_end_row(ct_scan *s, int64_t close, int64_t end)
 {
     ct_rows *r = &s->rows;
+    int32_t row = s->frames[s->depth].row;
+    s->rowed--;
+    if (CT_LIKELY(row >= r->first)) {
+        r->close[row - r->first] = close;
+        r->end[row - r->first] = end;
+        return CT_OK;
+    }
     size_t i = r->ends;
     if (i >= r->end_room && grow_ends(r) != CT_OK)
         return CT_MEMORY;
-    r->end_row[i] = s->frames[s->depth].row;
+    r->end_row[i] = row;
     r->end_close[i] = close;
     r->end_end[i] = end;
     r->ends++;
-    s->rowed--;
     return CT_OK;
 }
 

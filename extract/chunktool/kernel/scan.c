@@ -50,7 +50,7 @@ void ct_scan_reset(ct_scan *s)
 size_t ct_scan_memory(const ct_scan *s)
 {
     const ct_rows *r = &s->rows;
-    size_t sum = r->element_room * 32 + r->end_room * 20 + r->leaf_room * 25;
+    size_t sum = r->element_room * 48 + r->end_room * 20 + r->leaf_room * 25;
     for (int32_t o = 0; o < s->output_count; o++)
         sum += s->outputs[o].room * sizeof *s->outputs[o].ends;
     return sum + s->names_size + s->attribute_room * sizeof *s->attributes;
@@ -76,6 +76,8 @@ void ct_scan_free(ct_scan *s)
     free(s->rows.symbol);
     free(s->rows.start);
     free(s->rows.content);
+    free(s->rows.close);
+    free(s->rows.end);
     free(s->rows.end_row);
     free(s->rows.end_close);
     free(s->rows.end_end);

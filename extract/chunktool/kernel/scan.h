@@ -92,8 +92,8 @@ typedef struct {
     size_t elements, element_room, ends, end_room, leaves, leaf_room;
     int32_t first; /* rows that were taken out before */
     int32_t *state, *parent, *position, *symbol;
-    int64_t *start, *content;
-    int32_t *end_row;
+    int64_t *start, *content, *close, *end; /* close and end are -1 while the element is open */
+    int32_t *end_row;                       /* of rows that were taken out before they ended */
     int64_t *end_close, *end_end;
     int32_t *leaf_parent, *leaf_number;
     int8_t *leaf_kind;

@@ -141,7 +141,7 @@ int32_t ct_intern_slow(ct_names *names, ct_bytes p, size_t length, int is_name)
     }
     ct_name *name = &names->items[names->count];
     memset(name, 0, sizeof *name);
-    memcpy(name->head, p, length < 16 ? length : 16);
+    memcpy(name->head, p, length < sizeof name->head ? length : sizeof name->head);
     name->hash = hash;
     name->offset = (uint32_t)names->used;
     name->length = (uint32_t)length;

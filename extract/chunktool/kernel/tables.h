@@ -55,7 +55,7 @@ enum { CT_PLAIN, CT_XMLNS, CT_XML_PREFIX, CT_XML_ID };
 
 /* A name as written, with the last answer about it, which is nearly always the next one too. */
 typedef struct {
-    uint8_t head[16]; /* its first bytes, zeros behind */
+    uint8_t head[32]; /* its first bytes, zeros behind */
     uint64_t hash;
     uint64_t stamp; /* the last tag that had it as an attribute: finds duplicates */
     uint32_t offset, length;
@@ -142,18 +142,30 @@ static inline int32_t ct_intern(ct_names *names, ct_bytes p, size_t length, ct_b
 #ifdef CT_SSE2
     static const uint8_t masks[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                       255, 255, 255, 255, 255, 255, 255, 255};
-    if (CT_LIKELY(length <= 16 && end - p >= 16)) {
-        __m128i v = _mm_and_si128(ct_load(p), ct_load(masks + 16 - length));
-        uint64_t half[2];
+    if (CT_LIKELY(length <= 32 && end - p >= 32)) {
+        int is_long = length > 16;
+        __m128i v = ct_load(p), w = _mm_setzero_si128();
+        uint64_t half[2], hash;
+        if (!is_long)
+            v = _mm_and_si128(v, ct_load(masks + 16 - length));
         memcpy(half, &v, 16);
-        uint64_t hash = ct_mix(half[0], half[1], names->seed);
+        hash = ct_mix(half[0], half[1], names->seed);
+        if (is_long) { /* as in `hash_of` */
+            w = _mm_and_si128(ct_load(p + 16), ct_load(masks + 32 - length));
+            memcpy(half, &w, 16);
+            hash = ct_mix(hash, half[0], names->seed);
+            if (length > 24)
+                hash = ct_mix(hash, half[1], names->seed);
+        }
         for (size_t i = hash & names->mask;; i = (i + 1) & names->mask) {
             uint32_t slot = names->slots[i];
             if (slot == 0)
                 break;
             const ct_name *name = &names->items[slot - 1];
             if (CT_LIKELY(name->hash == hash && name->length == length &&
-                          _mm_movemask_epi8(_mm_cmpeq_epi8(v, ct_load(name->head))) == 0xFFFF))
+                          _mm_movemask_epi8(_mm_cmpeq_epi8(v, ct_load(name->head))) == 0xFFFF &&
+                          (!is_long || _mm_movemask_epi8(_mm_cmpeq_epi8(
+                                           w, ct_load(name->head + 16))) == 0xFFFF)))
                 return (int32_t)(slot - 1);
         }
     }
