@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from extract.chunktool.scan import ScanLimits
+from extract.cli.config import config_option, no_config_option, wins
 from extract.cli.options import (
     assume_valid_option,
     chunk_number,
@@ -47,6 +48,8 @@ from extract.subscriptions import Subscriptions
 
 
 @click.command()
+@config_option
+@no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
 @click.option("--schema", "-s", type=click.Path(), metavar="FILE", help="The DTD or XSD.")
 @click.option(
@@ -129,7 +132,11 @@ from extract.subscriptions import Subscriptions
 @max_whole_bytes_option
 @query_seconds_option
 @json_option
+@click.pass_context
 def run(
+    ctx: click.Context,
+    config: str | None,
+    no_config: bool,
     scheme: str | None,
     schema: str | None,
     queries: str | None,
@@ -158,6 +165,14 @@ def run(
 ) -> int:
     """Find all matches of all queries in all documents.
 
+    Every option can stand in a file extract.toml, under its name; DOCS are `docs` there:
+
+    \b
+      schema = "schemas/university.dtd"
+      queries = "queries.tsv"
+      docs = ["docs"]
+      output = "results"
+
     DOCS are files, directories (searched for *.xml and *.xml.gz), globs, or - for standard input.
     DIR gets matches/ (one row for each document, query and node), rejected/ (documents and queries
     that were not processed, and why) and report.json; all of it when everything is done, or nothing
@@ -168,6 +183,19 @@ def run(
       extract run --schema schemas/university.dtd --root db --queries queries.tsv docs/ -o results
       extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
     """
+    if config is not None and not wins(ctx, "config"):
+        click.echo(f"Note: options are taken from {config}", err=True)
+    if wins(ctx, "scheme") and not wins(ctx, "schema", "queries"):
+        schema = queries = None
+    elif wins(ctx, "schema", "queries") and not wins(ctx, "scheme"):
+        scheme = None
+    if engine == "local" and wins(ctx, "engine"):
+        master = master if wins(ctx, "master") else None
+        resume = resume and wins(ctx, "resume")
+    if wins(ctx, "jobs") and not wins(ctx, "master"):
+        master = None
+    elif wins(ctx, "master") and not wins(ctx, "jobs"):
+        jobs = 0
     if engine == "spark":
         require_spark()  # before anything that takes long
     elif master or resume:

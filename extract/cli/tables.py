@@ -58,12 +58,11 @@ class Table:
             box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=any(self.columns)
         )
         for at, name in enumerate(self.columns):
-            # Long texts go on in the next line; nothing is cut off.
-            right = at in self.right
+            # A long text at the end goes on in the next line; nothing is cut off.
             table.add_column(
-                Text(name, style="bold"),
-                justify="right" if right else "left",
-                no_wrap=right,
+                Text(name.replace(" ", "\n"), style="bold"),
+                justify="right" if at in self.right else "left",
+                no_wrap=at < len(self.columns) - 1,
                 overflow="fold",
             )
         for row in self.rows:

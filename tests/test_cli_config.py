@@ -1,0 +1,145 @@
+"""``extract.toml``: the options of a run in a file, and what goes wrong in one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from extract.cli import cli
+from extract.cli.config import FOUND, _name_of
+from extract.cli.run import run as run_command
+
+ROOT = Path(__file__).parent.parent
+GOOD = """\
+schema = "university.dtd"
+root = "db"
+queries = "q.tsv"
+docs = ["docs"]
+output = "out"
+engine = "local"
+select = "count"
+format = "jsonl"
+chunks = 2
+max-value-bytes = 1000
+"""
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["run", *args])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with all that a run needs, below the one where the user stands."""
+    monkeypatch.chdir(tmp_path)
+    job = tmp_path / "job"
+    (job / "docs").mkdir(parents=True)
+    (job / "university.dtd").write_bytes((ROOT / "schemas" / "university.dtd").read_bytes())
+    (job / "q.tsv").write_text("names\t//student/name\n", encoding="utf-8")
+    (job / "docs/1.xml").write_text("<db><student><name>n</name></student></db>")
+    (job / FOUND).write_text(GOOD, encoding="utf-8")
+    return job
+
+
+def rows(out: Path) -> list[Any]:
+    text = (out / "matches/part-00000.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_file_that_is_named_and_names_that_start_at_it(here: Path) -> None:
+    result = run("--config", "job/extract.toml")
+    assert result.exit_code == 0, result.stderr
+    assert rows(here / "out") == [{"document": "job/docs/1.xml", "query": "names", "count": 1}]
+    assert "Note" not in result.stderr
+
+
+def test_a_file_that_is_found_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(here)
+    result = run()
+    assert result.exit_code == 0, result.stderr
+    assert "Note: options are taken from extract.toml" in result.stderr
+    assert rows(Path("out"))[0]["document"] == "docs/1.xml"
+    result = run("--no-config")
+    assert result.exit_code == 2
+    assert "DOCS" in result.stderr
+
+
+def test_the_command_line_wins(here: Path) -> None:
+    (here.parent / "2.xml").write_text("<db/>")
+    result = run("--config", "job/extract.toml", "--select", "nodes", "2.xml", "-o", "mine")
+    assert result.exit_code == 0, result.stderr
+    assert rows(Path("mine")) == []
+    assert not (here / "out").exists()
+
+
+def test_what_the_command_line_gives_replaces_what_it_excludes(here: Path) -> None:
+    schema = ["--schema", "job/university.dtd", "--root", "db", "--queries", "job/q.tsv"]
+    prepared = CliRunner().invoke(cli, ["prep", *schema, "--chunks", "1", "-o", "s.json"])
+    assert prepared.exit_code == 0, prepared.stderr
+    assert run("--config", "job/extract.toml", "--scheme", "s.json").exit_code == 0
+    text = GOOD.replace('engine = "local"', 'master = "spark://nowhere:1"\nresume = true')
+    (here / FOUND).write_text(text, encoding="utf-8")
+    assert run("--config", "job/extract.toml", "--engine", "local").exit_code == 0
+
+
+def test_prefixes_are_a_table(here: Path) -> None:
+    (here / "q.tsv").write_text("names\t//u:student\n", encoding="utf-8")
+    (here / FOUND).write_text(f'{GOOD}[ns]\nu = "urn:none"\n', encoding="utf-8")
+    result = run("--config", "job/extract.toml")
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("max-vlaue-bytes = 3", "there is no option 'max-vlaue-bytes'\nHint: did you mean max-va"),
+        ("max_value_bytes = 3", "there is no option 'max_value_bytes'\nHint: did you mean max-va"),
+        ("documents = 'x'", "there is no option 'documents'\nHint: "),
+        ("zzz = 3", "there is no option 'zzz'\nHint: there are: "),
+        ("config = 'x'", "there is no option 'config'"),
+        ("matcher = 3", "matcher takes a text in quotes, not 3"),
+        ("assume-valid = 'x'", "assume-valid takes true or false, not 'x'"),
+        ("jobs = 'x'", "jobs takes a number, not 'x'"),
+        ("jobs = true", "jobs takes a number, not True"),
+        ("jobs = -1", "jobs: -1 is not in the range"),
+        ("on-nonconforming = 'x'", "on-nonconforming: 'x' is not one of 'fallback', 'reject'"),
+        ("ns = 3", "ns takes a list of texts"),
+        ("ns = {'1' = 'x'}", "ns: "),
+        ("jobs", "is no TOML: "),
+    ],
+)
+def test_a_wrong_line_is_pointed_at(here: Path, line: str, message: str) -> None:
+    (here / FOUND).write_text(f"# mine\n{line}\n{GOOD}", encoding="utf-8")
+    result = run("--config", "job/extract.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: job/extract.toml:2:")
+    assert message in result.stderr
+    assert not (here / "out").exists()
+
+
+def test_a_file_that_cannot_be_read(here: Path) -> None:
+    result = run("--config", "none.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: none.toml: cannot read the configuration")
+    (here / FOUND).write_bytes(b"\xff\xff")
+    assert "is not UTF-8" in run("--config", "job/extract.toml").stderr
+
+
+def test_help_works_whatever_the_file_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(here)
+    Path(FOUND).write_text("?")
+    assert run("--help").exit_code == 0
+
+
+def test_an_option_has_one_name_in_python_too() -> None:
+    """Dashes are underscores, and nothing else changes; these are the exceptions."""
+    exceptions = {"docs": "documents", "ns": "namespaces", "format": "form", "json": "as_json"}
+    for param in run_command.params:
+        assert isinstance(param, click.Parameter)
+        name = _name_of(param)
+        assert param.name == exceptions.get(name, name.replace("-", "_"))
