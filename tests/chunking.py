@@ -233,7 +233,7 @@ def _check_table(
         elements.append((state, above, start.start, start.end, anatomy.positions[n], symbol))
         ends.append((rows[n], end.start, end.end))
     same(scan.elements, elements, "elements (state, parent, start, content, position, symbol)")
-    same(sorted(scan.ends), ends, "ends (row, close, end)")
+    same(scan.ends, ends, "ends (row, close, end)")
     _check_leaves(anatomy, scan, rows, kept, with_texts)
 
 

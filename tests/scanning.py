@@ -38,7 +38,8 @@ class Scan:
     Attributes:
         texts: The bytes of each output.
         violation: The first edge that the schema does not have.
-        elements, ends, leaves: Rows of the node table, as they came.
+        elements, leaves: Rows of the node table, as they came.
+        ends: Row, close and end of each element, by row.
     """
 
     texts: list[bytes]
@@ -97,6 +98,7 @@ def run(
     consumed = fed
     take()
     scan.violation = scanner.violation
+    scan.ends.sort()
     return scan
 
 
