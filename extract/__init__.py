@@ -23,6 +23,7 @@ from extract.errors import (
     SchemeError,
     SubscriptionsError,
 )
+from extract.limits import Limits
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DocumentError",
     "ExtractError",
+    "Limits",
     "MatcherError",
     "Prefilter",
     "QuerySyntaxError",

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from extract.chunktool.source import Document, open_source
 from extract.errors import MatcherError
-from extract.filtertool.filtering import MAX_VALUE_BYTES, DocumentFilter, Options, Processed
+from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.local import Job, interrupted_afterwards, run_local
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.progress import Progress, Step
@@ -26,6 +26,7 @@ from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.results import Match
 from extract.filtertool.writers import REPORT, Format, Writer, open_writer, result_directory
+from extract.limits import Limits
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
@@ -42,7 +43,7 @@ def match(
     matcher: str = AUTO,
     on_nonconforming: Literal["fallback", "reject"] = "fallback",
     assume_valid: bool = False,
-    max_value_bytes: int | None = MAX_VALUE_BYTES,
+    limits: Limits | None = None,
     name: str = "",
 ) -> Iterator[Match]:
     """Which nodes of a document the queries of a scheme select.
@@ -56,7 +57,7 @@ def match(
             evaluates it whole, ``"reject"`` raises.
         assume_valid: Trust that the document keeps to the schema, and look less closely. If it
             does not, matches may be missed.
-        max_value_bytes: How many bytes a value may have; longer ones are None. None for any.
+        limits: How large the document may be, how long values, and so on.
         name: What the document is called; by default its path.
 
     Returns:
@@ -76,7 +77,7 @@ def match(
     ...     found.query, found.path, found.start, found.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
-    options = Options("nodes", on_nonconforming, assume_valid, max_value_bytes)
+    options = Options("nodes", on_nonconforming, assume_valid, limits=limits or Limits())
     done, ids = _one(scheme, document, load_matcher(matcher), options, name)
     return _until_failure(done.findings.matches(done.document, ids), done)
 
@@ -88,12 +89,13 @@ def count(
     matcher: str = AUTO,
     on_nonconforming: Literal["fallback", "reject"] = "fallback",
     assume_valid: bool = False,
+    limits: Limits | None = None,
     name: str = "",
 ) -> Iterator[tuple[str, str, int]]:
     """How many nodes of a document the queries of a scheme select.
 
     Args:
-        scheme, document, matcher, on_nonconforming, assume_valid, name: As for `match`.
+        scheme, document, matcher, on_nonconforming, assume_valid, limits, name: As for `match`.
 
     Returns:
         Document, query and number of nodes, for each query that selects any. A query that is no
@@ -103,7 +105,7 @@ def count(
         DocumentError: The document is not well-formed, cannot be read, or is rejected.
         MatcherError: As for `match`.
     """
-    options = Options("count", on_nonconforming, assume_valid)
+    options = Options("count", on_nonconforming, assume_valid, limits=limits or Limits())
     done, ids = _one(scheme, document, load_matcher(matcher), options, name)
     pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
     return _until_failure(((done.document, ids[who], number) for who, number in pairs), done)
@@ -120,7 +122,7 @@ def _one(
         filter_ = recent[2]
     else:
         filter_ = DocumentFilter(scheme, factory, options)
-    with open_source(document, name) as source:
+    with open_source(document, name, options.limits) as source:
         name = source.name
         whole = source.memory.obj if source.memory is not None else None
         data = whole if isinstance(whole, bytes) else b"".join(map(bytes, source.windows()))
@@ -210,7 +212,7 @@ def run(
         OSError: The results cannot be written.
     """
     options = options or Options()
-    factory = load_matcher(matcher, options.seconds)
+    factory = load_matcher(matcher, options.limits.query_seconds)
     subscribers = [one for query in scheme.queries for one in query.subscribers]
     subscribers += [one.subscriber for one in scheme.unsatisfiable]
     ids = [one.id for one in subscribers]
@@ -261,7 +263,7 @@ def run_on_spark(
     from extract.filtertool.spark.session import open_context
 
     options = options or Options()
-    job = Job(scheme, load_matcher(matcher, options.seconds), options)
+    job = Job(scheme, load_matcher(matcher, options.limits.query_seconds), options)
     started = time.perf_counter()
     with result_directory(directory) as partial, open_context(master) as context:
         ready = time.perf_counter()

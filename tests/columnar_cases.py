@@ -139,7 +139,7 @@ def round_of(rng: Random, queries: int, documents: int = 3) -> Counter[str]:
             continue
         texts[f"q{i}"] = xpath
     subscriptions = extract.Subscriptions.of(texts, writer.namespaces)
-    scheme = prepare(schema, subscriptions, between(rng, 1, 8), limits=pick(rng, LIMITS))
+    scheme = prepare(schema, subscriptions, between(rng, 1, 8), expansion=pick(rng, LIMITS))
     automaton = automaton_of(scheme)
     units = []
     for _ in range(documents):

@@ -14,7 +14,7 @@ from random import Random
 
 from extract.errors import QuerySyntaxError
 from extract.schema.conformance import first_violation
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.check import parse_checked
@@ -26,7 +26,12 @@ from tests.generate.queries import PROFILES, Queries
 from tests.generate.schemas import schema as random_schema
 
 # Small limits too, so that narrowing past them is tried as often as expansion.
-LIMITS = (Limits(), Limits(branches=4), Limits(branches=1, filter_branches=1), Limits(size=60))
+LIMITS = (
+    Expansion(),
+    Expansion(branches=4),
+    Expansion(branches=1, filter_branches=1),
+    Expansion(size=60),
+)
 
 
 class Different(AssertionError):

@@ -24,10 +24,11 @@ from extract.chunktool.cut import Cutter, Window, gather
 from extract.chunktool.pieces import pieces
 from extract.chunktool.pile import Piles
 from extract.chunktool.positions import Positions
-from extract.chunktool.scan import Batch, Elements, HandOver, Numbers, ScanLimits
+from extract.chunktool.scan import Batch, Elements, HandOver, Numbers
 from extract.chunktool.scanner import Verdict, kernel_available, make_scanner, scan
 from extract.chunktool.source import Document, open_source
 from extract.errors import DocumentError, ExtractError
+from extract.limits import Limits
 from extract.schema.model import Attribute, Declaration, Schema, Text
 from extract.scheme import Scheme
 from tests.window_scanner import WindowScanner
@@ -253,9 +254,9 @@ def test_nonconforming_and_ill_formed_is_ill_formed(scheme: Scheme) -> None:
 
 @pytest.mark.usefixtures("scanners")
 def test_limits(scheme: Scheme) -> None:
-    assert chunk(scheme, university(5), limits=ScanLimits(depth=4)).outcome.conforming
+    assert chunk(scheme, university(5), limits=Limits(depth=4)).outcome.conforming
     with pytest.raises(DocumentError, match=r"deep|nest"):
-        chunk(scheme, university(5), limits=ScanLimits(depth=2))
+        chunk(scheme, university(5), limits=Limits(depth=2))
 
 
 def test_a_token_that_no_window_holds(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +266,7 @@ def test_a_token_that_no_window_holds(scheme: Scheme, monkeypatch: pytest.Monkey
     parts = chunk(scheme, io.BytesIO(document))
     assert name in parts[1].xml()
     with pytest.raises(DocumentError, match="more than 1,000 bytes"):
-        chunk(scheme, io.BytesIO(document), limits=ScanLimits(token=1_000))
+        chunk(scheme, io.BytesIO(document), limits=Limits(token_bytes=1_000))
 
 
 # -- handing over

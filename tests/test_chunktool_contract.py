@@ -19,8 +19,9 @@ import pytest
 import extract
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.outputs import Output, chunk_outputs, projection_output
-from extract.chunktool.scan import HandOver, ScanLimits, Scanner
+from extract.chunktool.scan import HandOver, Scanner
 from extract.errors import DocumentError, QuerySyntaxError
+from extract.limits import Limits
 from extract.preptool.prepare import prepare
 from extract.schema.model import Attribute, Declaration, Schema, Wildcard
 from extract.scheme.model import NEEDS, Scheme, Want
@@ -61,7 +62,7 @@ def _made_by(module: str, name: str) -> MakeScanner:
     made = getattr(importlib.import_module(f"extract.chunktool.{module}"), name)
 
     def make(automaton: Automaton, table: bool) -> Scanner:
-        scanner: Scanner = made(automaton, ScanLimits(), table)
+        scanner: Scanner = made(automaton, Limits(), table)
         return scanner
 
     return make
@@ -520,7 +521,7 @@ def random_scheme(rng: Random, schema: Schema) -> Scheme:
             continue
         texts[f"q{number}"] = xpath
     subscriptions = extract.Subscriptions.of(texts, writer.namespaces)
-    scheme = prepare(schema, subscriptions, between(rng, 1, 6), limits=pick(rng, LIMITS))
+    scheme = prepare(schema, subscriptions, between(rng, 1, 6), expansion=pick(rng, LIMITS))
     projected = chance(rng, 50)
     chunks = [replace(chunk, projected=projected) for chunk in scheme.chunks]
     return replace(scheme, chunks=tuple(chunks))

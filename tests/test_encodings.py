@@ -11,8 +11,9 @@ from lxml import etree
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.encodings import Transcoder, Unmappable, find_encoding
 from extract.chunktool.reference import ReferenceScanner
-from extract.chunktool.scan import HandOver, ScanLimits
+from extract.chunktool.scan import HandOver
 from extract.errors import DocumentError
+from extract.limits import Limits
 from tests.generate.oracle import parse
 from tests.scanning import run, whole_document, windows
 from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
@@ -56,7 +57,7 @@ AUTOMATON = Automaton(SCHEME, [output_of("/a/b subtree, /a/m children")])
 
 
 def scanner(table: bool) -> ReferenceScanner:
-    return ReferenceScanner(AUTOMATON, ScanLimits(), table)
+    return ReferenceScanner(AUTOMATON, Limits(), table)
 
 
 def scanned(original: bytes) -> ReferenceScanner:

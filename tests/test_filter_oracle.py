@@ -86,7 +86,9 @@ class Round:
                 continue
             self.texts[f"q{i}"] = xpath
         subscriptions = extract.Subscriptions.of(self.texts, writer.namespaces)
-        self.scheme = prepare(schema, subscriptions, between(rng, 1, 8), limits=pick(rng, LIMITS))
+        self.scheme = prepare(
+            schema, subscriptions, between(rng, 1, 8), expansion=pick(rng, LIMITS)
+        )
         maker = generate.Documents(schema)
         self.documents = [self._document(maker) for _ in range(documents)]
 

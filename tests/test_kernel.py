@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from extract.chunktool.scan import Batch, HandOver, ScanLimits, Violation
+from extract.chunktool.scan import Batch, HandOver, Violation
 from extract.errors import DocumentError
+from extract.limits import Limits
 
 pytest.importorskip("extract.chunktool.kernel", reason="the native kernel is not built")
 
@@ -108,15 +109,13 @@ def test_what_it_leaves_to_others(document: bytes, reason: str) -> None:
 # -- errors and limits
 
 
-def _scan(document: bytes, limits: ScanLimits | None, automaton: Any) -> None:
+def _scan(document: bytes, limits: Limits | None, automaton: Any) -> None:
     scanner = KernelScanner(automaton, limits)
     scanner.feed(document)
     scanner.finish()
 
 
-def _error(
-    document: bytes, limits: ScanLimits | None = None, automaton: Any = ALL
-) -> DocumentError:
+def _error(document: bytes, limits: Limits | None = None, automaton: Any = ALL) -> DocumentError:
     with pytest.raises(DocumentError) as caught:
         _scan(document, limits, automaton)
     return caught.value
@@ -144,19 +143,19 @@ def test_errors_say_where(document: bytes, offset: int) -> None:
 
 def test_limits() -> None:
     for automaton in (ALL, SKIP):
-        deep = _error(b"<a>" * 5 + b"</a>" * 5, ScanLimits(depth=4), automaton)
-        assert deep.reason == "more than 4 levels of nested elements"
+        deep = _error(b"<a>" * 5 + b"</a>" * 5, Limits(depth=4), automaton)
+        assert deep.reason == "more than 4 levels of nested elements (--max-depth)"
         assert deep.offset == 12
-        many = _error(b"<a><b c='' d='' e=''/></a>", ScanLimits(attributes=2), automaton)
-        assert many.reason == "more than 2 attributes of one tag"
+        many = _error(b"<a><b c='' d='' e=''/></a>", Limits(attributes=2), automaton)
+        assert many.reason == "more than 2 attributes of one tag (--max-attributes)"
         for token in (b"x" * 99, b"<!--" + b"x" * 99 + b"-->", b"<b c='" + b"x" * 99 + b"'/>"):
-            long = _error(b"<a>" + token + b"</a>", ScanLimits(token=99 - 1), automaton)
+            long = _error(b"<a>" + token + b"</a>", Limits(token_bytes=99 - 1), automaton)
             assert long.reason.startswith("more than 98 bytes")
             assert long.offset == 3
 
 
 def test_a_token_that_never_ends_passes_the_limit() -> None:
-    scanner = KernelScanner(ALL, ScanLimits(token=1000))
+    scanner = KernelScanner(ALL, Limits(token_bytes=1000))
     with pytest.raises(DocumentError, match="more than 1,000 bytes"):
         scanner.feed(b"<a>" + b"x" * 2000)
 

@@ -107,7 +107,7 @@ def test_a_query_that_fails_raises_after_all_others() -> None:
 
 
 def test_values_can_be_limited(scheme: extract.Scheme) -> None:
-    found = list(extract.match(scheme, DOCUMENT, max_value_bytes=5))
+    found = list(extract.match(scheme, DOCUMENT, limits=extract.Limits(value_bytes=5)))
     assert {m.value for m in found if m.query == "names"} == {None}
     assert all(m.start is not None for m in found if m.query == "names")
 

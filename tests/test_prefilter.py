@@ -13,9 +13,9 @@ from lxml import etree
 
 import extract
 from extract.chunktool import scanner as scanner_module
-from extract.chunktool.scan import ScanLimits
 from extract.chunktool.scanner import Verdict
 from extract.errors import DocumentError
+from extract.limits import Limits
 from extract.scheme import Scheme
 from tests.test_chunk import (
     QUERIES,
@@ -120,7 +120,7 @@ def test_nothing_is_written_of_a_document_that_breaks_off(prefilter: extract.Pre
 
 def test_limits(scheme: Scheme) -> None:
     with pytest.raises(DocumentError):
-        extract.Prefilter(scheme, limits=ScanLimits(depth=2)).project(university(5))
+        extract.Prefilter(scheme, limits=Limits(depth=2)).project(university(5))
 
 
 def test_a_query_for_everything_makes_it_the_document(

@@ -23,7 +23,7 @@ from extract.preptool.splittable import why_not_splittable
 from extract.preptool.tree import CanonicalQuery, by_subscribers
 from extract.scheme import Branch, Chunk, Need, Scheme, Want
 from extract.scheme.spine import take_apart
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.xpath.check import parse_checked
 from extract.xpath.parser import parse
@@ -56,7 +56,7 @@ def random_scheme(rng: Random, queries: int = 40) -> Scheme:
     texts = [writer.query(rng, pick(rng, sorted(PROFILES))) for _ in range(queries)]
     texts += ["//a[", "foo()", *texts[:3]]
     subscriptions = Subscriptions.of(texts, writer.namespaces)
-    return prepare(schema, subscriptions, between(rng, 1, 6), limits=pick(rng, LIMITS))
+    return prepare(schema, subscriptions, between(rng, 1, 6), expansion=pick(rng, LIMITS))
 
 
 # -- The paper's examples
@@ -410,7 +410,7 @@ def test_a_scheme_prepared_from_a_loaded_schema_is_the_same(seed: int, tmp_path:
         loaded.schema,
         Subscriptions.of(queries, scheme.namespaces),
         scheme.settings.chunks,
-        limits=Limits(**scheme.settings.limits),
+        expansion=Expansion(**scheme.settings.limits),
     )
     assert again.chunks == scheme.chunks
     assert again.potpourri == scheme.potpourri

@@ -17,8 +17,9 @@ from lxml import etree
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.outputs import Output
 from extract.chunktool.reference import ReferenceScanner
-from extract.chunktool.scan import REFERENCES, HandOver, ScanLimits
+from extract.chunktool.scan import REFERENCES, HandOver
 from extract.errors import DocumentError
+from extract.limits import Limits
 from tests.generate.oracle import parse
 from tests.scanning import run, whole_document
 from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
@@ -28,7 +29,7 @@ OUTPUTS = [output_of("/a/b subtree")]
 
 
 def scanner(
-    wants: str = "/a/b subtree", table: bool = False, limits: ScanLimits | None = None
+    wants: str = "/a/b subtree", table: bool = False, limits: Limits | None = None
 ) -> ReferenceScanner:
     return ReferenceScanner(Automaton(SCHEME, [output_of(wants)]), limits, table)
 
@@ -37,7 +38,7 @@ def scan_all(
     document: bytes, size: int = 1 << 20, table: bool = False, **limits: int
 ) -> ReferenceScanner:
     """Feeds a document in windows of a size."""
-    made = scanner(table=table, limits=ScanLimits(**limits))
+    made = scanner(table=table, limits=Limits(**limits))
     consumed = fed = 0
     while fed < len(document):
         fed = min(fed + size, len(document))
@@ -126,7 +127,7 @@ def test_what_expat_does_not_read_is_handed_over() -> None:
 
 
 def texts(document: bytes, table: bool = True) -> list[tuple[int, ...]]:
-    made = ReferenceScanner(Automaton(SCHEME, [output_of("/a subtree")]), ScanLimits(), table)
+    made = ReferenceScanner(Automaton(SCHEME, [output_of("/a subtree")]), Limits(), table)
     return run(made, document, 1, whole_document()).leaves
 
 
@@ -215,7 +216,7 @@ def test_harmless_entities_are_not() -> None:
     document = f"<!DOCTYPE a [<!ENTITY e '{'x' * 1_000}'>]><a>{'&e;' * 300}</a>".encode()
     scan_all(document)
     with pytest.raises(DocumentError, match="299,999"):
-        scan_all(document, expansion=299_999)
+        scan_all(document, entity_bytes=299_999)
 
 
 # -- limits
@@ -229,10 +230,12 @@ def test_depth() -> None:
     assert verdict(nested(2_049)) == oracle(nested(2_049)) == "rejected"
     scan_all(nested(100), depth=100)
     for size in (1 << 20, 5):
-        with pytest.raises(DocumentError, match="deeper than 100") as caught:
+        with pytest.raises(DocumentError, match="more than 100 levels") as caught:
             scan_all(nested(101), size, depth=100)
         assert caught.value.offset == 300
-    with pytest.raises(DocumentError, match="deeper"):  # also where nothing is looked for any more
+    with pytest.raises(
+        DocumentError, match="more than 100 levels"
+    ):  # also where nothing is looked for any more
         scan_all(b"<a><z/>" + nested(101) + b"</a>", 5, depth=100)
 
 
@@ -251,9 +254,9 @@ def test_long_tokens(size: int) -> None:
     for token in (b"<b k='%s'/>", b"<!--%s-->", b"<?p %s?>", b"<b %s/>"):
         fill = 1_000 - len(token) + len(b"%s")
         document = b"<a>x%sx</a>" % (token % (b" " * fill))
-        scan_all(document, size, token=1_000)
+        scan_all(document, size, token_bytes=1_000)
         with pytest.raises(DocumentError, match="more than 999 bytes"):
-            scan_all(document, size, token=999)
+            scan_all(document, size, token_bytes=999)
 
 
 @pytest.mark.parametrize("size", [1 << 20, 13])
@@ -261,12 +264,12 @@ def test_long_texts(size: int) -> None:
     for before, after in ((b"<b>", b"</b>"), (b"<d>", b"<!--x--></d>"), (b"<b/>", b"<?p?>")):
         document = b"<a>" + before + b"x" * 1_000 + after + b"</a>"
         for table in (False, True):
-            scan_all(document, size, table, token=1_000)
+            scan_all(document, size, table, token_bytes=1_000)
             with pytest.raises(DocumentError, match="more than 999 bytes") as caught:
-                scan_all(document, size, table, token=999)
+                scan_all(document, size, table, token_bytes=999)
             assert caught.value.offset == 3 + len(before)
     with pytest.raises(DocumentError, match="more than 1,000 bytes"):
-        scan_all(b"<a><![CDATA[" + b"x" * 1_000 + b"]]></a>", size, token=1_000)
+        scan_all(b"<a><![CDATA[" + b"x" * 1_000 + b"]]></a>", size, token_bytes=1_000)
 
 
 def test_a_token_in_many_windows_takes_linear_time() -> None:

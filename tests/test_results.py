@@ -17,6 +17,7 @@ from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.results import Match
 from extract.filtertool.writers import open_writer, result_directory
+from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.scheme.model import Scheme
 
@@ -205,11 +206,11 @@ def test_long_values_are_left_out_and_their_place_is_given(tmp_path: Path) -> No
     document = b"<a><b x='12345'>12345</b><b>1</b></a>"
     queries = ("//b", "//b/text()", "//@x", "string(//b)")
     for doc in (document, document.replace(b"<a>", b"<a><zz/>")):
-        done, ids = process(scheme_of(tmp_path, *queries), doc, max_value_bytes=8)
+        done, ids = process(scheme_of(tmp_path, *queries), doc, limits=Limits(value_bytes=8))
         found = list(done.findings.matches("", ids))
         assert [m.value for m in found] == [None, "<b>1</b>", "12345", "1", "12345", "12345"]
         assert found[0].start == doc.index(b"<b")
-        done, ids = process(scheme_of(tmp_path, *queries), doc, max_value_bytes=4)
+        done, ids = process(scheme_of(tmp_path, *queries), doc, limits=Limits(value_bytes=4))
         values = [m.value for m in done.findings.matches("", ids)]
         assert values == [None, None, None, "1", None, None]
 
@@ -244,13 +245,13 @@ def test_an_uncut_document_that_breaks_the_schema_can_be_rejected(tmp_path: Path
 def test_whole_documents_have_a_limit(tmp_path: Path) -> None:
     scheme = scheme_of(tmp_path, "//b", "//b/namespace::*")
     document = b"<a><b/><c/></a>"
-    done, ids = process(scheme, document, max_whole_bytes=10)
+    done, ids = process(scheme, document, limits=Limits(whole_bytes=10))
     assert done.fate == "conforming"
     assert [m.query for m in done.findings.matches("", ids)] == ["0"]
     ((_, query, stage, reason, _, _),) = done.rejections
     assert (query, stage) == ("1", "filter")
     assert "15 bytes, and documents are evaluated whole up to 10 bytes" in reason
-    done, _ = process(scheme, document.replace(b"<c/>", b"<zz/>"), max_whole_bytes=10)
+    done, _ = process(scheme, document.replace(b"<c/>", b"<zz/>"), limits=Limits(whole_bytes=10))
     assert done.fate == "rejected"
     assert "up to 10 bytes" in done.rejections[0].reason
 

@@ -18,7 +18,7 @@ from extract.preptool.prepare import WEIGHTS, prepare
 from extract.preptool.revise import Reviser
 from extract.preptool.tree import CanonicalQuery
 from extract.scheme import Chunk, Need, Rejected, Scheme, Subscriber, Unsatisfiable, Want
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from tests.equivalence import LIMITS
 from tests.generate.documents import Documents, Options
 from tests.generate.draw import between, chance, pick
@@ -118,7 +118,7 @@ class Service:
         self.samples = [documents.document(rng, options) for _ in range(between(rng, 0, 2))]
         self.workers = pick(rng, [1, 4])
         self.weigh = WEIGHTS[pick(rng, sorted(WEIGHTS))]
-        self.limits: Limits = pick(rng, LIMITS)
+        self.limits: Expansion = pick(rng, LIMITS)
         self.made = 0
         self.current: dict[str, Subscription] = {}
         for _ in range(between(rng, 0, 25)):

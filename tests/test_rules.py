@@ -40,7 +40,7 @@ import pytest
 import extract.transtool.rules
 from extract.schema.conformance import first_violation
 from extract.schema.model import Schema
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.transtool.rules import EXPAND, FOLD
@@ -64,7 +64,7 @@ class Section:
     schema: str
     root: str | None = None
     namespaces: Mapping[str, str] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: Expansion = field(default_factory=Expansion)
 
     def with_header(self, key: str, value: str) -> Section:
         """The same with one more header."""
@@ -76,7 +76,7 @@ class Section:
             namespaces[prefix] = uri
         else:
             given = dict(item.split("=") for item in value.split())
-            limits = Limits(**{name: int(number) for name, number in given.items()})
+            limits = Expansion(**{name: int(number) for name, number in given.items()})
         return Section(self.schema, root, namespaces, limits)
 
 

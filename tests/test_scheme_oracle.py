@@ -75,7 +75,7 @@ def round_of(rng: Random, queries: int) -> int:
             continue
         texts[f"q{i}"] = xpath
     subscriptions = extract.Subscriptions.of(texts, writer.namespaces)
-    scheme = prepare(schema, subscriptions, between(rng, 1, 8), limits=pick(rng, LIMITS))
+    scheme = prepare(schema, subscriptions, between(rng, 1, 8), expansion=pick(rng, LIMITS))
     projected = replace(scheme, chunks=tuple([replace(c, projected=True) for c in scheme.chunks]))
     for _ in range(2):
         options = Options(size=between(rng, 5, 60), strict=chance(rng, 50), odd=10)

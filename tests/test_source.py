@@ -15,8 +15,9 @@ import pytest
 
 from extract.chunktool.find import find_documents
 from extract.chunktool.pile import ContentReader, Original, Piles, read_all
-from extract.chunktool.source import Document, Source, SourceLimits, open_source
+from extract.chunktool.source import Document, Source, open_source
 from extract.errors import DocumentError
+from extract.limits import Limits
 
 DATA = b"<a>" + b"".join(b"<b>%d</b>\n" % i for i in range(5_000)) + b"</a>"
 
@@ -192,7 +193,7 @@ def test_gzip_that_is_damaged() -> None:
 
 def test_a_bomb_is_stopped() -> None:
     bomb = gzip.compress(bytes(3_000_000))
-    limits = SourceLimits(harmless=100_000)
+    limits = Limits(gzip_free_bytes=100_000)
     with (
         open_source(bomb, limits=limits) as source,
         pytest.raises(DocumentError, match="more than 400 times its size") as caught,
@@ -200,7 +201,7 @@ def test_a_bomb_is_stopped() -> None:
         whole(source, 65_536)
     assert "gunzip" in caught.value.hint
     with (
-        open_source(bomb, limits=SourceLimits(unpacked=1_000_000)) as source,
+        open_source(bomb, limits=Limits(document_bytes=1_000_000)) as source,
         pytest.raises(DocumentError, match="more than 1,000,000 bytes"),
     ):
         whole(source, 65_536)

@@ -17,7 +17,7 @@ import pytest
 from extract.errors import QuerySyntaxError
 from extract.schema.conformance import first_violation
 from extract.schema.model import Schema
-from extract.transtool import Limits, NormalForm, Normaliser
+from extract.transtool import Expansion, NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.transtool.rules.split_union import split_union
@@ -67,7 +67,7 @@ def normal(
     schema: Schema,
     xpath: str,
     namespaces: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
+    limits: Expansion | None = None,
 ) -> NormalForm:
     """The normal form of one query."""
     normaliser = Normaliser(schema, limits=limits)
@@ -79,7 +79,7 @@ def branches(
     schema: Schema,
     xpath: str,
     namespaces: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
+    limits: Expansion | None = None,
 ) -> set[str]:
     return {part.xpath for part in normal(schema, xpath, namespaces, limits).parts}
 
@@ -447,7 +447,7 @@ def test_trap_13_the_prefix_is_common_to_all_paths(shared_data: Path) -> None:
 def test_trap_13_everything_includes_the_root(most: int) -> None:
     tree = oracle.parse(b"<a><b><m><a><b/></a></m></b></a>")
     for query in ("//*", "//a", "/descendant-or-self::*", "//node()", "//*[b]"):
-        form = normal(figure4(), query, limits=Limits(branches=most))
+        form = normal(figure4(), query, limits=Expansion(branches=most))
         assert ("element", 0) in normal_answer(tree, form, {}), query
 
 
@@ -496,51 +496,53 @@ def test_trap_14_the_size_of_filters_counts() -> None:
     form = normal(layered(3, 4), f"//p[{long}]")
     assert [part.prefix for part in form.parts] == [("a",)]
     form = normal(layered(3, 4), f"/a/*/*[{long}]/*/p")
-    assert len(form.xpath) < Limits().size
+    assert len(form.xpath) < Expansion().size
 
 
 @pytest.mark.parametrize("depth", [1, 5, 10, 20])
 def test_trap_14_filters_in_filters_do_not_multiply(depth: int) -> None:
     query = "/a" + "[*" * depth + "]" * depth
-    assert 0 < len(normal(layered(24, 4), query).xpath) <= Limits().size
+    assert 0 < len(normal(layered(24, 4), query).xpath) <= Expansion().size
 
 
 # -- limits --------------------------------------------------------------------------------------
 
 
 def test_limits_are_options() -> None:
-    assert branches(figure4(), "//c", limits=Limits(branches=1)) == {"/a/b//c"}
-    assert branches(figure4(), "/a/b/*", limits=Limits(branches=2)) == {"/a/b/*"}
-    assert branches(figure4(), "/a/b/*", limits=Limits(branches=3)) == {
+    assert branches(figure4(), "//c", limits=Expansion(branches=1)) == {"/a/b//c"}
+    assert branches(figure4(), "/a/b/*", limits=Expansion(branches=2)) == {"/a/b/*"}
+    assert branches(figure4(), "/a/b/*", limits=Expansion(branches=3)) == {
         "/a/b/k",
         "/a/b/l",
         "/a/b/m",
     }
-    assert branches(figure4(), "/a/b[*]", limits=Limits(filter_branches=2)) == {"/a/b[*]"}
-    assert branches(figure4(), "/a/b[*]", limits=Limits(filter_branches=3)) == {"/a/b[k | l | m]"}
-    assert branches(figure4(), "/a/b/*", limits=Limits(size=20)) == {"/a/b/*"}
+    assert branches(figure4(), "/a/b[*]", limits=Expansion(filter_branches=2)) == {"/a/b[*]"}
+    assert branches(figure4(), "/a/b[*]", limits=Expansion(filter_branches=3)) == {
+        "/a/b[k | l | m]"
+    }
+    assert branches(figure4(), "/a/b/*", limits=Expansion(size=20)) == {"/a/b/*"}
 
 
 def test_branches_of_a_union_share_the_cap() -> None:
     union = " | ".join(f"//x1.{i}" for i in range(4))
     assert len(normal(layered(3, 4), union).parts) == 16
-    form = normal(layered(3, 4), union, limits=Limits(branches=8))
+    form = normal(layered(3, 4), union, limits=Expansion(branches=8))
     assert 4 <= len(form.parts) <= 8
     many = " | ".join(f"/a/x0.{i}/*" for i in range(4))
-    assert len(normal(layered(3, 4), many, limits=Limits(branches=2)).parts) == 4
+    assert len(normal(layered(3, 4), many, limits=Expansion(branches=2)).parts) == 4
 
 
 LIMITS = (
-    Limits(),
-    Limits(branches=4),
-    Limits(branches=1, filter_branches=1),
-    Limits(size=60),
-    Limits(branches=8, size=200, filter_branches=2),
+    Expansion(),
+    Expansion(branches=4),
+    Expansion(branches=1, filter_branches=1),
+    Expansion(size=60),
+    Expansion(branches=8, size=200, filter_branches=2),
 )
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
-def test_no_normal_form_passes_the_limits(limits: Limits) -> None:
+def test_no_normal_form_passes_the_limits(limits: Expansion) -> None:
     """Except for what a query is already: many branches, or long; prefixes add a little."""
     for seed in range(25):
         rng = Random(seed)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from extract.errors import QuerySyntaxError
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
-from extract.transtool import Limits, NormalForm, Normaliser
+from extract.transtool import Expansion, NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
@@ -37,13 +37,13 @@ from tests.generate.draw import pick
 from tests.generate.queries import PROFILES, Queries
 from tests.generate.schemas import schema as random_schema
 
-AMPLE = Limits(branches=3_000, size=1_000_000, filter_branches=3_000)
+AMPLE = Expansion(branches=3_000, size=1_000_000, filter_branches=3_000)
 LIMITS = (
-    Limits(),
-    Limits(branches=4),
-    Limits(branches=1, filter_branches=1),
-    Limits(size=60),
-    Limits(branches=8, size=200, filter_branches=2),
+    Expansion(),
+    Expansion(branches=4),
+    Expansion(branches=1, filter_branches=1),
+    Expansion(size=60),
+    Expansion(branches=8, size=200, filter_branches=2),
 )
 MOST_ROUNDS = 6  # seen so far: 3, in 1 of 7,500 queries
 
@@ -78,7 +78,7 @@ def check(
     schema: Schema,
     expr: Expr,
     namespaces: Mapping[str, str],
-    limits: Limits,
+    limits: Expansion,
     trees: list[oracle.Tree],
 ) -> str:
     """Checks one query under some limits; whether they cut it short."""
@@ -94,7 +94,7 @@ def check(
     return "fixed"
 
 
-def check_some(rng: Random, queries: int, limits: Limits) -> Counter[str]:
+def check_some(rng: Random, queries: int, limits: Expansion) -> Counter[str]:
     """One random schema with some queries."""
     schema = random_schema(rng).load()
     writer = Queries(schema)
@@ -116,12 +116,12 @@ def check_some(rng: Random, queries: int, limits: Limits) -> Counter[str]:
 
 @given(st.randoms(use_true_random=False), st.sampled_from(LIMITS))
 @hypothesis_settings(suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow])
-def test_a_normal_form_is_a_fixed_point(rng: Random, limits: Limits) -> None:
+def test_a_normal_form_is_a_fixed_point(rng: Random, limits: Expansion) -> None:
     check_some(rng, 3, limits)
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
-def test_many_normal_forms_are_fixed_points(limits: Limits) -> None:
+def test_many_normal_forms_are_fixed_points(limits: Expansion) -> None:
     counts: Counter[str] = Counter()
     for seed in range(12):
         counts += check_some(Random(seed), 60, limits)
@@ -132,7 +132,7 @@ def test_many_normal_forms_are_fixed_points(limits: Limits) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_very_many_normal_forms_are_fixed_points(
-    limits: Limits, capsys: pytest.CaptureFixture[str]
+    limits: Expansion, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts: Counter[str] = Counter()
     for seed in range(300):

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from extract.errors import QuerySyntaxError
+from extract.limits import Limits
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS
-from extract.xpath.parser import MAX_DEPTH, parse
+from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import documents
 from tests.generate import oracle
 from tests.test_xpath_parser import compiles
+
+MAX_DEPTH = Limits().xpath_depth
 
 BOUND = {
     "p": "urn:p",
@@ -121,7 +124,7 @@ def test_the_xml_prefix_is_always_bound() -> None:
 
 def test_the_deepest_place_is_shown() -> None:
     error = failure("a[" * 10_000 + "1" + "]" * 10_000)
-    assert error.reason == f"nested more than {MAX_DEPTH} levels deep"
+    assert error.reason == Limits().passed("xpath_depth")
     assert error.offset == 2 * MAX_DEPTH
     _, excerpt, caret, hint = str(error).split("\n")
     assert len(excerpt) < 120

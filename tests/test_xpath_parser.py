@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from extract.errors import QuerySyntaxError
+from extract.limits import Limits
 from extract.xpath.ast import FilterPath, LocationPath
-from extract.xpath.parser import MAX_DEPTH, MAX_LENGTH, MAX_NAME, parse
+from extract.xpath.parser import MAX_NAME, parse
 from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
 from tests.generate.draw import pick
 from tests.generate.queries import PROFILES, Queries
 from tests.generate.schemas import schema as random_schema
+
+MAX_DEPTH, MAX_LENGTH = Limits().xpath_depth, Limits().xpath_chars
 
 LIMITS = ("nested more than", "longer than", "a name of more than")
 
@@ -218,7 +221,7 @@ def test_nesting_is_limited(kind: str, levels: int) -> None:
     error = refusal(xpath)
     if error:
         assert levels > 20
-        assert error.reason == f"nested more than {MAX_DEPTH} levels deep"
+        assert error.reason == Limits().passed("xpath_depth")
         assert len(str(error)) < 400
     else:
         assert levels <= MAX_DEPTH

@@ -19,10 +19,10 @@ from extract.chunktool.scan import (
     HandOver,
     Leaves,
     Numbers,
-    ScanLimits,
     Violation,
 )
 from extract.errors import DocumentError
+from extract.limits import Limits
 
 _TOKEN = re.compile(rb"<(/?)([\w.-]+)((?:\s[^<>]*?)?)(/?)>|<\?.*?\?>|<!\w[^>]*>|[^<]+", re.DOTALL)
 
@@ -46,7 +46,7 @@ class _Open:
 class WindowScanner:
     """Consumes whole tokens only."""
 
-    def __init__(self, automaton: Automaton, limits: ScanLimits, table: bool = False) -> None:
+    def __init__(self, automaton: Automaton, limits: Limits, table: bool = False) -> None:
         self.violation: Violation | None = None
         self._automaton = automaton
         self._limits = limits

@@ -16,9 +16,10 @@ from extract.chunktool.cut import Cutter, Window
 from extract.chunktool.nodes import NodeCollector, NodeTable, Ranges
 from extract.chunktool.outputs import chunk_outputs, projection_output
 from extract.chunktool.pile import Content, ContentReader, Original, Piles, read_all
-from extract.chunktool.scan import Batch, Numbers, ScanLimits, Smalls
+from extract.chunktool.scan import Batch, Numbers, Smalls
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source
+from extract.limits import Limits
 from extract.scheme.model import DOCUMENT, Scheme
 
 OnNonconforming: TypeAlias = Literal["fallback", "reject"]
@@ -121,7 +122,7 @@ def chunk(
     nodes: bool = False,
     on_nonconforming: OnNonconforming = "fallback",
     assume_valid: bool = False,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
     name: str = "",
 ) -> Chunks:
     """Cuts a document into the chunks of a scheme, in one pass.
@@ -139,7 +140,7 @@ def chunk(
             one chunk that is all of it, ``"reject"`` raises.
         assume_valid: Trust that the document keeps to the schema, and look less closely. If it
             does not, matches may be missed.
-        limits: How large a document may be in the small.
+        limits: How large a document may be.
         name: What messages call the document; by default its path.
 
     Raises:
@@ -160,7 +161,7 @@ def chunk(
     ('document', ('bs', 'cs'), True)
     """
     with (
-        open_source(document, name) as source,
+        open_source(document, name, limits) as source,
         borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
     ):
         sink = ChunkSink(automaton, nodes)

@@ -37,10 +37,11 @@ from extract.chunktool.cut import Cutter, Window
 from extract.chunktool.maps import ChunkMap, MapWriter
 from extract.chunktool.names import Names, safe_name
 from extract.chunktool.positions import Positions
-from extract.chunktool.scan import Batch, ScanLimits
+from extract.chunktool.scan import Batch
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source
 from extract.errors import DocumentError
+from extract.limits import Limits
 from extract.scheme.model import DOCUMENT, Scheme
 
 __all__ = ["FORMAT", "MANIFEST", "ChunkFile", "ChunkMap", "Manifest", "write_chunks"]
@@ -118,7 +119,7 @@ def write_chunks(
     *,
     on_nonconforming: OnNonconforming = "fallback",
     assume_valid: bool = False,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
     name: str = "",
     digest: str = "",
 ) -> Manifest:
@@ -141,7 +142,7 @@ def write_chunks(
     partial = _hidden(target, "partial")
     try:
         with (
-            open_source(document, name) as source,
+            open_source(document, name, limits) as source,
             borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
         ):
             sink = _FileSink(scheme, automaton, partial)

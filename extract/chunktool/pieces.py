@@ -25,9 +25,10 @@ from extract.chunktool.chunks import (
 from extract.chunktool.cut import Window
 from extract.chunktool.nodes import Ranges, within
 from extract.chunktool.pile import Content
-from extract.chunktool.scan import Batch, Elements, Ends, Numbers, ScanLimits, Smalls
+from extract.chunktool.scan import Batch, Elements, Ends, Numbers, Smalls
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, open_source
+from extract.limits import Limits
 from extract.scheme.model import Chunk, Scheme
 
 
@@ -53,7 +54,7 @@ def pieces(
     *,
     on_nonconforming: OnNonconforming = "fallback",
     assume_valid: bool = False,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
     name: str = "",
 ) -> Pieces:
     """Cuts a document into chunks, and those that can be split into pieces.
@@ -73,7 +74,7 @@ def pieces(
     if size < 1:
         raise ValueError("a piece has at least one byte")
     with (
-        open_source(document, name) as source,
+        open_source(document, name, limits) as source,
         borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
     ):
         depths = [_depth(one) for one in scheme.every_chunk]

@@ -24,11 +24,12 @@ from typing import BinaryIO, Final, Protocol, cast
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
 from extract.chunktool.cut import Cutter, Window, gather
 from extract.chunktool.pile import Content, ContentReader, Piles, read_all
-from extract.chunktool.scan import Batch, HandOver, ScanLimits
+from extract.chunktool.scan import Batch, HandOver
 from extract.chunktool.scanner import Outcome, Verdict, make_scanner, scan
 from extract.chunktool.source import Document, open_source
 from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
+from extract.limits import Limits
 from extract.scheme.model import Scheme
 
 _SMALL: Final = 1 << 26  # bytes; beyond, results wait in temporary files
@@ -56,7 +57,7 @@ class Prefilter:
             out whole, ``"reject"`` raises.
         assume_valid: Trust that documents keep to the schema, and look less closely. For one that
             does not, the projection may lack what a query looks for.
-        limits: How large documents may be in the small.
+        limits: How large documents may be.
 
     >>> from extract import prepare, Subscriptions
     >>> from extract.schema.model import Declaration, Schema
@@ -74,12 +75,12 @@ class Prefilter:
         scheme: Scheme,
         on_nonconforming: OnNonconforming = "fallback",
         assume_valid: bool = False,
-        limits: ScanLimits | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.scheme = scheme
         self.on_nonconforming = on_nonconforming
         self.assume_valid = assume_valid
-        self.limits = limits or ScanLimits()
+        self.limits = limits or Limits()
 
     def project(self, document: Document) -> bytes:
         """One small well-formed document that answers every query.
@@ -99,7 +100,7 @@ class Prefilter:
 
         Else None, and the usual way shall find out what it is.
         """
-        if len(document) > _SMALL or document.startswith(GZIP):
+        if len(document) > min(_SMALL, self.limits.document_bytes) or document.startswith(GZIP):
             return None
         with borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton:
             if automaton.outputs[0].whole:
@@ -159,7 +160,7 @@ class Prefilter:
 
     def _run(self, document: Document, name: str = "") -> tuple[Content, Outcome]:
         with (
-            open_source(document, name) as source,
+            open_source(document, name, self.limits) as source,
             borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton,
         ):
             piles = Piles(1)
@@ -173,7 +174,7 @@ class Prefilter:
 
     def _write_at_once(self, document: Document, stream: Writable, name: str) -> Outcome:
         with (
-            open_source(document, name) as source,
+            open_source(document, name, self.limits) as source,
             borrowed_automaton(self.scheme, "projection", True) as automaton,
         ):
             sink = _StreamSink(stream)

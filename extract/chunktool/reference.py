@@ -27,7 +27,6 @@ from extract.chunktool.scan import (
     HandOver,
     Leaves,
     Numbers,
-    ScanLimits,
     Violation,
 )
 from extract.chunktool.subset import Subset
@@ -36,6 +35,7 @@ from extract.chunktool.table_sweep import Columns, TableSweep
 from extract.chunktool.tokens import TAG
 from extract.chunktool.verdict import Judge, Rejection, id_problem
 from extract.errors import DocumentError
+from extract.limits import RAISE, Limits
 
 _BLOCK: Final = 1 << 20  # bytes that the parsers get at a time; expat is slow with long tokens else
 _LARGE: Final = 1 << 16  # bytes of a token from which on expat waits for it to double
@@ -45,8 +45,7 @@ _ID: Final = re.compile(rb"xml:id")  # several times as fast as `in`
 _ENTITY: Final = b"<!ENTITY"
 # Not with possessive quantifiers: Python 3.11.2 takes them wrongly.
 _MISC: Final = re.compile(rb"(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
-_BOMB: Final = "its entities expand to more than {:,} bytes"
-_BOMB_HINT: Final = "if it is no attack, raise the limit, or expand them with xmllint --noent"
+_BOMB_HINT: Final = f"{RAISE}, or expand them with xmllint --noent"
 
 
 class ReferenceScanner:
@@ -54,15 +53,15 @@ class ReferenceScanner:
 
     Args:
         automaton: What to look for.
-        limits: How large a document may be in the small.
+        limits: How large a document may be.
         table: Whether to fill the node table.
     """
 
     def __init__(
-        self, automaton: Automaton, limits: ScanLimits | None = None, table: bool = False
+        self, automaton: Automaton, limits: Limits | None = None, table: bool = False
     ) -> None:
         self._automaton = automaton
-        self._limits = limits or ScanLimits()
+        self._limits = limits or Limits()
         self._table = table
         self._begun = False
         # Where we stand, in bytes of the document.
@@ -85,6 +84,7 @@ class ReferenceScanner:
         self._complaint: DocumentError | None = None  # what libxml2 would notice building a tree
         self._ids: set[str] = set()
         self._expanded = 0
+        self._references = 0
         self._tags: dict[int, bytes] = {}
 
     @property
@@ -108,7 +108,7 @@ class ReferenceScanner:
         """
         view = memoryview(data)
         consumed = self._consumed
-        block = max(1, min(_BLOCK, self._limits.token))
+        block = max(1, min(_BLOCK, self._limits.token_bytes))
         for start in range(self._seen - consumed, len(view), block):
             self._block(bytes(view[start : start + block]), False)
             self._seen = consumed + min(start + block, len(view))
@@ -245,7 +245,7 @@ class ReferenceScanner:
             at = self._parser.ErrorByteIndex
             if error.code == expat.errors.codes.get(_AMPLIFICATION):
                 place = error.lineno, error.offset + 1, self._original(at)
-                reason = _BOMB.format(self._limits.expansion)
+                reason = self._limits.passed("entity_bytes")
                 raise DocumentError(reason, _BOMB_HINT, "", *place) from None
             back = 2 * (self._buffer[: at - self._base][-2:] == b"</")  # of a name, to its tag
             self._fail(error.lineno, error.offset + 1 - back, at - back)
@@ -298,14 +298,14 @@ class ReferenceScanner:
         misc = _MISC.match(self._buffer, max(0, self._prolog - self._base))
         assert misc is not None
         self._prolog = misc.end() + self._base
-        if len(self._buffer) - misc.end() > self._limits.token:
-            reason = f"the document type has more than {self._limits.token:,} bytes"
-            raise DocumentError(reason, "", "", 0, 0, self._original(self._prolog))
+        if len(self._buffer) - misc.end() > self._limits.token_bytes:
+            reason = self._limits.passed("token_bytes")
+            raise DocumentError(reason, RAISE, "", 0, 0, self._original(self._prolog))
         return min(keep, self._prolog)
 
     def _check_tokens(self, index: int, end: int) -> None:
         """Rejects tokens that are too long; all of those are torn between blocks."""
-        longest = self._limits.token
+        longest = self._limits.token_bytes
         torn = self._torn
         self._torn = index if index < end else -1
         too_long = end - index > longest
@@ -313,9 +313,8 @@ class ReferenceScanner:
             too_long = _end_of_token(self._buffer, torn - self._base) + self._base - torn > longest
         if too_long:
             at = torn if torn >= 0 else index
-            reason = f"a tag, comment or the like has more than {longest:,} bytes"
-            hint = "raise the limit if the document is right"
-            raise DocumentError(reason, hint, "", 0, 0, self._original(at))
+            reason = self._limits.passed("token_bytes")
+            raise DocumentError(reason, RAISE, "", 0, 0, self._original(at))
 
     # -- what was found
 
@@ -372,13 +371,22 @@ class ReferenceScanner:
 
     def _reference(self, name: str, parameter: int) -> None:
         if not parameter:
+            self._references += 1
             self._expand(self._subset.expansion(name))
             self._obstacle = self._obstacle or self._subset.obstacle
 
     def _expand(self, count: int) -> None:
         self._expanded += count
-        if self._expanded > self._limits.expansion:
-            raise self._sweep.error(_BOMB.format(self._limits.expansion), _BOMB_HINT)
+        limits, passed = self._limits, ""
+        if self._expanded > limits.entity_bytes:
+            passed = "entity_bytes"
+        elif self._references > limits.entity_references:
+            passed = "entity_references"
+        elif self._expanded > limits.entity_free_bytes:
+            read = max(1, self._parser.CurrentByteIndex)
+            passed = "entity_ratio" if self._expanded > limits.entity_ratio * read else ""
+        if passed:
+            raise self._sweep.error(limits.passed(passed), _BOMB_HINT)
 
     def _check(self, name: str, attributes: list[str]) -> None:
         """Looks at a start tag in a document that has IDs, or an internal subset."""

@@ -25,23 +25,6 @@ Smalls = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class ScanLimits:
-    """How large a document may be in the small; beyond, it is rejected.
-
-    Attributes:
-        depth: How deep elements may be nested; libxml2 gives up at 2,048.
-        token: Bytes of one tag, comment, processing instruction or text.
-        attributes: Attributes of one element.
-        expansion: Bytes that the entities of a document may expand to.
-    """
-
-    depth: int = 2_048
-    token: int = 10_000_000
-    attributes: int = 10_000
-    expansion: int = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
 class Violation:
     """The first edge that a document has and the schema has not.
 

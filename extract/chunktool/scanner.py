@@ -17,9 +17,10 @@ from typing import Protocol
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.cut import Window
-from extract.chunktool.scan import Batch, HandOver, ScanLimits, Scanner, Violation
+from extract.chunktool.scan import Batch, HandOver, Scanner, Violation
 from extract.chunktool.source import WINDOW, Source
 from extract.errors import DocumentError, ExtractError
+from extract.limits import RAISE, Limits
 
 ENVIRONMENT = "EXTRACT_KERNEL"  # "off": never use the kernel; "on": never do without
 
@@ -102,7 +103,7 @@ class Sink(Protocol):
         """
 
 
-MakeScanner = Callable[[Automaton, ScanLimits, bool], Scanner]
+MakeScanner = Callable[[Automaton, Limits, bool], Scanner]
 
 
 @cache
@@ -139,7 +140,7 @@ def _wants_kernel(kernel: bool | None) -> bool:
 
 def make_scanner(
     automaton: Automaton,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
     table: bool = False,
     kernel: bool | None = None,
 ) -> Scanner:
@@ -147,7 +148,7 @@ def make_scanner(
 
     Args:
         automaton: What to look for.
-        limits: How large a document may be in the small.
+        limits: How large a document may be.
         table: Whether to fill the node table.
         kernel: Use the kernel, or the reference scanner; None leaves the choice to the environment
             variable ``EXTRACT_KERNEL`` (``on`` or ``off``), and without it to what is there.
@@ -156,7 +157,7 @@ def make_scanner(
         ExtractError: The kernel is asked for and not there.
     """
     _, make = next(_scanners(kernel))
-    return make(automaton, limits or ScanLimits(), table)
+    return make(automaton, limits or Limits(), table)
 
 
 def _scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
@@ -172,7 +173,7 @@ def scan(
     source: Source,
     automaton: Automaton,
     sink: Sink,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
     table: bool = False,
     kernel: bool | None = None,
 ) -> Outcome:
@@ -182,7 +183,7 @@ def scan(
         source: The document.
         automaton: What to look for.
         sink: Takes what is found. It counts only if the outcome says that the document conforms.
-        limits: How large a document may be in the small.
+        limits: How large a document may be.
         table: Whether to fill the node table.
         kernel: As in `make_scanner`.
 
@@ -190,7 +191,7 @@ def scan(
         DocumentError: The document is not well-formed, cannot be read, or passes a limit; with
             file, byte offset, line and column.
     """
-    limits = limits or ScanLimits()
+    limits = limits or Limits()
     handed_over: list[str] = []
     for name, make in _scanners(kernel):
         sink.restart()
@@ -225,7 +226,7 @@ def _placed(error: DocumentError, source: Source) -> DocumentError:
         return error.at(source.name, 0, 0)
 
 
-def _drive(source: Source, scanner: Scanner, sink: Sink, limits: ScanLimits) -> int:
+def _drive(source: Source, scanner: Scanner, sink: Sink, limits: Limits) -> int:
     """Feeds a document to a scanner and what it finds to a sink; returns the document's size."""
     if source.memory is not None:
         return _drive_at_once(source.memory, scanner, sink)
@@ -235,9 +236,8 @@ def _drive(source: Source, scanner: Scanner, sink: Sink, limits: ScanLimits) -> 
     filled = 0  # how much of it was left over by the last window
     while True:
         if 2 * filled > len(buffer):  # a token does not fit
-            if filled > limits.token:
-                reason = f"a tag, comment or text has more than {limits.token:,} bytes"
-                raise DocumentError(reason, "", "", 0, 0, start)
+            if filled > limits.token_bytes:
+                raise DocumentError(limits.passed("token_bytes"), RAISE, "", 0, 0, start)
             larger = memoryview(bytearray(2 * len(buffer)))
             larger[:filled] = buffer[:filled]
             buffer = larger

@@ -26,13 +26,13 @@ from extract.chunktool.streams import (
     Copied,
     InMemory,
     Rewound,
-    SourceLimits,
     Unpacked,
     can_go_back,
 )
 from extract.errors import DocumentError
+from extract.limits import RAISE, Limits
 
-__all__ = ["WINDOW", "Document", "Source", "SourceLimits", "open_source"]
+__all__ = ["WINDOW", "Document", "Source", "open_source"]
 
 WINDOW: Final = 1 << 22  # bytes read at a time
 
@@ -51,6 +51,7 @@ class Source:
         data: Its bytes, unpacked where they were gzipped.
         memory: All its bytes, where they are in memory as they are.
         lasting: Whether it can still be read when the caller is done with what it gave us.
+        limits: How large it may be.
 
     >>> with open_source(b"<a>\\n <b></a>") as source:
     ...     source.name, b"".join(source.windows(5)), source.place(6)
@@ -58,14 +59,23 @@ class Source:
     """
 
     def __init__(
-        self, name: str, data: Bytes, memory: memoryview | None = None, lasting: bool = True
+        self,
+        name: str,
+        data: Bytes,
+        memory: memoryview | None = None,
+        lasting: bool = True,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = limits or Limits()
+        self._read = 0
         self.name = name
         self.memory = memory
         self.lasting = lasting
         self._data = data
         self._kept = False
         self._reading = 0  # how often it was begun
+        if memory is not None and len(memory) > self._limits.document_bytes:
+            raise self._too_large()
 
     def __enter__(self) -> Source:
         return self
@@ -89,6 +99,7 @@ class Source:
             DocumentError: It cannot be read.
         """
         self._reading += 1
+        self._read = 0
         self._guarded(self._data.rewind)
 
     def read_into(self, target: memoryview) -> int:
@@ -106,7 +117,14 @@ class Source:
             if not count:
                 break
             filled += count
+            self._read += count
+            if self._read > self._limits.document_bytes:
+                raise self._too_large()
         return filled
+
+    def _too_large(self) -> DocumentError:
+        place = (self.name, 0, 0, self._limits.document_bytes)
+        return DocumentError(self._limits.passed("document_bytes"), RAISE, *place)
 
     def _guarded(self, read: Callable[[], _T]) -> _T:
         try:
@@ -177,19 +195,20 @@ def _occurrences(data: bytes, what: bytes) -> Iterator[int]:
         found = data.find(what, found + 1)
 
 
-def open_source(document: Document, name: str = "", limits: SourceLimits | None = None) -> Source:
+def open_source(document: Document, name: str = "", limits: Limits | None = None) -> Source:
     """Makes a document readable, again and again.
 
     Args:
         document: Bytes; a path; ``"-"`` for standard input; or a file object, opened for bytes,
             that is read from where it stands. Each may be gzipped.
         name: What messages call it; by default the path, or the file object's name.
-        limits: How large it may become when it is unpacked.
+        limits: How large it may be, and become when it is unpacked.
 
     Raises:
         DocumentError: It cannot be opened.
         TypeError: It is no document: a file opened for text, say.
     """
+    limits = limits or Limits()
     memory: memoryview | None = None
     lasting = True
     data: Bytes
@@ -210,8 +229,8 @@ def open_source(document: Document, name: str = "", limits: SourceLimits | None 
             data.close()
             raise
     if start == GZIP:
-        memory, data = None, Unpacked(data, limits or SourceLimits())
-    return Source(name, data, memory, lasting)
+        memory, data = None, Unpacked(data, limits)
+    return Source(name, data, memory, lasting, limits)
 
 
 def _is_all(view: memoryview) -> bool:

@@ -11,31 +11,15 @@ import stat
 import tempfile
 import weakref
 import zlib
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from extract.errors import DocumentError
+from extract.limits import Limits
 
 GZIP: Final = b"\x1f\x8b\x08"  # how gzipped bytes begin
 FOR_BYTES: Final = "the document must be opened for bytes, as in open(path, 'rb')"
 
 _SPOOLED: Final = 1 << 23  # bytes of a stream that are kept in memory before a file takes them
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLimits:
-    """How large a document may become when it is unpacked; beyond, it is rejected.
-
-    Attributes:
-        unpacked: Bytes that a gzipped document may unpack to.
-        ratio: How many times its own size a gzipped document may unpack to. Real XML stays far
-            below; a bomb comes near the thousand that deflate can do.
-        harmless: Bytes that may be unpacked whatever the ratio.
-    """
-
-    unpacked: int = 1 << 36
-    ratio: int = 400
-    harmless: int = 1 << 26
 
 
 class Bytes(Protocol):
@@ -170,7 +154,7 @@ def _read_into(stream: Any, target: memoryview) -> int:
 class Unpacked:
     """What gzipped bytes unpack to: all members, up to limits."""
 
-    def __init__(self, packed: Bytes, limits: SourceLimits) -> None:
+    def __init__(self, packed: Bytes, limits: Limits) -> None:
         self._packed = packed
         self._limits = limits
         self._buffer = memoryview(bytearray(1 << 18))
@@ -245,10 +229,7 @@ class Unpacked:
         """Stops bombs."""
         self._unpacked += count
         limits = self._limits
-        many = self._unpacked > max(limits.harmless, self._read * limits.ratio)
-        if many or self._unpacked > limits.unpacked:
-            size = f"{limits.unpacked:,} bytes" if not many else f"{limits.ratio} times its size"
-            hint = "if it is no bomb, unpack it with gunzip first"
-            raise DocumentError(
-                f"it unpacks to more than {size}", hint, "", 0, 0, self._unpacked - count
-            )
+        if self._unpacked > max(limits.gzip_free_bytes, self._read * limits.gzip_ratio):
+            hint = "if it is no bomb, raise the limit, or unpack it with gunzip first"
+            offset = self._unpacked - count
+            raise DocumentError(limits.passed("gzip_ratio"), hint, "", 0, 0, offset)

@@ -16,14 +16,12 @@ import numpy as np
 from extract.chunktool.atlas import NOTHING, Atlas, Key, atlas_of
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.blocks import Block, Open, Spans, nothing, wanted, without_pairs
-from extract.chunktool.scan import CDATA, COMMENT, PI, Numbers, ScanLimits, Violation
-from extract.chunktool.tokens import TAG, Tags, nest, read_tags
+from extract.chunktool.scan import CDATA, COMMENT, PI, Numbers, Violation
+from extract.chunktool.tokens import TAG, Tags, long_part, nest, read_tags
 from extract.errors import DocumentError
+from extract.limits import RAISE, Limits
 
 _NAMES: Final = 1_000_000  # different names with their attributes that a document may have
-_DEEPEST: Final = 2_048  # libxml2 rejects what is nested deeper, whatever it is told
-
-_RAISE: Final = "if the document is no attack, raise the limit"
 _NONE: Final = np.zeros(0, np.int64)
 
 Start = Callable[[str, list[str]], None]
@@ -35,7 +33,7 @@ class Sweep:
     Args:
         parser: expat's parser; its handlers for elements are set here.
         automaton: What to look for.
-        limits: How deep elements may be nested, and how many attributes they may have.
+        limits: How deep elements may be nested, how many attributes they may have, and so on.
         original: Turns offsets in what expat reads into those of the document.
 
     Attributes:
@@ -49,7 +47,7 @@ class Sweep:
         self,
         parser: Any,
         automaton: Automaton,
-        limits: ScanLimits,
+        limits: Limits,
         original: Callable[[Numbers], Numbers],
     ) -> None:
         self.violation: Violation | None = None
@@ -59,8 +57,8 @@ class Sweep:
         self._spans = [Spans() for _ in automaton.outputs]
         self._atlas: Atlas = atlas_of(automaton)
         self._parser = parser
-        self._deepest = min(limits.depth, _DEEPEST)
-        self._most = limits.attributes
+        self._limits = limits
+        self._long = min(limits.token_bytes, limits.name_bytes, limits.attribute_bytes)
         self._original = original
         self._buffer = b""
         self._base = 0
@@ -69,7 +67,6 @@ class Sweep:
         self._cdata = -1  # where a CDATA section began that has not ended
         self._done = 0  # up to where all tags are worked up
         self._last = 0  # where the last of them ended
-        self._token = limits.token
         self._keys: list[Key] = []  # of the start tags
         self._declaring: list[int] = []  # which of them have namespace declarations
         self._asides: list[int] = []  # comments and the like: kind, start, end
@@ -211,9 +208,11 @@ class Sweep:
         complex_[self._declaring] = True
         tags = read_tags(self._buffer, base, low, high, others, complex_)
         declared = np.bincount(self._declaring, minlength=len(names))
-        many = self._atlas.names.attributes[names] + declared > self._most
+        many = self._atlas.names.attributes[names] + declared > self._limits.attributes
         if many.any():
-            self._too_many(int(tags.at[tags.begins][many.argmax()]))
+            raise self._beyond("attributes", int(tags.at[tags.begins][many.argmax()]))
+        for number in np.flatnonzero(tags.after - tags.at > self._long).tolist():
+            self._check_tag(int(tags.at[number]), int(tags.after[number]))
         self._check_texts(
             np.concatenate([tags.at, asides[:, 1]]), np.concatenate([tags.after, asides[:, 2]])
         )
@@ -238,11 +237,15 @@ class Sweep:
         ends = np.concatenate([[self._last], after])
         starts = np.append(at, self._done if len(self._open.start) > 1 else ends[-1])
         self._last = int(ends[-1])
-        long = np.concatenate([starts - ends, after - at]) > self._token
+        long = np.concatenate([starts - ends, after - at]) > self._limits.token_bytes
         if long.any():
-            reason = f"a text or comment has more than {self._token:,} bytes"
-            offset = int(np.concatenate([ends, at])[long.argmax()])
-            raise DocumentError(reason, _RAISE, "", 0, 0, offset)
+            raise self._beyond("token_bytes", int(np.concatenate([ends, at])[long.argmax()]))
+
+    def _check_tag(self, start: int, stop: int) -> None:
+        """Rejects a tag with a name or value that is too long."""
+        passed = long_part(self._buffer[start - self._base : stop - self._base], self._limits)
+        if passed:
+            raise self._beyond(passed, start)
 
     def _arrange(self, tags: Tags, names: Numbers) -> Block | None:
         """The elements of a block; None if they break the schema."""
@@ -251,8 +254,9 @@ class Sweep:
         count = len(opened.start)
         level = count - 1 + np.cumsum(np.where(begins, 1, -1))
         depth = level + ~begins
-        if depth.max() > self._deepest:
-            self._too_deep(int(at[np.argmax(depth > self._deepest)]))
+        deepest = self._limits.depth
+        if depth.max() > deepest:
+            raise self._beyond("depth", int(at[np.argmax(depth > deepest)]))
         nesting = nest(begins, depth, count)
         element, parent = nesting.element, nesting.parent
         start = np.concatenate([opened.start, at[begins]])
@@ -274,14 +278,8 @@ class Sweep:
         columns = state, name, parent, start, stop, first, end
         return Block(count, *columns, *sets, element, around, at, after)
 
-    def _too_deep(self, offset: int) -> None:
-        hint = _RAISE if self._deepest < _DEEPEST else "libxml2 gives up there, too"
-        reason = f"elements are nested deeper than {self._deepest:,}"
-        raise DocumentError(reason, hint, "", 0, 0, offset)
-
-    def _too_many(self, offset: int) -> None:
-        reason = f"an element has more than {self._most:,} attributes"
-        raise DocumentError(reason, _RAISE, "", 0, 0, offset)
+    def _beyond(self, limit: str, offset: int) -> DocumentError:
+        return DocumentError(self._limits.passed(limit), RAISE, "", 0, 0, offset)
 
     def _illegal(
         self, state: Numbers, name: Numbers, start: Numbers, parent: Numbers, count: int, depth: int
@@ -370,15 +368,19 @@ class Sweep:
         self._spans = [Spans() for _ in self._spans]
         self._keys.clear()
         self._asides.clear()
-        parser, deepest, most = self._parser, self._deepest, 2 * self._most
+        parser, deepest, most = self._parser, self._limits.depth, 2 * self._limits.attributes
+        long = self._long // 4  # characters may have four bytes
 
-        def start(_: str, attributes: list[str]) -> None:
+        def start(name: str, attributes: list[str]) -> None:
             nonlocal depth
             depth += 1
+            at = parser.CurrentByteIndex
             if depth > deepest:
-                self._too_deep(parser.CurrentByteIndex)
+                raise self._beyond("depth", at)
             if len(attributes) > most:
-                self._too_many(parser.CurrentByteIndex)
+                raise self._beyond("attributes", at)
+            if len(name) + sum(map(len, attributes)) > long:
+                self._check_tag(at, self.end_of_tag(at))
 
         def end(_: str) -> None:
             nonlocal depth

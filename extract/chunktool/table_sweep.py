@@ -9,8 +9,9 @@ import numpy as np
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.blocks import Block
-from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT, Numbers, ScanLimits
+from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT, Numbers
 from extract.chunktool.sweep import Sweep
+from extract.limits import Limits
 
 _AMPERSAND, _RETURN = b"&\r"
 
@@ -31,7 +32,7 @@ class TableSweep(Sweep):
         self,
         parser: Any,
         automaton: Automaton,
-        limits: ScanLimits,
+        limits: Limits,
         original: Callable[[Numbers], Numbers],
     ) -> None:
         self.elements: list[Columns] = []

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan import Numbers
+from extract.limits import Limits
 
 TAG: Final = re.compile(rb"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
+_NAME: Final = re.compile(rb"</?([^\s/>]+)")
+_ATTRIBUTE: Final = re.compile(rb"""([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LESS, _GREATER, _SLASH, _DOUBLE, _SINGLE = b"<>/\"'"
 
 Flags = NDArray[np.bool_]
@@ -142,3 +145,20 @@ def nest(begins: Flags, depth: Numbers, count: int) -> Nesting:
     parent[:count] = np.maximum(np.arange(count) - 1, 0)
     parent[found] = value[np.maximum.accumulate(known)]
     return Nesting(element, parent, np.split(found, np.flatnonzero(first)[1:]) if size else [])
+
+
+def long_part(tag: bytes, limits: Limits) -> str:
+    """Which limit a name or value of a well-formed tag passes; empty if none.
+
+    >>> long_part(b"<a bc='12345'>", Limits(name_bytes=1)), long_part(b"<a b = '>'/>", Limits())
+    ('name_bytes', '')
+    """
+    name = _NAME.match(tag)
+    assert name is not None
+    names, values = [name[1]], []
+    for attribute in _ATTRIBUTE.finditer(tag, name.end()):
+        names.append(attribute[1])
+        values.append(attribute[2] or attribute[3] or b"")
+    if max(map(len, names)) > limits.name_bytes:
+        return "name_bytes"
+    return "attribute_bytes" if max(map(len, values), default=0) > limits.attribute_bytes else ""

@@ -18,12 +18,11 @@ from extract.chunktool.chunks import OnNonconforming
 from extract.chunktool.find import find_documents
 from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
 from extract.chunktool.names import Names, directory_name
-from extract.chunktool.scan import ScanLimits
 from extract.chunktool.scanner import Verdict
 from extract.cli.options import (
     assume_valid_option,
     json_option,
-    max_depth_option,
+    limit_options,
     on_nonconforming_option,
     scheme_option,
 )
@@ -31,6 +30,7 @@ from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.cli.tables import Table
 from extract.errors import DocumentError
+from extract.limits import Limits
 from extract.scheme import Scheme
 
 _SHOWN = 20  # notes shown one by one
@@ -49,8 +49,8 @@ _SHOWN = 20  # notes shown one by one
 )
 @on_nonconforming_option
 @assume_valid_option
-@max_depth_option
 @progress_option
+@limit_options("document")
 @json_option
 def chunk(
     scheme: str,
@@ -58,8 +58,8 @@ def chunk(
     output: str,
     on_nonconforming: OnNonconforming,
     assume_valid: bool,
-    max_depth: int,
     progress: bool | None,
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Cut documents into the chunks of a scheme.
@@ -94,7 +94,7 @@ def chunk(
                 shown,
                 on_nonconforming=on_nonconforming,
                 assume_valid=assume_valid,
-                limits=ScanLimits(depth=max_depth),
+                limits=limits,
             )
     seconds = time.perf_counter() - started
     if as_json:

@@ -11,11 +11,9 @@ import click
 
 from extract.cli.options import (
     json_option,
+    limit_options,
     matcher_option,
-    max_value_bytes_option,
-    max_whole_bytes_option,
     output_option,
-    query_seconds_option,
     scheme_option,
     select_option,
 )
@@ -30,6 +28,7 @@ from extract.filtertool.progress import Step
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.writers import JsonWriter
+from extract.limits import Limits
 from extract.scheme import Scheme
 
 _SHOWN = 20  # rejections shown one by one
@@ -40,9 +39,7 @@ _SHOWN = 20  # rejections shown one by one
 @click.argument("directory", metavar="DIR", type=click.Path())
 @matcher_option
 @select_option
-@max_value_bytes_option
-@max_whole_bytes_option
-@query_seconds_option
+@limit_options("document", "answer")
 @output_option
 @progress_option
 @json_option
@@ -51,9 +48,7 @@ def filter(  # noqa: A001 (it is the name of the command)
     directory: str,
     matcher: str,
     select: Select,
-    max_value_bytes: int | None,
-    max_whole_bytes: int,
-    query_seconds: float,
+    limits: Limits,
     output: str,
     progress: bool | None,
     as_json: bool,
@@ -69,14 +64,8 @@ def filter(  # noqa: A001 (it is the name of the command)
       extract filter --scheme scheme.json chunks -o matches.jsonl
     """
     started = time.perf_counter()
-    loaded, factory = Scheme.load(scheme), load_matcher(matcher, query_seconds)
-    options = Options(
-        select,
-        max_value_bytes=max_value_bytes,
-        max_whole_bytes=max_whole_bytes,
-        seconds=query_seconds,
-    )
-    ready = ChunkFileFilter(loaded, factory, options)
+    loaded, factory = Scheme.load(scheme), load_matcher(matcher, limits.query_seconds)
+    ready = ChunkFileFilter(loaded, factory, Options(select, limits=limits))
     ready.digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
     report = Report(loaded, "local", factory.name, select)
     rejected: list[str] = []

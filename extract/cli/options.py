@@ -10,11 +10,17 @@ Each is a decorator:
 
 from __future__ import annotations
 
-from typing import Literal
+import functools
+from collections.abc import Callable
+from dataclasses import Field
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
+from extract.limits import Group, Limits, limits_of, option
 from extract.subscriptions.bindings import parse_binding
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _bindings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -96,14 +102,6 @@ assume_valid_option = click.option(
     help="Trust that documents keep to the schema, and look less closely; faster, but where one "
     "does not, matches may be missed.",
 )
-max_depth_option = click.option(
-    "--max-depth",
-    default=2_048,
-    show_default=True,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How deep elements may be nested; a document that goes deeper is rejected.",
-)
 matcher_option = click.option(
     "--matcher",
     default="auto",
@@ -118,27 +116,40 @@ select_option = click.option(
     type=click.Choice(["nodes", "count", "doc"]),
     help="Every node, only how many there are, or only which documents match.",
 )
-max_value_bytes_option = click.option(
-    "--max-value-bytes",
-    default=1 << 24,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="A longer value is left out; its place is given.",
-)
-max_whole_bytes_option = click.option(
-    "--max-whole-bytes",
-    default=1 << 28,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="How large a document may be that has to be evaluated whole.",
-)
-query_seconds_option = click.option(
-    "--query-seconds",
-    default=60.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="How long a query that may take very long can take on a document.",
-)
+
+
+def limit_options(*groups: Group) -> Callable[[Command], Command]:
+    """An option for each of the limits of some groups; the command gets them as ``limits``."""
+    ours = list(limits_of(*groups))
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gathered(*args: Any, **kwargs: Any) -> Any:
+            values = {one.name: kwargs.pop(f"max_{one.name}") for one in ours}
+            return command(*args, limits=Limits(**values), **kwargs)
+
+        made: Any = gathered
+        for one in reversed(ours):
+            made = click.option(
+                *_names(one.name),
+                default=one.default,
+                show_default=True,
+                type=_range(one),
+                metavar="S" if isinstance(one.default, float) else "N",
+                help=f"Limit: {one.metadata['about']}",
+            )(made)
+        return cast("Command", made)
+
+    return decorate
+
+
+def _names(name: str) -> list[str]:
+    """What a limit's option is called; one has an older name, too."""
+    also = ["--query-seconds"] if name == "query_seconds" else []
+    return [option(name), *also, f"max_{name}"]
+
+
+def _range(limit: Field[Any]) -> click.IntRange | click.FloatRange:
+    if isinstance(limit.default, float):
+        return click.FloatRange(min=0, min_open=True)
+    return click.IntRange(limit.metadata["least"], limit.metadata["most"])

@@ -12,6 +12,7 @@ import click
 from extract.cli.options import (
     chunk_number,
     json_option,
+    limit_options,
     namespaces_option,
     output_option,
     queries_option,
@@ -24,6 +25,7 @@ from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
 from extract.cli.terminal import warn
 from extract.errors import QuerySyntaxError, SubscriptionsError
+from extract.limits import Limits
 from extract.preptool.explain import chunk_reports
 from extract.preptool.prepare import WEIGHTS, prepare
 from extract.schema.model import Schema
@@ -68,6 +70,7 @@ _SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
     type=click.Choice(list(WEIGHTS)),
     help="Count each different query once, or by the weights of its subscribers.",
 )
+@limit_options("query")
 @output_option
 @progress_option
 @json_option
@@ -80,6 +83,7 @@ def prep(
     samples: tuple[str, ...],
     workers: int,
     weights: str,
+    limits: Limits,
     output: str,
     progress: bool | None,
     as_json: bool,
@@ -96,7 +100,7 @@ def prep(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces, limits)
     if not subscriptions:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
@@ -110,6 +114,7 @@ def prep(
             samples=samples,
             workers=workers,
             progress=shown.advance,
+            limits=limits,
         )
     with open_output(output) as stream:
         stream.writelines(scheme.lines())

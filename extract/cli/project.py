@@ -10,18 +10,18 @@ import click
 from extract.chunktool.chunks import OnNonconforming
 from extract.chunktool.find import find_documents
 from extract.chunktool.prefilter import Prefilter
-from extract.chunktool.scan import ScanLimits
 from extract.chunktool.scanner import Outcome
 from extract.cli.options import (
     assume_valid_option,
     json_option,
-    max_depth_option,
+    limit_options,
     on_nonconforming_option,
     output_option,
     scheme_option,
 )
 from extract.cli.output import open_binary_output
 from extract.errors import DocumentError
+from extract.limits import Limits
 from extract.scheme import Scheme
 
 
@@ -31,7 +31,7 @@ from extract.scheme import Scheme
 @output_option
 @on_nonconforming_option
 @assume_valid_option
-@max_depth_option
+@limit_options("document")
 @json_option
 def project(
     scheme: str,
@@ -39,7 +39,7 @@ def project(
     output: str,
     on_nonconforming: OnNonconforming,
     assume_valid: bool,
-    max_depth: int,
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Reduce a document to one small document that answers every query of a scheme.
@@ -62,9 +62,7 @@ def project(
     if len(found) > 1:
         hint = "project them one by one, or cut all of them with `extract chunk`"
         raise DocumentError(f"these are {len(found):,} documents, not one", hint, document)
-    prefilter = Prefilter(
-        Scheme.load(scheme), on_nonconforming, assume_valid, ScanLimits(depth=max_depth)
-    )
+    prefilter = Prefilter(Scheme.load(scheme), on_nonconforming, assume_valid, limits)
     try:
         with open_binary_output(output) as stream:
             counted = _Counted(stream)

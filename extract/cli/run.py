@@ -9,19 +9,15 @@ from typing import Any, Literal
 
 import click
 
-from extract.chunktool.scan import ScanLimits
 from extract.cli.config import config_option, no_config_option, wins
 from extract.cli.options import (
     assume_valid_option,
     chunk_number,
     json_option,
+    limit_options,
     matcher_option,
-    max_depth_option,
-    max_value_bytes_option,
-    max_whole_bytes_option,
     namespaces_option,
     on_nonconforming_option,
-    query_seconds_option,
     root_option,
     select_option,
 )
@@ -40,6 +36,7 @@ from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.planning import plan_tasks
 from extract.filtertool.spark.shares import shares, weights
 from extract.filtertool.writers import Format, check_target
+from extract.limits import Limits
 from extract.pipeline import prepare, run_on_spark
 from extract.pipeline import run as run_pipeline
 from extract.schema.model import Schema
@@ -101,7 +98,6 @@ from extract.subscriptions import Subscriptions
 @matcher_option
 @on_nonconforming_option
 @assume_valid_option
-@max_depth_option
 @select_option
 @click.option(
     "--format",
@@ -128,9 +124,7 @@ from extract.subscriptions import Subscriptions
     is_flag=True,
     help="Keep what is finished if it is interrupted; called again, it goes on from there.",
 )
-@max_value_bytes_option
-@max_whole_bytes_option
-@query_seconds_option
+@limit_options("document", "answer", "query")
 @json_option
 @click.pass_context
 def run(
@@ -151,16 +145,13 @@ def run(
     matcher: str,
     on_nonconforming: Literal["fallback", "reject"],
     assume_valid: bool,
-    max_depth: int,
     select: Select,
     form: Format,
     progress: bool | None,
     priority: bool,
     explain: bool,
     resume: bool,
-    max_value_bytes: int | None,
-    max_whole_bytes: int,
-    query_seconds: float,
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Find all matches of all queries in all documents.
@@ -204,7 +195,7 @@ def run(
         raise click.UsageError("Give --master or --jobs, but not both.")
     check_target(output)
     started = time.perf_counter()
-    loaded = _scheme(scheme, schema, queries, root, namespaces, chunks)
+    loaded = _scheme(scheme, schema, queries, root, namespaces, chunks, limits)
     prepared = time.perf_counter()
     listed = _without_results(find(documents), output)
     if explain:
@@ -214,11 +205,8 @@ def run(
         select,
         on_nonconforming,
         assume_valid,
-        max_value_bytes,
-        max_whole_bytes,
-        query_seconds,
         standalone=form == "xml",
-        limits=ScanLimits(depth=max_depth),
+        limits=limits,
         priority=priority,
     )
     spent = {"prepare": prepared - started}
@@ -269,6 +257,7 @@ def _scheme(
     root: str | None,
     namespaces: dict[str, str],
     chunks: int | Literal["auto"],
+    limits: Limits,
 ) -> Scheme:
     """The scheme of the file, or one that is made now."""
     if scheme is not None:
@@ -278,11 +267,11 @@ def _scheme(
     if schema is None or queries is None:
         raise click.UsageError("Give --scheme, or --schema and --queries.")
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces, limits)
     if not subscriptions:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
-    return prepare(model, subscriptions, chunks)
+    return prepare(model, subscriptions, chunks, limits=limits)
 
 
 def _without_results(listed: list[Listed], output: str) -> list[Listed]:

@@ -11,12 +11,13 @@ from typing import Any
 import click
 
 from extract.cli.exclusive import Unchanged, exclusively
-from extract.cli.options import json_option, namespaces_option, scheme_option
+from extract.cli.options import json_option, limit_options, namespaces_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
+from extract.limits import Limits
 from extract.preptool.explain import harmless
 from extract.preptool.revise import Reviser
 from extract.scheme import Scheme
@@ -70,6 +71,7 @@ def subs(ctx: click.Context, scheme: str) -> None:
     metavar="W",
     help="How much a query given here counts when chunks are chosen; in a file it says so itself.",
 )
+@limit_options("query")
 @output_option
 @json_option
 @click.pass_context
@@ -79,6 +81,7 @@ def add(
     queries: str | None,
     namespaces: dict[str, str],
     weight: float,
+    limits: Limits,
     output: str | None,
     as_json: bool,
 ) -> int:
@@ -92,7 +95,7 @@ def add(
             "Give an ID and an XPATH, several of these pairs, or --queries FILE."
         )
     if queries is not None:
-        found = Subscriptions.load(queries, namespaces)
+        found = Subscriptions.load(queries, namespaces, limits)
         if not found:
             hint = "write one query a line: id<TAB>xpath, or just the XPath"
             raise SubscriptionsError("there is no query in the file", hint, found.source)
@@ -106,7 +109,7 @@ def add(
         for one in found:
             revision.added.append(reviser.add(one, found.source))
 
-    return _revise(ctx.meta[_SCHEME], output, as_json, change)
+    return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
 
 
 @subs.command()
@@ -187,14 +190,18 @@ def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:
 
 
 def _revise(
-    path: str, output: str | None, as_json: bool, change: Callable[[Reviser, Revision], None]
+    path: str,
+    output: str | None,
+    as_json: bool,
+    change: Callable[[Reviser, Revision], None],
+    limits: Limits | None = None,
 ) -> int:
     started = time.perf_counter()
     target = path if output is None else output
     with exclusively(path):
         unchanged = Unchanged(path)
         before = Scheme.load(path)
-        reviser, revision = Reviser(before), Revision(before)
+        reviser, revision = Reviser(before, limits), Revision(before)
         change(reviser, revision)
         revision.after = reviser.scheme()
         if os.path.realpath(target) == os.path.realpath(path):

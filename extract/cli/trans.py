@@ -11,6 +11,7 @@ import click
 
 from extract.cli.options import (
     json_option,
+    limit_options,
     namespaces_option,
     output_option,
     queries_option,
@@ -20,12 +21,13 @@ from extract.cli.options import (
 from extract.cli.output import open_output
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
+from extract.limits import Limits
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
-from extract.transtool import Limits, NormalQuery, normalise_all
+from extract.transtool import Expansion, NormalQuery, normalise_all
 
 _SHOWN = 20  # rejected queries shown one by one; the others are in the output
-_DEFAULT = Limits()
+_DEFAULT = Expansion()
 
 
 @click.command()
@@ -57,6 +59,7 @@ _DEFAULT = Limits()
     type=click.IntRange(min=1),
     help="Branches of one path inside a filter.",
 )
+@limit_options("query")
 def trans(
     schema: str,
     queries: str,
@@ -68,6 +71,7 @@ def trans(
     max_branches: int,
     max_size: int,
     max_filter_branches: int,
+    limits: Limits,
 ) -> int:
     """Rewrite queries into their normal form under a DTD or XSD.
 
@@ -82,11 +86,11 @@ def trans(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces)
-    limits = Limits(max_branches, max_size, max_filter_branches)
+    subscriptions = Subscriptions.load(queries, namespaces, limits)
+    expansion = Expansion(max_branches, max_size, max_filter_branches)
     with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
         tally = _Tally(shown, quiet=as_json)
-        for query in normalise_all(model, subscriptions, limits):
+        for query in normalise_all(model, subscriptions, expansion, limits):
             json.dump(query.to_json(), stream, ensure_ascii=False)
             stream.write("\n")
             tally.add(query)

@@ -21,11 +21,12 @@ from extract.chunktool.manifest import ChunkMap
 from extract.chunktool.nodes import Ranges, within
 from extract.chunktool.outputs import Output
 from extract.chunktool.pile import read_all
-from extract.chunktool.scan import Batch, Numbers, ScanLimits
+from extract.chunktool.scan import Batch, Numbers
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source
 from extract.filtertool.matcher import Unit
 from extract.filtertool.table import NodeTable
+from extract.limits import Limits
 from extract.scheme.model import Scheme
 
 Origin: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -64,7 +65,7 @@ class DocumentCutter:
         scheme: Whose schema documents are to keep to.
         outputs: The parts.
         assume_valid: Trust that documents keep to the schema.
-        limits: How large documents may be in the small.
+        limits: How large documents may be.
         kernel: Which scanner to use; None for the fastest.
         in_memory: Up to how many bytes a document is read into memory.
     """
@@ -74,7 +75,7 @@ class DocumentCutter:
         scheme: Scheme,
         outputs: Sequence[Output],
         assume_valid: bool = False,
-        limits: ScanLimits | None = None,
+        limits: Limits | None = None,
         kernel: bool | None = None,
         in_memory: int = IN_MEMORY,
     ) -> None:
@@ -99,7 +100,7 @@ class DocumentCutter:
         Raises:
             DocumentError: It cannot be read, is not well-formed, or passes a limit.
         """
-        with open_source(document, name) as source:
+        with open_source(document, name, self._limits) as source:
             data = read_up_to(source, self._in_memory)
             if data is None:
                 return self._cut_large(source)

@@ -21,7 +21,7 @@ from extract.errors import DocumentError, MatcherError
 from extract.filtertool.cutting import Cut, DocumentCutter
 from extract.filtertool.describer import Describer
 from extract.filtertool.matcher import Answers, Matcher, MatcherFactory, Nodes, Select, Unit
-from extract.filtertool.options import MAX_VALUE_BYTES, MAX_WHOLE_BYTES, Options
+from extract.filtertool.options import Options
 from extract.filtertool.plan import Indices, Part, Plan
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Answered, Findings, Merger, together
@@ -30,14 +30,7 @@ from extract.filtertool.whole import WholeMatcher
 from extract.schema.conformance import first_violation
 from extract.scheme.model import Scheme
 
-__all__ = [
-    "MAX_VALUE_BYTES",
-    "MAX_WHOLE_BYTES",
-    "DocumentFilter",
-    "Options",
-    "Processed",
-    "Rejection",
-]
+__all__ = ["DocumentFilter", "Options", "Processed", "Rejection"]
 
 
 class _Asked(NamedTuple):
@@ -91,12 +84,7 @@ class DocumentFilter:
         self._factory = factory
         self._asked: dict[int, list[_Asked]] = {}
         self._whole = WholeMatcher(
-            scheme.namespaces,
-            options.select,
-            options.max_value_bytes,
-            options.standalone,
-            options.seconds,
-            options.max_whole_bytes,
+            scheme.namespaces, options.select, options.limits, options.standalone
         )
 
     def process(self, documents: Iterable[tuple[str, Document]]) -> list[Processed]:
@@ -151,7 +139,7 @@ class DocumentFilter:
             job.name, outcome = cut.name, cut.outcome
             job.nonconforming = outcome.verdict is Verdict.NONCONFORMING
             if outcome.conforming:
-                job.merger = Merger(self.options.select, self.options.max_value_bytes)
+                job.merger = Merger(self.options.select, self.options.limits)
             elif job.nonconforming and self.options.on_nonconforming == "reject":
                 raise outcome.rejection(job.name)
             else:
@@ -227,7 +215,7 @@ class DocumentFilter:
                 nodes.number[ours],
             )
             describer = Describer(
-                table, self.options.max_value_bytes, self.options.standalone, origin
+                table, self.options.limits.value_bytes, self.options.standalone, origin
             )
             _merger(job).nodes(Answered(table, mine, describer, origin))
 

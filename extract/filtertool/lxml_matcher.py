@@ -38,6 +38,7 @@ from extract.filtertool.parsed import (
 from extract.filtertool.placing import Placing
 from extract.filtertool.sandbox import TimeLimit, shared_sandbox
 from extract.filtertool.table import NodeTable
+from extract.limits import Limits
 from extract.xpath.functions import Type
 
 # What may select the document node, which counts for libxml2 and is no match for us.
@@ -167,7 +168,7 @@ class LxmlMatcher:
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, TimeLimit):
-            return f"it took longer than {self._seconds:g} s and was given up"
+            return Limits(query_seconds=self._seconds).passed("query_seconds")
         if isinstance(error, Unplaced):
             return f"it selects {error}, which has no place in a chunk"
         return f"libxml2 cannot evaluate it: {error}"

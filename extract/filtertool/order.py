@@ -19,7 +19,7 @@ from extract.filtertool.table import NodeTable
 
 Keys = NDArray[np.int64]
 
-BITS: Final = 15  # for the attributes of a tag; `ScanLimits.attributes` is below
+BITS: Final = 15  # for the attributes of a tag; `Limits.attributes` is below
 _LEAVES: Final = {
     TEXT: (scan.TEXT, scan.CDATA, scan.REFERENCES),
     COMMENT: (scan.COMMENT,),

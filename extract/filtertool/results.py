@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from extract.filtertool.describe import Described
 from extract.filtertool.describer import Describer
-from extract.filtertool.matcher import Nodes, Select
+from extract.filtertool.matcher import ELEMENT, Nodes, Select
 from extract.filtertool.order import BITS, Keys, Order
 from extract.filtertool.plan import Indices, Owners
 from extract.filtertool.table import NodeTable
+from extract.limits import Limits
 
 Longs = NDArray[np.int64]
 
@@ -130,12 +131,13 @@ class Merger:
 
     Args:
         select: What is asked for.
-        most: How many bytes a value may have; longer ones are left out. None for any.
+        limits: How many bytes a value may have, and how many nodes a query may select.
     """
 
-    def __init__(self, select: Select, most: int | None = None) -> None:
+    def __init__(self, select: Select, limits: Limits | None = None) -> None:
         self._select = select
-        self._most = most
+        self._limits = limits or Limits()
+        self._most = self._limits.value_bytes
         self._parts: list[Answered] = []
         self._values: list[tuple[int, float | str | bool]] = []
         self._counts: list[tuple[Indices, Longs]] = []
@@ -161,8 +163,33 @@ class Merger:
     def findings(self, owners: Owners) -> Findings:
         """The rows of all subscribers."""
         if self._select == "nodes":
+            self._check_output()
             return self._rows(owners)
         return self._numbers(owners)
+
+    def _check_output(self) -> None:
+        """Fails queries that select too much, before it is put into words."""
+        limits = self._limits
+        rows = sum([len(part.nodes.question) for part in self._parts if part.nodes is not None])
+        most = max([int(part.table.end.max(initial=0)) for part in self._parts], default=0)
+        if rows <= limits.query_rows and rows * most <= limits.query_bytes:
+            return  # as nearly everywhere: all together are not too many
+        query, _, part_of, place = self._merged()
+        size = np.zeros(len(query), np.int64)
+        for number, part in enumerate(self._parts):
+            ours = np.flatnonzero(part_of == number)
+            assert part.nodes is not None
+            row = part.nodes.row[place[ours]]
+            element = part.nodes.kind[place[ours]] == ELEMENT
+            span = part.table.end[row] - part.table.start[row]
+            kept = element if self._most is None else element & (span <= self._most)
+            size[ours] = np.where(kept, span, 0)
+        for limit, most, total in (
+            ("query_rows", limits.query_rows, np.bincount(query)),
+            ("query_bytes", limits.query_bytes, np.bincount(query, size)),
+        ):
+            for number in np.flatnonzero(total > most).tolist():
+                self.fail(number, limits.passed(limit))
 
     def _merged(self) -> tuple[Indices, Keys, NDArray[np.int32], NDArray[np.int64]]:
         """Queries, keys, parts and places within those of all nodes, sorted and unique."""

@@ -20,7 +20,8 @@ from extract.filtertool.parsed import compiled
 from extract.filtertool.plan import Originals
 from extract.filtertool.results import Findings, expanded
 from extract.filtertool.sandbox import TimeLimit, shared_sandbox
-from extract.filtertool.whole_document import WholeDocument
+from extract.filtertool.whole_document import TooMuch, WholeDocument
+from extract.limits import Limits
 
 
 class WholeMatcher:
@@ -29,10 +30,9 @@ class WholeMatcher:
     Args:
         namespaces: Prefix to namespace URI, for all queries.
         select: What is asked for.
-        most: How many bytes a value may have; longer ones are left out. None for any.
+        limits: How many bytes a document and a value may have, how long a query that may take very
+            long can take, in a process of its own, and how many nodes it may select.
         alone: Give elements as XML that stands alone.
-        seconds: How long a query that may take very long can take, in a process of its own.
-        largest: How many bytes a document may have.
         limit: From which cost on a query counts as such.
     """
 
@@ -40,29 +40,22 @@ class WholeMatcher:
         self,
         namespaces: Mapping[str, str],
         select: Select,
-        most: int | None,
+        limits: Limits,
         alone: bool,
-        seconds: float,
-        largest: int,
         limit: float = LIMIT,
     ) -> None:
         self._namespaces = dict(namespaces)
         self._select = select
-        self._most = most
+        self._limits = limits
         self._alone = alone
-        self._seconds = seconds
-        self._largest = largest
         self._limit = limit
         self._compiled: dict[str, tuple[Any, float]] = {}
 
     def too_large(self, size: int) -> str:
         """Why a document of some size cannot be evaluated whole; empty if it can."""
-        if size <= self._largest:
+        if size <= self._limits.whole_bytes:
             return ""
-        return (
-            f"it has {size:,} bytes, and documents are evaluated whole up to "
-            f"{self._largest:,} bytes"
-        )
+        return f"it has {size:,} bytes, and {self._limits.passed('whole_bytes')}"
 
     def check_size(self, size: int, name: str) -> None:
         """Makes sure that a document is not too large, before it is read.
@@ -72,7 +65,7 @@ class WholeMatcher:
         """
         reason = self.too_large(size)
         if reason:
-            raise DocumentError(reason, "raise --max-whole-bytes if there is memory for it", name)
+            raise DocumentError(reason, "raise the limit if there is memory for it", name)
 
     def open(self, data: bytes, name: str) -> WholeDocument:
         """Parses a document.
@@ -81,7 +74,7 @@ class WholeMatcher:
             DocumentError: It is not well-formed, or too large.
         """
         self.check_size(len(data), name)
-        return WholeDocument(data, name, self._most, self._alone)
+        return WholeDocument(data, name, self._limits, self._alone)
 
     def find(self, document: WholeDocument, queries: Originals) -> tuple[Findings, dict[int, str]]:
         """Evaluates queries.
@@ -94,8 +87,10 @@ class WholeMatcher:
         for number, xpath in enumerate(queries.xpaths):
             try:
                 found.append((number, self._find(document, xpath)))
+            except TooMuch as error:
+                failed[number] = str(error)
             except TimeLimit:
-                failed[number] = f"it took longer than {self._seconds:g} s and was given up"
+                failed[number] = self._limits.passed("query_seconds")
             except Exception as error:  # also what a function such as re:test() raises
                 failed[number] = f"libxml2 cannot evaluate it: {error}"
         if self._select == "nodes":
@@ -124,7 +119,7 @@ class WholeMatcher:
             else:
                 query.append(number)
                 node.append(len(described))
-                described.add_value(nodes, self._most)
+                described.add_value(nodes, self._limits.value_bytes)
         subscriber, index, ordinal = expanded(np.array(query, np.int32), queries.owners)
         order = np.argsort(subscriber, kind="stable")
         rows = np.array(node, np.int32)[index][order]
@@ -138,8 +133,10 @@ class WholeMatcher:
         query, allowed = known
         if document.size <= allowed:
             return document.find(query) if self._select == "nodes" else document.count(query)
-        args = (document.data, xpath, self._namespaces, self._select, self._most, self._alone)
-        found, described = shared_sandbox().call(_in_child, *args, seconds=self._seconds)
+        args = (document.data, xpath, self._namespaces, self._select, self._limits, self._alone)
+        found, described = shared_sandbox().call(
+            _in_child, *args, seconds=self._limits.query_seconds
+        )
         if not isinstance(found, list):
             return found
         offset = len(document.described)
@@ -155,14 +152,14 @@ def _in_child(
     xpath: str,
     namespaces: Mapping[str, str],
     select: Select,
-    most: int | None,
+    limits: Limits,
     alone: bool,
 ) -> tuple[Any, Described]:
     """Evaluates one query, in a child process; the document may be that of the last call."""
     global _last
-    key = (data, most, alone)
+    key = (data, limits, alone)
     if _last is None or _last[0] != key:
-        _last = (key, WholeDocument(data, "", most, alone))
+        _last = (key, WholeDocument(data, "", limits, alone))
     document, query = _last[1], compiled(xpath, namespaces)
     document.forget()
     if select == "nodes":

@@ -14,10 +14,15 @@ from extract.filtertool.results import is_true
 from extract.filtertool.spans import Span, find_spans
 from extract.filtertool.tags import tag_attributes
 from extract.filtertool.values import Values
+from extract.limits import Limits
 from extract.schema.model import XML_NAMESPACE
 
 Found = list[int] | float | str | bool
 """What a query gives: indices of nodes that are described, or a value."""
+
+
+class TooMuch(Exception):
+    """A query selects more than it may; the message says which limit it passes."""
 
 
 class WholeDocument:
@@ -26,7 +31,7 @@ class WholeDocument:
     Args:
         data: The document.
         name: What messages call it.
-        most: How many bytes a value may have; longer ones are left out. None for any.
+        limits: How many bytes a value may have, and how much a query may select.
         alone: Give elements as XML that stands alone.
 
     Attributes:
@@ -37,11 +42,12 @@ class WholeDocument:
     """
 
     def __init__(
-        self, data: bytes, name: str = "", most: int | None = None, alone: bool = False
+        self, data: bytes, name: str = "", limits: Limits | None = None, alone: bool = False
     ) -> None:
         self.described = Described()
         self.data = data
-        self._most = most
+        self._limits = limits or Limits()
+        self._most = self._limits.value_bytes
         self._alone = alone
         self._known: dict[Any, int] = {}
         self._paths: dict[Any, str] = {}
@@ -68,11 +74,22 @@ class WholeDocument:
 
         Raises:
             etree.XPathError: It cannot be evaluated.
+            TooMuch: It selects more than it may.
         """
         found = query(self.tree)
         if not isinstance(found, list):
             return plain(found)
+        self._check_output(found)
         return [self._describe(node) for node in found]
+
+    def _check_output(self, nodes: list[Any]) -> None:
+        limits = self._limits
+        if len(nodes) > limits.query_rows:
+            raise TooMuch(limits.passed("query_rows"))
+        if len(nodes) * len(self.data) > limits.query_bytes:
+            spans = [span for span in map(self._spans.get, nodes) if span is not None]
+            if sum([end - start for start, end in spans]) > limits.query_bytes:
+                raise TooMuch(limits.passed("query_bytes"))
 
     def count(self, query: Any) -> int:
         """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TypeAlias
 
+from extract.limits import Limits
 from extract.preptool.tree import Path
 from extract.schema.model import Schema
 from extract.scheme.model import Branch, Query, Rejected, Scheme, Subscriber, Unsatisfiable
 from extract.scheme.spine import all_names
 from extract.subscriptions import Subscription, Subscriptions
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser, Part
 from extract.transtool.prefixes import Prefixes, is_used
 from extract.transtool.queries import Translation, translate
@@ -199,6 +200,7 @@ class Collection:
 def collect(
     schema: Schema,
     subscriptions: Subscriptions,
+    expansion: Expansion,
     limits: Limits,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Collection:
@@ -208,10 +210,12 @@ def collect(
     the order of bindings within one: mappings may come in any. ``progress`` is called with
     the number of subscriptions that were done since the last call.
     """
-    normaliser = Normaliser(schema, Prefixes(by_prefix(schema.prefixes)), limits)
+    normaliser = Normaliser(schema, Prefixes(by_prefix(schema.prefixes)), expansion)
     registry = Registry()
     for subscription in subscriptions:
-        registry.add(subscription, translate(normaliser, subscription, subscriptions.source))
+        registry.add(
+            subscription, translate(normaliser, subscription, subscriptions.source, limits)
+        )
         progress(1)
     return Collection(
         registry.branches,

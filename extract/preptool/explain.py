@@ -25,7 +25,7 @@ from extract.scheme.model import (
 )
 from extract.scheme.spine import take_apart
 from extract.scheme.statistics import Statistics
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.functions import Type
@@ -213,7 +213,7 @@ def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str
 def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
     """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
     prefixes = Prefixes(dict(scheme.namespaces))
-    limits = Limits.of(scheme.settings.limits)
+    limits = Expansion.of(scheme.settings.limits)
     form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
     return {part.xpath: part.reason for part in form.parts}
 

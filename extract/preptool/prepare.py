@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Literal
 
-from extract.errors import SchemeError
+from extract.errors import SchemeError, SubscriptionsError
+from extract.limits import RAISE, Limits
 from extract.preptool.auto import AUTO, Plan, best_plan
 from extract.preptool.canonical import collect
 from extract.preptool.choose import Choice, PrefixIndex, choose
@@ -37,7 +38,7 @@ from extract.scheme.model import (
 )
 from extract.scheme.spine import all_names
 from extract.subscriptions import Subscriptions
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 
 WEIGHTS: dict[str, Weigh] = {"one": one_each, "subscribers": by_subscribers}
 
@@ -47,10 +48,11 @@ def prepare(
     subscriptions: Subscriptions,
     chunks: int | Literal["auto"],
     weigh: Weigh = one_each,
-    limits: Limits | None = None,
+    expansion: Expansion | None = None,
     samples: Sequence[Sample] = (),
     workers: int = 1,
     progress: Callable[[int], object] = lambda _: None,
+    limits: Limits | None = None,
 ) -> Scheme:
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
@@ -62,14 +64,17 @@ def prepare(
             With ``"auto"``, into as many as a cost model finds best.
         weigh: How much a query counts: `one_each` or `by_subscribers` of `extract.preptool.tree`,
             or a function of one's own.
-        limits: Bounds on the size of normal forms.
+        expansion: Bounds on the size of normal forms.
         samples: Documents, or names of files, to estimate sizes from; without any, the schema tells
             what to expect.
         workers: For ``"auto"``, how many chunks of one document are evaluated at the same time:
             with 1 the least work is sought, with more the least time for one document.
         progress: Called with the number of queries that were normalised since the last call.
+        limits: How long and deep a query may be, and how many there may be. One that is beyond is
+            recorded as rejected.
 
     Raises:
+        SubscriptionsError: There are more subscriptions than there may be.
         SchemeError: ``chunks`` or ``workers`` is not at least 1.
         DocumentError: A sample cannot be read.
 
@@ -89,8 +94,10 @@ def prepare(
     if workers < 1:
         raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
     statistics = sample_statistics(samples, schema) if samples else expected_statistics(schema)
-    limits = limits or Limits()
-    found = collect(schema, subscriptions, limits, progress)
+    expansion, limits = expansion or Expansion(), limits or Limits()
+    if len(subscriptions) > limits.subscriptions:
+        raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
+    found = collect(schema, subscriptions, expansion, limits, progress)
     with no_collection():
         looks = Looks(found.branches, found.tails)
         whole = looks.whole()
@@ -102,7 +109,7 @@ def prepare(
             plan = Plan(choose(tree, chunks))
         choice = plan.choice
         count = max(1, len(choice.prefixes)) if chunks == AUTO else chunks
-        settings = Settings(count, name_of(weigh), asdict(limits))
+        settings = Settings(count, name_of(weigh), asdict(expansion))
         if chunks == AUTO:
             settings = replace(settings, auto=True, workers=workers)
         homes = _homes(found.spines, whole, choice.prefixes)

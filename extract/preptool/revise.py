@@ -30,6 +30,7 @@ from dataclasses import replace
 from itertools import chain
 
 from extract.errors import SubscriptionsError
+from extract.limits import RAISE, Limits
 from extract.preptool.arrange import Arrangement
 from extract.preptool.auto import Plan, best_plan
 from extract.preptool.canonical import (
@@ -51,7 +52,7 @@ from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Branches, Query, Rejected, Scheme, Subscriber
 from extract.subscriptions import Subscription
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.transtool.queries import translate
@@ -62,15 +63,17 @@ class Reviser:
 
     Args:
         scheme: Where to start; it stays as it is.
+        limits: How long and deep a query may be, and how many there may be.
 
     Raises:
         SchemeError: The queries were weighed by a function that the scheme does not know.
     """
 
-    def __init__(self, scheme: Scheme) -> None:
+    def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
         self._weigh = weigh_of(scheme)
-        limits = Limits.of(scheme.settings.limits)
-        self._normaliser = Normaliser(scheme.schema, Prefixes(scheme.namespaces), limits)
+        expansion = Expansion.of(scheme.settings.limits)
+        self._normaliser = Normaliser(scheme.schema, Prefixes(scheme.namespaces), expansion)
         self._start(scheme)
 
     def _start(self, scheme: Scheme) -> None:
@@ -115,7 +118,7 @@ class Reviser:
             What became of it, as the scheme will have it.
 
         Raises:
-            SubscriptionsError: There is a subscription of this id.
+            SubscriptionsError: There is a subscription of this id, or there are too many.
         """
         registry = self._registry
         if subscription.id in registry:
@@ -125,8 +128,11 @@ class Reviser:
             if line and subscription.id == str(line):
                 hint = "write id<TAB>xpath: a query without an id takes its line number"
             raise SubscriptionsError(reason, hint, source, line, 1 if line else 0)
+        if len(registry) >= self._limits.subscriptions:
+            raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
         known = len(registry.branches)
-        outcome = registry.add(subscription, translate(self._normaliser, subscription, source))
+        translation = translate(self._normaliser, subscription, source, self._limits)
+        outcome = registry.add(subscription, translation)
         self._changed = True
         if isinstance(outcome, Rejected):
             return outcome

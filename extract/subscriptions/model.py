@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from extract.errors import SubscriptionsError
+from extract.limits import Limits
 from extract.subscriptions.bindings import check_bindings
 
 
@@ -45,12 +46,18 @@ class Subscriptions(Sequence[Subscription]):
     source: str = ""
 
     @classmethod
-    def load(cls, path: str | Path, namespaces: Mapping[str, str] | None = None) -> Subscriptions:
+    def load(
+        cls,
+        path: str | Path,
+        namespaces: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> Subscriptions:
         """Loads a query file: tab-separated text or JSON lines, gzipped or not.
 
         Args:
             path: The file; ``"-"`` reads standard input.
             namespaces: Bindings for prefixes that the file itself does not bind.
+            limits: How large the file may be, and how many queries it may have.
 
         Raises:
             SubscriptionsError: The file cannot be read or is malformed, or two queries have one id.
@@ -58,7 +65,8 @@ class Subscriptions(Sequence[Subscription]):
         from extract.subscriptions.reader import read_subscriptions
 
         source = "<stdin>" if path == "-" else str(path)
-        return cls(tuple(read_subscriptions(path, source, _checked(namespaces))), source)
+        limits = limits or Limits()
+        return cls(tuple(read_subscriptions(path, source, _checked(namespaces), limits)), source)
 
     @classmethod
     def of(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import math
 import re
@@ -10,9 +12,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from extract.errors import SubscriptionsError
+from extract.limits import RAISE, Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
 from extract.subscriptions.model import Subscription
 
@@ -25,28 +28,46 @@ _RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
 
 
 def read_subscriptions(
-    path: str | Path, source: str, namespaces: dict[str, str]
+    path: str | Path, source: str, namespaces: dict[str, str], limits: Limits
 ) -> Iterator[Subscription]:
     """Yields the queries of a file in order; ``source`` is what errors call the file."""
-    text = _decode(_read(path, source), source)
+    text = _decode(_read(path, source, limits), source)
     reader = _Reader(source, namespaces)
-    return reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
+    found = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
+    for number, one in enumerate(found):
+        if number >= limits.subscriptions:
+            raise SubscriptionsError(limits.passed("subscriptions"), RAISE, source, one.line)
+        yield one
 
 
-def _read(path: str | Path, source: str) -> bytes:
+def _read(path: str | Path, source: str, limits: Limits) -> bytes:
     """The bytes of the file, unzipped if need be."""
+    most = limits.queries_bytes
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        with contextlib.ExitStack() as stack:
+            stream = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+            data = _some(stream, most)
     except OSError as error:
         reason = f"cannot read the query file: {error.strerror or error}"
         raise SubscriptionsError(reason, "check the name of the file", source) from error
-    if not data.startswith(b"\x1f\x8b"):
-        return data
     try:
-        return gzip.decompress(data)
+        if data.startswith(b"\x1f\x8b"):
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = _some(cast(IO[bytes], packed), most)
     except (OSError, EOFError, zlib.error) as error:
         reason = f"cannot unzip the query file: {error}"
         raise SubscriptionsError(reason, "the file is damaged or cut off", source) from error
+    if len(data) > most:
+        raise SubscriptionsError(limits.passed("queries_bytes"), RAISE, source)
+    return data
+
+
+def _some(stream: IO[bytes], most: int) -> bytes:
+    """The bytes of a stream, or one more than so many."""
+    parts = io.BytesIO()
+    while parts.tell() <= most and (part := stream.read(min(1 << 20, most + 1 - parts.tell()))):
+        parts.write(part)
+    return parts.getvalue()
 
 
 def _decode(data: bytes, source: str) -> str:

@@ -13,8 +13,8 @@ The map is `extract.transtool.normalise`; to add a rule see `extract.transtool.r
 
 from __future__ import annotations
 
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser, Part
 from extract.transtool.queries import NormalQuery, normalise_all
 
-__all__ = ["Limits", "NormalForm", "NormalQuery", "Normaliser", "Part", "normalise_all"]
+__all__ = ["Expansion", "NormalForm", "NormalQuery", "Normaliser", "Part", "normalise_all"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from extract.schema.model import namespace_of
 from extract.schema.places import Place, Places
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.ast import (
     Binary,
@@ -51,7 +51,7 @@ class Occurrence:
 class Knowledge:
     """Questions about paths in one schema."""
 
-    def __init__(self, places: Places, prefixes: Prefixes, limits: Limits) -> None:
+    def __init__(self, places: Places, prefixes: Prefixes, limits: Expansion) -> None:
         self.places = places
         self.prefixes = prefixes
         self.limits = limits

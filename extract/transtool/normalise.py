@@ -12,8 +12,8 @@ from typing import NamedTuple
 from extract.schema.model import Schema
 from extract.transtool.branch import Branch, Spine
 from extract.transtool.context import Context
+from extract.transtool.expansion import Expansion
 from extract.transtool.knowledge import Knowledge
-from extract.transtool.limits import Limits
 from extract.transtool.prefixes import Prefixes
 from extract.transtool.rules import EXPAND, FOLD
 from extract.transtool.rules.expand_descendant import keep_prefix
@@ -68,10 +68,10 @@ class Normaliser:
     """Normalises any number of queries against one schema, sharing what they have in common."""
 
     def __init__(
-        self, schema: Schema, prefixes: Prefixes | None = None, limits: Limits | None = None
+        self, schema: Schema, prefixes: Prefixes | None = None, limits: Expansion | None = None
     ) -> None:
         self.prefixes = prefixes or Prefixes(schema.prefixes)
-        self.limits = limits or Limits()
+        self.limits = limits or Expansion()
         know = Knowledge(schema.places, self.prefixes, self.limits)
         self._context = Context(know, self._expand)
 

@@ -8,9 +8,10 @@ from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 from extract.errors import QuerySyntaxError
+from extract.limits import Limits
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription, Subscriptions
-from extract.transtool.limits import Limits
+from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
@@ -93,16 +94,22 @@ class Translation(NamedTuple):
     error: QuerySyntaxError | None = None
 
 
-def translate(normaliser: Normaliser, subscription: Subscription, source: str = "") -> Translation:
+def translate(
+    normaliser: Normaliser,
+    subscription: Subscription,
+    source: str = "",
+    limits: Limits | None = None,
+) -> Translation:
     """Parses, binds and normalises one subscription.
 
     Args:
         normaliser: What it shares with the subscriptions before it.
         subscription: The subscription.
         source: The file that it comes from, for the error if it is rejected.
+        limits: How long and deep it may be.
     """
     try:
-        parsed = parse_checked(subscription.xpath, subscription.namespaces)
+        parsed = parse_checked(subscription.xpath, subscription.namespaces, limits)
     except QuerySyntaxError as error:
         return Translation(None, None, error.at(source, subscription.line, subscription.column))
     bound = normaliser.prefixes.bind(parsed, subscription.namespaces)
@@ -110,14 +117,17 @@ def translate(normaliser: Normaliser, subscription: Subscription, source: str = 
 
 
 def normalise_all(
-    schema: Schema, subscriptions: Subscriptions, limits: Limits | None = None
+    schema: Schema,
+    subscriptions: Subscriptions,
+    expansion: Expansion | None = None,
+    limits: Limits | None = None,
 ) -> Iterator[NormalQuery]:
     """Normalises the subscriptions in their order; a rejected one does not stop the others."""
-    normaliser = Normaliser(schema, limits=limits)
+    normaliser = Normaliser(schema, limits=expansion)
     prefixes = normaliser.prefixes
     first: dict[bytes, str] = {}
     for subscription in subscriptions:
-        _, form, error = translate(normaliser, subscription, subscriptions.source)
+        _, form, error = translate(normaliser, subscription, subscriptions.source, limits)
         if form is None:
             yield NormalQuery(subscription, None, error, None, {})
             continue

@@ -13,24 +13,30 @@ from collections.abc import Mapping
 from typing import Final
 
 from extract.errors import QuerySyntaxError
-from extract.xpath.ast import Binary, Expr, FunctionCall, StringLiteral
+from extract.limits import Limits
+from extract.xpath.ast import Binary, Expr, FunctionCall, StringLiteral, Union
 from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function, Type
 from extract.xpath.names import XML_NAMESPACE
-from extract.xpath.parser import Mention, parse_with_mentions
+from extract.xpath.parser import SPLIT, Mention, parse_with_mentions
+from extract.xpath.traverse import children
 from extract.xpath.types import type_of
 
 _FN: Final = "http://www.w3.org/2005/xpath-functions"
 _XS: Final = "http://www.w3.org/2001/XMLSchema"
 
 
-def parse_checked(xpath: str, namespaces: Mapping[str, str]) -> Expr:
+def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | None = None) -> Expr:
     """The AST of an expression that can be evaluated with these namespaces.
 
     Raises:
         QuerySyntaxError: It does not parse, or it can only fail: an unknown function, a wrong
-            number or type of arguments, a prefix without a namespace, a variable, a broken pattern.
+            number or type of arguments, a prefix without a namespace, a variable, a broken pattern;
+            or it passes a limit.
     """
-    parsed = parse_with_mentions(xpath)
+    limits = limits or Limits()
+    parsed = parse_with_mentions(xpath, limits)
+    if xpath.count("|") >= limits.xpath_branches and united(parsed.expr) > limits.xpath_branches:
+        raise QuerySyntaxError(limits.passed("xpath_branches"), SPLIT, xpath=xpath)
     for mention in parsed.prefixes:
         if mention.prefix not in namespaces and mention.prefix != "xml":
             raise _error(
@@ -135,3 +141,14 @@ def _function_hint(call: FunctionCall, uri: str) -> str:
 
 def _error(xpath: str, offset: int, reason: str, hint: str) -> QuerySyntaxError:
     return QuerySyntaxError(reason, hint, xpath=xpath, offset=offset)
+
+
+def united(expr: Expr) -> int:
+    """How many paths an expression unites with ``|``, in filters too.
+
+    >>> from extract.xpath.parser import parse
+    >>> united(parse("a[b | c] | d")), united(parse("'|'"))
+    (4, 0)
+    """
+    here = len(expr.parts) if isinstance(expr, Union) else 0
+    return here + sum([united(one) for one in children(expr)])

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final, cast
 
 from extract.errors import QuerySyntaxError
+from extract.limits import Limits
 from extract.xpath.ast import (
     ANY_DEPTH,
     ANY_NAME,
@@ -52,16 +53,16 @@ from extract.xpath.ast import (
 from extract.xpath.hints import missing, no_axis, no_step, unexpected
 from extract.xpath.names import NCNAME
 
-MAX_DEPTH: Final = 100  # nested brackets and operators; a tree of that depth fits the Python stack
-MAX_LENGTH: Final = 400_000  # characters
 MAX_NAME: Final = 10_000  # characters
+
+_LIMITS: Final = Limits()
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _POINT: Final = re.compile(r"\.[0-9]")
 _NUMBER: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]*)?")
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KINDS: Final = frozenset({"node", "text", "comment", "processing-instruction"})
-_SPLIT: Final = "split it into several subscriptions"
+SPLIT: Final = "split it into several subscriptions"
 _OPERATORS: Final = re.compile(r"or|and|!?=|[<>]=?|\+|-|\*|div|mod")
 
 
@@ -104,11 +105,11 @@ def parse(xpath: str) -> Expr:
     return parse_with_mentions(xpath).expr
 
 
-def parse_with_mentions(xpath: str) -> Parsed:
+def parse_with_mentions(xpath: str, limits: Limits = _LIMITS) -> Parsed:
     """Like `parse`, and where prefixes, functions and variables stand."""
-    if len(xpath) > MAX_LENGTH:
-        reason = f"longer than {MAX_LENGTH:,} characters"
-        raise QuerySyntaxError(reason, _SPLIT, xpath=xpath, offset=MAX_LENGTH)
+    if len(xpath) > limits.xpath_chars:
+        reason = limits.passed("xpath_chars")
+        raise QuerySyntaxError(reason, SPLIT, xpath=xpath, offset=limits.xpath_chars)
     bad = _NOT_XML.search(xpath)
     if bad:
         raise QuerySyntaxError(
@@ -116,7 +117,7 @@ def parse_with_mentions(xpath: str) -> Parsed:
             xpath=xpath,
             offset=bad.start(),
         )
-    parser = _Parser(xpath)
+    parser = _Parser(xpath, limits)
     expr = parser.expression(1)
     if parser.at < len(xpath):
         raise parser.error(*unexpected(xpath, parser.at))
@@ -127,10 +128,11 @@ def parse_with_mentions(xpath: str) -> Parsed:
 class _Parser:
     """One pass over one expression; ``at`` is the next character to read."""
 
-    __slots__ = ("at", "brackets", "depth", "height", "operand", "parsed", "text")
+    __slots__ = ("at", "brackets", "depth", "height", "limits", "operand", "parsed", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, limits: Limits) -> None:
         self.text = text
+        self.limits = limits
         self.at = 0
         self.operand = 0  # where the operand at hand starts
         self.depth = 0  # expressions around the one at hand, itself included
@@ -206,8 +208,8 @@ class _Parser:
         return found[0]
 
     def limit_depth(self) -> None:
-        if self.depth + self.height > MAX_DEPTH:
-            raise self.error(f"nested more than {MAX_DEPTH} levels deep", _SPLIT)
+        if self.depth + self.height > self.limits.xpath_depth:
+            raise self.error(self.limits.passed("xpath_depth"), SPLIT)
 
     def unary(self) -> Expr:
         minus = 0

@@ -1,9 +1,10 @@
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.scan import Batch, Numbers, ScanLimits, Violation
+from extract.chunktool.scan import Batch, Numbers, Violation
+from extract.limits import Limits
 
 class KernelScanner:
     def __init__(
-        self, automaton: Automaton, limits: ScanLimits | None = None, table: bool = False
+        self, automaton: Automaton, limits: Limits | None = None, table: bool = False
     ) -> None: ...
     @property
     def violation(self) -> Violation | None: ...

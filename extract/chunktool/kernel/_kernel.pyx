@@ -14,8 +14,9 @@ import weakref
 import numpy as np
 
 from extract.chunktool.kernel.namespaces import Contexts
-from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, ScanLimits, Violation
+from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, Violation
 from extract.errors import DocumentError
+from extract.limits import RAISE, Limits
 
 
 cdef extern from "scan.h" nogil:
@@ -76,7 +77,7 @@ cdef extern from "scan.h" nogil:
         int64_t *leaf_start
         int64_t *leaf_end
     ctypedef struct ct_scan:
-        int64_t token_limit
+        int64_t token_limit, name_limit, value_limit, tag_limit
         int32_t depth_limit
         int32_t attribute_limit
         int table
@@ -92,7 +93,7 @@ cdef extern from "scan.h" nogil:
         ct_rows rows
         const char *reason
         int64_t error_at
-        int64_t limit
+        const char *limit
         int32_t miss_first
         int32_t miss_second
         int32_t tag_context
@@ -333,19 +334,19 @@ cdef class KernelScanner:
 
     Args:
         automaton: What to look for.
-        limits: How large a document may be in the small.
+        limits: How large a document may be.
         table: Whether to fill the node table.
     """
 
     cdef ct_scan *s
-    cdef object automaton, pool, found
+    cdef object automaton, pool, found, limits
     cdef _Core core
     cdef dict tags
     cdef size_t left
     cdef bint busy, over
 
     def __cinit__(self, automaton, limits=None, table=False):
-        limits = limits or ScanLimits()
+        self.limits = limits = limits or Limits()
         self.automaton = automaton
         self.pool = _pool_of(automaton)
         try:
@@ -357,7 +358,10 @@ cdef class KernelScanner:
             whole = automaton.info(automaton.START).subtree
         self.s = self.core.s
         ct_scan_reset(self.s)
-        self.s.token_limit = limits.token
+        self.s.token_limit = limits.token_bytes
+        self.s.name_limit = limits.name_bytes
+        self.s.value_limit = limits.attribute_bytes
+        self.s.tag_limit = min(limits.token_bytes, limits.name_bytes, limits.attribute_bytes)
         self.s.depth_limit = min(limits.depth, INT32_MAX - 1)
         self.s.attribute_limit = min(limits.attributes, INT32_MAX - 1)
         self.s.table = bool(table)
@@ -459,9 +463,8 @@ cdef class KernelScanner:
             raise MemoryError
         reason = self.s.reason.decode()
         hint = _HINTS.get(reason, "")
-        if self.s.limit:
-            reason = f"more than {self.s.limit:,} {reason}"
-            hint = "if the document is no attack, raise the limit"
+        if self.s.limit != NULL:
+            reason, hint = self.limits.passed(reason), RAISE
         raise DocumentError(reason, hint, "", 0, 0, self.s.error_at)
 
     cdef object remember_tags(self, const char *data):

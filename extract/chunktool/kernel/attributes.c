@@ -184,7 +184,7 @@ int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *
         }
         name->stamp = serial;
         if (++count > (size_t)s->attribute_limit)
-            return ct_beyond(s, tag, "attributes of one tag", s->attribute_limit);
+            return ct_beyond(s, tag, "attributes");
         p = one->end + 1;
         if (name->kind == CT_PLAIN) {
             s->attribute_count++;
@@ -214,6 +214,29 @@ int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *
         return code == CT_OK ? ct_fail(s, tag, there_twice) : code;
     }
     return resolve_all(s, tag, *context, serial);
+}
+
+int ct_long_tag(ct_scan *s, ct_bytes tag, ct_bytes name, ct_bytes after)
+{
+    if (after - tag > s->token_limit)
+        return ct_beyond(s, tag, "token_bytes");
+    if (name - tag - 1 > s->name_limit)
+        return ct_beyond(s, tag, "name_bytes");
+    int64_t longest = 0;
+    for (ct_bytes p = ct_skip_space(name, after); *p != '>' && *p != '/';) {
+        ct_bytes begin = p;
+        while (*p != '=' && !(ct_class[*p] & CT_SPACE))
+            p++;
+        if (p - begin > s->name_limit)
+            return ct_beyond(s, tag, "name_bytes");
+        while (*p != '"' && *p != '\'')
+            p++;
+        ct_bytes stop = memchr(p + 1, *p, (size_t)(after - p - 1));
+        if (stop - p - 1 > longest)
+            longest = stop - p - 1;
+        p = ct_skip_space(stop + 1, after);
+    }
+    return longest > s->value_limit ? ct_beyond(s, tag, "attribute_bytes") : CT_OK;
 }
 
 static int plain_id(ct_bytes p, ct_bytes end)

@@ -29,7 +29,7 @@ void ct_scan_reset(ct_scan *s)
     s->names_used = s->undo_count = s->attribute_count = 0;
     s->link_count = 0;
     s->link_free = -1;
-    s->limit = 0;
+    s->limit = NULL;
     s->reason = s->pending = s->soft_reason = NULL;
     s->soft_at = s->violation_at = -1;
     s->rows.elements = s->rows.ends = s->rows.leaves = 0;
@@ -297,10 +297,13 @@ static int start_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
         if (CT_UNLIKELY(code != CT_OK))
             return code;
     }
-    if (CT_UNLIKELY(*after - p > s->token_limit))
-        return ct_beyond(s, p, "bytes of one tag", s->token_limit);
+    if (CT_UNLIKELY(*after - p > s->tag_limit)) {
+        code = ct_long_tag(s, p, p + 1 + length, *after);
+        if (code != CT_OK)
+            return code;
+    }
     if (CT_UNLIKELY(s->depth >= s->depth_limit))
-        return ct_beyond(s, p, "levels of nested elements", s->depth_limit);
+        return ct_beyond(s, p, "depth");
     /* The tag is known now; from here on it has effects. */
     if (CT_UNLIKELY(s->id != NULL) && (code = ct_remember_id(s)) != CT_OK)
         return code;
@@ -351,7 +354,7 @@ static int end_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
         if (*q != '>')
             return ct_fail(s, p, "an end tag of another element than the open one");
         if (q - p > s->token_limit)
-            return ct_beyond(s, p, "bytes of one tag", s->token_limit);
+            return ct_beyond(s, p, "token_bytes");
     }
     *after = q + 1;
     return pop(s, ct_offset(s, p), ct_offset(s, q + 1));
@@ -360,7 +363,7 @@ static int end_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
 static int leaf(ct_scan *s, int kind, ct_bytes p, ct_bytes after)
 {
     if (after - p > s->token_limit)
-        return ct_beyond(s, p, "bytes of one text or comment", s->token_limit);
+        return ct_beyond(s, p, "token_bytes");
     if (s->mode != CT_FOLLOW)
         return CT_OK;
     const ct_state *info = &s->tables->states[s->frames[s->depth].state];
@@ -432,7 +435,7 @@ static int count_tags(ct_scan *s, ct_bytes *at, ct_bytes end)
             if (p == NULL)
                 return ct_more(s, "a tag");
             if (p[-1] != '/' && ++s->nesting + s->depth > s->depth_limit)
-                return ct_beyond(s, q, "levels of nested elements", s->depth_limit);
+                return ct_beyond(s, q, "depth");
             p++;
         }
     }
@@ -521,7 +524,7 @@ int ct_run(ct_scan *s, ct_bytes data, size_t length)
         s->at = (size_t)(p - data);
     } while (code == CT_OK || code == CT_AGAIN);
     if (code == CT_MORE && end - p > s->token_limit)
-        code = ct_beyond(s, p, "bytes of one tag, text or comment", s->token_limit);
+        code = ct_beyond(s, p, "token_bytes");
     /* After an error of namespaces libxml2 does not see what follows the root element. */
     return code == CT_ERROR && s->doubtful ? ct_hand_over(s, "namespace error") : code;
 }

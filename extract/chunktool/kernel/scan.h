@@ -102,7 +102,8 @@ typedef struct {
 
 typedef struct {
     ct_tables *tables;
-    int64_t token_limit;
+    int64_t token_limit, name_limit, value_limit;
+    int64_t tag_limit; /* the least of them: a longer tag is looked at once more */
     int32_t depth_limit, attribute_limit;
     int table, assume_valid;
 
@@ -142,7 +143,7 @@ typedef struct {
     /* what to say */
     const char *reason;
     int64_t error_at;
-    int64_t limit;       /* the one that was passed; 0: none */
+    const char *limit;   /* the name of the one that was passed; NULL: none */
     const char *pending; /* what the window ends in the middle of */
     int32_t miss_first, miss_second;
     int32_t tag_context; /* of the tag that is looked at */
@@ -184,11 +185,11 @@ static inline int ct_fail(ct_scan *s, ct_bytes p, const char *reason)
     return CT_ERROR;
 }
 
-/* The same for a limit of the caller's that is passed. */
-static inline int ct_beyond(ct_scan *s, ct_bytes p, const char *reason, int64_t limit)
+/* The same for a limit of the caller's that is passed; `limit` is its name. */
+static inline int ct_beyond(ct_scan *s, ct_bytes p, const char *limit)
 {
     s->limit = limit;
-    return ct_fail(s, p, reason);
+    return ct_fail(s, p, limit);
 }
 
 static inline int ct_hand_over(ct_scan *s, const char *reason)
@@ -236,6 +237,8 @@ static inline int ct_is_foreign(const ct_scan *s, ct_bytes p, ct_bytes end)
 int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *after, int *empty,
                   int32_t *context);
 int ct_resolve(ct_scan *s, ct_bytes tag, int32_t name, int32_t context, int attribute);
+/* Checks the limits of a tag that is longer than `tag_limit`; `name` is where its name ends. */
+int ct_long_tag(ct_scan *s, ct_bytes tag, ct_bytes name, ct_bytes after);
 /* Remembers the tag's xml:id; another scanner sees to one that is given twice. */
 int ct_remember_id(ct_scan *s);
 

@@ -160,7 +160,7 @@ def _evaluated(
     documents: Documents,
 ) -> DataFrame:
     chosen = replace(options or Options(), select=select)
-    job = Job(scheme, load_matcher(matcher, chosen.seconds), chosen)
+    job = Job(scheme, load_matcher(matcher, chosen.limits.query_seconds), chosen)
     shipped = ship(spark.sparkContext, job)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[Any]:

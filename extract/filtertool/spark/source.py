@@ -100,4 +100,8 @@ class _Reader(DataSourceReader):
         if hashlib.sha256(data).hexdigest() != self._digest:
             raise SchemeError("the scheme has changed since the table was read", "", self._scheme)
         options = Options(self._select)
-        return Job(Scheme.load(self._scheme), load_matcher(self._matcher, options.seconds), options)
+        return Job(
+            Scheme.load(self._scheme),
+            load_matcher(self._matcher, options.limits.query_seconds),
+            options,
+        )

@@ -70,7 +70,7 @@ def stream(
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
     top.mkdir(parents=True, exist_ok=True)
     chosen = options or Options()
-    factory = load_matcher(matcher, chosen.seconds)
+    factory = load_matcher(matcher, chosen.limits.query_seconds)
     schemes = _Schemes(Path(scheme), pins)
 
     def filter_batch(batch: DataFrame, number: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Expansion:
     """Bounds on the size of a normal form. Past them a query still works, only less precisely.
 
     Attributes:
@@ -22,10 +22,10 @@ class Limits:
     filter_branches: int = 4
 
     @classmethod
-    def of(cls, values: Mapping[str, int]) -> Limits:
+    def of(cls, values: Mapping[str, int]) -> Expansion:
         """The limits that a scheme was made with; names that it does not know are left out.
 
-        >>> Limits.of({"branches": 3, "another": 5}).branches
+        >>> Expansion.of({"branches": 3, "another": 5}).branches
         3
         """
         names = {one.name for one in fields(cls)}
