@@ -213,9 +213,7 @@ def run(
     """
     options = options or Options()
     factory = load_matcher(matcher, options.limits.query_seconds)
-    subscribers = [one for query in scheme.queries for one in query.subscribers]
-    subscribers += [one.subscriber for one in scheme.unsatisfiable]
-    ids = [one.id for one in subscribers]
+    ids = [one.id for one in scheme.subscribers]
     with interrupted_afterwards():
         pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised meanwhile
     with result_directory(directory) as partial:

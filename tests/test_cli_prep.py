@@ -78,6 +78,7 @@ def test_json_has_the_same_facts() -> None:
         "satisfiable": 5,
         "canonical": 4,
         "potpourri": 2,
+        "later": 0,
         "unsatisfiable": 1,
         "rejected": 1,
     }

@@ -29,7 +29,7 @@ from extract.filtertool.writers import Format, result_directory
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
-from extract.subscriptions import Subscriptions
+from extract.subscriptions import Subscription, Subscriptions
 from tests.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -75,7 +75,8 @@ def scheme() -> Scheme:
     university = scenario("university")
     queries = {one.id: one.xpath for one in university.queries(40)}
     queries |= {"many": "count(//student)", "wrong": "//[", "none": "/db/zzz", "mark": "//name"}
-    return prepare(university.schema(), Subscriptions.of(queries), 3)
+    later = Subscription("later", "//name[ends-with(., 'n')]/upper-case(.)", version="2.0")
+    return prepare(university.schema(), Subscriptions.of([*queries.items(), later]), 3)
 
 
 @pytest.fixture

@@ -104,9 +104,9 @@ def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
 
 def _matchers() -> Finding:
     from extract.filtertool.columnar.native import native_module
-    from extract.filtertool.registry import matcher_names
+    from extract.filtertool.registry import LATER, matcher_names
 
-    names = ", ".join(matcher_names())
+    names = ", ".join(matcher_names()) + f"; for XPath 2.0 to 3.1: {LATER}"
     if native_module() is not None:
         return Finding("matchers", "ok", __version__, names)
     note = f"{names}; columnar without its part in C, three to ten times slower: no C compiler"

@@ -19,6 +19,7 @@ import click
 
 from extract.limits import Group, Limits, limits_of, option
 from extract.subscriptions.bindings import parse_binding
+from extract.xpath.later import FIRST, VERSIONS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,6 +73,15 @@ namespaces_option = click.option(
     metavar="P=URI",
     callback=_bindings,
     help="Bind a prefix for queries and --root; may be repeated.",
+)
+xpath_version_option = click.option(
+    "--xpath-version",
+    "version",
+    default=FIRST,
+    show_default=True,
+    type=click.Choice(VERSIONS),
+    help="Of the queries that do not say it themselves. Those after 1.0 are evaluated by "
+    "elementpath on whole documents.",
 )
 scheme_option = click.option(
     "--scheme",

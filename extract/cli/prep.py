@@ -18,6 +18,7 @@ from extract.cli.options import (
     queries_option,
     root_option,
     schema_option,
+    xpath_version_option,
 )
 from extract.cli.output import open_output
 from extract.cli.progress import progress as display
@@ -40,6 +41,7 @@ _SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
 @queries_option
 @root_option
 @namespaces_option
+@xpath_version_option
 @click.option(
     "--chunks",
     "-n",
@@ -79,6 +81,7 @@ def prep(
     queries: str,
     root: str | None,
     namespaces: dict[str, str],
+    version: str,
     chunks: int | Literal["auto"],
     samples: tuple[str, ...],
     workers: int,
@@ -100,7 +103,7 @@ def prep(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits)
+    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
     if not subscriptions:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)

@@ -112,7 +112,10 @@ class Revision:
             was = old.get(chunk.prefix)
             if was is not None and any(_differences(was, chunk)):
                 yield was, chunk
-        others = ((self.before.potpourri, after.potpourri), (self.before.document, after.document))
+        others = (
+            (self.before.potpourri, after.potpourri),
+            (self.before.whole_document, after.whole_document),
+        )
         yield from ((was, one) for was, one in others if any(_differences(was, one)))
 
 

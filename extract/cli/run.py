@@ -20,6 +20,7 @@ from extract.cli.options import (
     on_nonconforming_option,
     root_option,
     select_option,
+    xpath_version_option,
 )
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
@@ -58,6 +59,7 @@ from extract.subscriptions import Subscriptions
 )
 @root_option
 @namespaces_option
+@xpath_version_option
 @click.option(
     "--chunks",
     "-n",
@@ -136,6 +138,7 @@ def run(
     queries: str | None,
     root: str | None,
     namespaces: dict[str, str],
+    version: str,
     chunks: int | Literal["auto"],
     documents: tuple[str, ...],
     output: str,
@@ -195,7 +198,7 @@ def run(
         raise click.UsageError("Give --master or --jobs, but not both.")
     check_target(output)
     started = time.perf_counter()
-    loaded = _scheme(scheme, schema, queries, root, namespaces, chunks, limits)
+    loaded = _scheme(scheme, schema, queries, root, namespaces, version, chunks, limits)
     prepared = time.perf_counter()
     listed = _without_results(find(documents), output)
     if explain:
@@ -256,6 +259,7 @@ def _scheme(
     queries: str | None,
     root: str | None,
     namespaces: dict[str, str],
+    version: str,
     chunks: int | Literal["auto"],
     limits: Limits,
 ) -> Scheme:
@@ -267,7 +271,7 @@ def _scheme(
     if schema is None or queries is None:
         raise click.UsageError("Give --scheme, or --schema and --queries.")
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits)
+    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
     if not subscriptions:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)

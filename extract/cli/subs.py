@@ -11,7 +11,13 @@ from typing import Any
 import click
 
 from extract.cli.exclusive import Unchanged, exclusively
-from extract.cli.options import json_option, limit_options, namespaces_option, scheme_option
+from extract.cli.options import (
+    json_option,
+    limit_options,
+    namespaces_option,
+    scheme_option,
+    xpath_version_option,
+)
 from extract.cli.output import open_output
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
@@ -64,6 +70,7 @@ def subs(ctx: click.Context, scheme: str) -> None:
     help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped. - is standard input.",
 )
 @namespaces_option
+@xpath_version_option
 @click.option(
     "--weight",
     type=click.FloatRange(min=0, min_open=True),
@@ -80,6 +87,7 @@ def add(
     query: tuple[str, ...],
     queries: str | None,
     namespaces: dict[str, str],
+    version: str,
     weight: float,
     limits: Limits,
     output: str | None,
@@ -95,13 +103,15 @@ def add(
             "Give an ID and an XPATH, several of these pairs, or --queries FILE."
         )
     if queries is not None:
-        found = Subscriptions.load(queries, namespaces, limits)
+        found = Subscriptions.load(queries, namespaces, limits, version)
         if not found:
             hint = "write one query a line: id<TAB>xpath, or just the XPath"
             raise SubscriptionsError("there is no query in the file", hint, found.source)
     else:
         pairs = zip(query[::2], query[1::2], strict=True)
-        some = [Subscription(name, xpath.strip(), {}, weight) for name, xpath in pairs]
+        some = [
+            Subscription(name, xpath.strip(), {}, weight, version=version) for name, xpath in pairs
+        ]
         found = Subscriptions.of(some, namespaces)
 
     def change(reviser: Reviser, revision: Revision) -> None:
@@ -171,13 +181,18 @@ def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:
     for chunk in scheme.every_chunk:
         for name in chunk.queries:
             chunks.setdefault(name, []).append(chunk.id)
+    later = {one.subscriber.id: one for one in scheme.later}
     found = [("satisfiable", "", one) for query in scheme.queries for one in query.subscribers]
+    found += [("satisfiable", "", one.subscriber) for one in scheme.later]
     found += [("unsatisfiable", one.reason, one.subscriber) for one in scheme.unsatisfiable]
     for status, reason, one in found:
         row: dict[str, Any] = {"id": one.id, "xpath": one.absolute}
         if one.xpath != one.absolute:
             row["written"] = one.xpath
         used = {p: uri for p, uri in scheme.namespaces.items() if f"{p}:" in one.absolute}
+        if one.id in later:
+            row["version"] = later[one.id].version
+            used = dict(later[one.id].namespaces)
         if used:
             row["namespaces"] = used
         if one.weight != 1:

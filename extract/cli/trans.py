@@ -17,6 +17,7 @@ from extract.cli.options import (
     queries_option,
     root_option,
     schema_option,
+    xpath_version_option,
 )
 from extract.cli.output import open_output
 from extract.cli.progress import Display, progress_option
@@ -35,6 +36,7 @@ _DEFAULT = Expansion()
 @queries_option
 @root_option
 @namespaces_option
+@xpath_version_option
 @output_option
 @progress_option
 @json_option
@@ -65,6 +67,7 @@ def trans(
     queries: str,
     root: str | None,
     namespaces: dict[str, str],
+    version: str,
     output: str,
     progress: bool | None,
     as_json: bool,
@@ -86,7 +89,7 @@ def trans(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits)
+    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
     expansion = Expansion(max_branches, max_size, max_filter_branches)
     with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
         tally = _Tally(shown, quiet=as_json)
@@ -124,7 +127,7 @@ class _Tally:
         self.shown.advance(rejected=query.status == "rejected")
 
     def facts(self) -> dict[str, Any]:
-        """The counts; registered is the sum of normal, unsatisfiable and rejected."""
+        """The counts; registered is the sum of normal, unsatisfiable, later and rejected."""
         return {
             "queries": {
                 "registered": self.statuses.total(),
@@ -132,6 +135,7 @@ class _Tally:
                 "canonical": self.statuses["normal"] - self.duplicates,
                 "with_residual": self.residual,
                 "unsatisfiable": self.statuses["unsatisfiable"],
+                "later": self.statuses["later"],
                 "rejected": self.statuses["rejected"],
             },
             "branches": self.branches,
@@ -148,5 +152,6 @@ def _summary(facts: dict[str, Any]) -> str:
         f"{counts['normal']:,} normalised ({counts['canonical']:,} different, "
         f"{facts['branches']:,} branches; {counts['with_residual']:,} keep a residual tail), "
         f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected"
+        + (f"; {counts['later']:,} in XPath 2.0 or later, as they are" if counts["later"] else "")
     )
     return "\n".join(lines)

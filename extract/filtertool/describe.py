@@ -20,6 +20,20 @@ COLUMNS: Final = pa.schema(
 )
 
 
+class Item(NamedTuple):
+    """A value of XPath 2.0 or later, of which there are more kinds than rows know.
+
+    Attributes:
+        kind: ``number``, ``string`` or ``boolean``, as rows have it.
+        text: As ``string()`` writes it.
+        counts: Whether it is true, not zero and not empty.
+    """
+
+    kind: str
+    text: str
+    counts: bool
+
+
 class Lists(NamedTuple):
     """Descriptions as lists, for those who go from one to the next."""
 
@@ -61,13 +75,16 @@ class Described:
         fresh.path.append(path)
         fresh.value.append(value)
 
-    def add_value(self, value: float | str | bool, most: int | None) -> None:
+    def add_value(self, value: float | str | bool | Item, most: int | None) -> None:
         """Adds the value of an expression that is no node set.
 
         Args:
             value: The value.
             most: How many bytes it may have.
         """
+        if isinstance(value, Item):
+            self.add(value.kind, None, None, None, None, limited(value.text, most))
+            return
         kind = "boolean" if isinstance(value, bool) else "string"
         kind = "number" if isinstance(value, float) else kind
         self.add(kind, None, None, None, None, limited(written(value), most))

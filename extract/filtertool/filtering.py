@@ -109,6 +109,10 @@ class DocumentFilter:
             for one in asked:
                 for name, number in one.matcher.report().figures.items():
                     total[name] = total.get(name, 0) + number
+        for name, many in self._whole.figures.items():
+            total[name] = total.get(name, 0) + many
+        if self.plan.scheme.later:
+            total["elementpath_questions"] = len(self.plan.scheme.later)
         return total
 
     # -- CHUNKTOOL
@@ -263,8 +267,8 @@ class DocumentFilter:
             for query, reason in merger.failed.items()
             for who in plan.owners.list(query)
         }
-        if plan.whole:
-            queries = plan.whole_queries
+        queries = plan.whole_queries
+        if queries.queries:
             reason = self._whole.too_large(cut.size)
             if reason:
                 failed |= {int(who): reason for who in queries.owners.subscribers}

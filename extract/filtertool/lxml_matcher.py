@@ -7,7 +7,7 @@ compared with. Its time grows with the number of questions; prefer ``columnar`` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -30,13 +30,14 @@ from extract.filtertool.parsed import (
     Place,
     Unplaced,
     compiled,
+    open_in_child,
     places,
     places_in_child,
     plain,
     value_in_child,
 )
 from extract.filtertool.placing import Placing
-from extract.filtertool.sandbox import TimeLimit, shared_sandbox
+from extract.filtertool.sandbox import Before, TimeLimit, shared_sandbox
 from extract.filtertool.table import NodeTable
 from extract.limits import Limits
 from extract.xpath.functions import Type
@@ -138,22 +139,21 @@ class LxmlMatcher:
 
     def _value(self, unit: _Evaluation, question: _Question, guarded: bool) -> float | str | bool:
         if guarded:
-            value: float | str | bool = shared_sandbox().call(
-                value_in_child,
-                unit.xml,
-                question.branches[0],
-                self._namespaces,
-                seconds=self._seconds,
-            )
+            args = (question.branches[0], self._namespaces)
+            value: float | str | bool = self._in_child(value_in_child, args, unit)
             return value
         return plain(question.compiled[0](unit.parsed.tree))
 
     def _places(self, unit: _Evaluation, question: _Question, guarded: bool) -> list[Place]:
         if guarded:
-            args = (unit.xml, question.branches, self._namespaces)
-            found = shared_sandbox().call(places_in_child, *args, seconds=self._seconds)
+            found = self._in_child(places_in_child, (question.branches, self._namespaces), unit)
             return [Place(*place) for place in found]
         return places(unit.parsed, question.compiled)
+
+    def _in_child(
+        self, function: Callable[..., Any], args: tuple[Any, ...], unit: _Evaluation
+    ) -> Any:
+        return shared_sandbox().call(function, *args, seconds=self._seconds, before=unit.opening)
 
     def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
         """How many nodes there are, without a look at where they are, if that can be said."""
@@ -217,7 +217,7 @@ class _Evaluation:
     """A unit that is being evaluated."""
 
     def __init__(self, xml: bytes, table: NodeTable) -> None:
-        self.xml = xml
+        self.opening = Before(object(), open_in_child, (xml,))
         self.parsed = ParsedUnit(xml)
         self.size = len(table)
         self.unique = Placing(table).unique

@@ -145,33 +145,31 @@ def places(unit: ParsedUnit, branches: Sequence[Any]) -> list[Place]:
     return [unit.place(node) for branch in branches for node in branch(unit.tree)]
 
 
-_last: tuple[bytes, ParsedUnit] | None = None
+_open: ParsedUnit | None = None  # in a child process
+
+
+def open_in_child(xml: bytes) -> None:
+    """Parses the unit that the next calls are about, in a child process."""
+    global _open
+    _open = None  # its memory is needed
+    _open = ParsedUnit(xml)
 
 
 def places_in_child(
-    xml: bytes, branches: Sequence[str], namespaces: Mapping[str, str]
+    branches: Sequence[str], namespaces: Mapping[str, str]
 ) -> list[tuple[int, int, int]]:
-    """The same as `places`, for a child process: the unit may be that of the last call."""
-    found = places(_unit(xml), _all(branches, namespaces))
+    """The same as `places`, on the unit that is open."""
+    assert _open is not None
+    found = places(_open, [compiled(xpath, namespaces) for xpath in branches])
     return [(place.kind, place.row, place.number) for place in found]
 
 
-def value_in_child(xml: bytes, xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
-    """The value of an expression that is no node set, for a child process."""
-    return plain(compiled(xpath, namespaces)(_unit(xml).tree))
+def value_in_child(xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
+    """The value of an expression that is no node set, on the unit that is open."""
+    assert _open is not None
+    return plain(compiled(xpath, namespaces)(_open.tree))
 
 
 def plain(value: Any) -> float | str | bool:
     """A value without lxml's additions."""
     return value if isinstance(value, bool | float) else str(value)
-
-
-def _all(branches: Sequence[str], namespaces: Mapping[str, str]) -> list[Any]:
-    return [compiled(xpath, namespaces) for xpath in branches]
-
-
-def _unit(xml: bytes) -> ParsedUnit:
-    global _last
-    if _last is None or _last[0] != xml:
-        _last = (xml, ParsedUnit(xml))
-    return _last[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from extract.chunktool.outputs import Output, chunk_outputs, projection_output
 from extract.filtertool.matcher import Question
 from extract.scheme.model import Chunk, Query, Scheme, Subscriber
 from extract.xpath.functions import Type
+from extract.xpath.later import FIRST
 
 Indices = NDArray[np.int32]
 
@@ -77,7 +79,8 @@ class Plan:
     Attributes:
         scheme: The scheme.
         parts: What is asked of which part of a conforming document.
-        whole: Queries that are asked of the whole document: indices into `Scheme.queries`.
+        whole: Queries that are asked of the whole document: indices into `Scheme.queries`. Those in
+            later versions of XPath are, too.
         subscribers: All whose queries can be evaluated. Rows of results tell them by their index
             here.
     """
@@ -101,7 +104,7 @@ class Plan:
         whole = tuple(
             [n for n, query in enumerate(scheme.queries) if not ours.isdisjoint(query.branches)]
         )
-        reduced = replace(scheme, document=replace(scheme.document, branches=()))
+        reduced = replace(scheme, document=replace(scheme.document, branches=()), later=())
         apart = frozenset(whole)
         asked = [(n, query) for n, query in enumerate(scheme.queries) if n not in apart]
         if together:
@@ -112,9 +115,7 @@ class Plan:
             parts = [part for part in parts if part.questions]
             if priority:
                 parts.sort(key=lambda part: -part.weight(scheme))
-        subscribers = [one for query in scheme.queries for one in query.subscribers]
-        subscribers += [one.subscriber for one in scheme.unsatisfiable]
-        return cls(scheme, tuple(parts), whole, tuple(subscribers))
+        return cls(scheme, tuple(parts), whole, scheme.subscribers)
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -136,25 +137,58 @@ class Plan:
     @cached_property
     def originals(self) -> Originals:
         """The queries as they were written, those that no conforming document can match too."""
-        owners: dict[str, list[int]] = {}
-        for number, subscriber in enumerate(self.subscribers):
-            owners.setdefault(subscriber.absolute, []).append(number)
-        return Originals(tuple(owners), Owners.of(owners.values()))
+        owners: dict[WholeQuery, list[int]] = {}
+        first = len(self.subscribers) - len(self.scheme.later)
+        for number, subscriber in enumerate(self.subscribers[:first]):
+            owners.setdefault(WholeQuery(subscriber.absolute), []).append(number)
+        return Originals.of(owners, self._later)
 
     @cached_property
     def whole_queries(self) -> Originals:
         """The queries that are asked of the whole document even if it conforms."""
         queries = [self.scheme.queries[n] for n in self.whole]
-        xpaths = tuple([query.subscribers[0].absolute for query in queries])
-        return Originals(xpaths, Owners.of([self.owners.list(n) for n in self.whole]))
+        asked = [WholeQuery(query.subscribers[0].absolute) for query in queries]
+        owners = [self.owners.list(n) for n in self.whole]
+        return Originals.of(dict(zip(asked, owners, strict=True)), self._later)
+
+    @cached_property
+    def _later(self) -> dict[WholeQuery, list[int]]:
+        """The queries in later versions of XPath, each once."""
+        owners: dict[WholeQuery, list[int]] = {}
+        first = len(self.subscribers) - len(self.scheme.later)
+        for number, one in enumerate(self.scheme.later, first):
+            bound = tuple(sorted(one.namespaces.items()))
+            query = WholeQuery(one.subscriber.xpath, one.version, bound)
+            owners.setdefault(query, []).append(number)
+        return owners
+
+
+class WholeQuery(NamedTuple):
+    """A query for whole documents.
+
+    Attributes:
+        xpath: The query.
+        version: Of XPath.
+        bound: What its prefixes stand for, where they are not the scheme's.
+    """
+
+    xpath: str
+    version: str = FIRST
+    bound: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Originals:
     """Queries for whole documents, and whose they are."""
 
-    xpaths: tuple[str, ...]
+    queries: tuple[WholeQuery, ...]
     owners: Owners
+
+    @classmethod
+    def of(cls, *owners: Mapping[WholeQuery, Sequence[int]]) -> Originals:
+        """Queries with their owners."""
+        every = {query: who for some in owners for query, who in some.items()}
+        return cls(tuple(every), Owners.of(every.values()))
 
 
 def _part(

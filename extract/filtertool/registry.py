@@ -21,6 +21,7 @@ from extract.filtertool.matcher import MatcherFactory
 
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
+LATER: Final = "elementpath"  # is asked what is in XPath 2.0 or later, and nothing else
 
 # So that they are there also where the package is used without being installed.
 _BUILT_IN: Final = {
@@ -50,6 +51,9 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
     'xml'
     """
     known = matcher_names()
+    if name == LATER:
+        reason = f"the matcher {LATER!r} answers queries in XPath 2.0 and later, and only those"
+        raise MatcherError(reason, "leave --matcher out: such a query says its version itself")
     if name == AUTO:
         name = next(each for each in _PREFERRED if each in known)
     if name not in known:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.describe import Described
+from extract.filtertool.describe import Described, Item
 from extract.filtertool.describer import Describer
 from extract.filtertool.matcher import ELEMENT, Nodes, Select
 from extract.filtertool.order import BITS, Keys, Order
@@ -117,12 +117,14 @@ class Answered(NamedTuple):
     original: Callable[[Longs], Longs] | None = None
 
 
-def is_true(value: float | str | bool) -> bool:
+def is_true(value: float | str | bool | Item) -> bool:
     """Whether a value counts as a match where only numbers of matches are asked for.
 
     >>> [is_true(v) for v in (True, 0.0, float("nan"), -2.0, "", "0")]
     [True, False, False, True, False, True]
     """
+    if isinstance(value, Item):
+        return value.counts
     return bool(value) and not (isinstance(value, float) and math.isnan(value))
 
 

@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -19,10 +20,25 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 _LENGTH: Final = struct.Struct("!Q")
 _START: Final = "from extract.filtertool.sandbox import serve; serve()"
+_GRACE: Final = 5.0  # seconds of its own time after which a child ends itself: nobody has killed it
+_LONG: Final = 3_600.0  # seconds; for what ends some day
+
+
+class Before(NamedTuple):
+    """What a child must have done before a call, such as parsing the document that it is about.
+
+    Attributes:
+        key: Tells what was done apart from anything else of this process.
+        function, args: As for `Sandbox.call`.
+    """
+
+    key: object
+    function: Callable[..., object]
+    args: tuple[Any, ...]
 
 
 class TimeLimit(Exception):
@@ -44,26 +60,39 @@ class Sandbox:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._stop: Callable[[], object] | None = None
+        self._done: object = None  # the key of what the child did last before a call
 
-    def call(self, function: Callable[..., Any], *args: Any, seconds: float) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        seconds: float,
+        before: Before | None = None,
+    ) -> Any:
         """What ``function(*args)`` returns, or raises.
 
         Args:
             function: A function of a module; it and its arguments are pickled.
             seconds: How long it may take.
+            before: What the child does first, unless that is what it did last. It may take as long
+                as it takes.
 
         Raises:
             TimeLimit: It took longer.
             ChildDied: The child ended before it could answer.
         """
         with self._lock:
+            if before is not None and (self._child is None or self._done != before.key):
+                self._done = None
+                self._call(before.function, before.args, _LONG)
+                self._done = before.key
             return self._call(function, args, seconds)
 
     def _call(self, function: Callable[..., Any], args: tuple[Any, ...], seconds: float) -> Any:
-        child = self._running()
-        until = time.monotonic() + seconds
         try:
-            _send(child.stdin, (function, args))
+            child = self._running()
+            until = time.monotonic() + seconds
+            _send(child.stdin, (function, args, seconds))
             succeeded, value = _receive(child.stdout, until)
         except (BrokenPipeError, EOFError) as error:
             self.close()
@@ -79,7 +108,7 @@ class Sandbox:
         """Ends the child, whatever it is doing."""
         if self._stop is not None:
             self._stop()
-        self._child = self._stop = None
+        self._child = self._stop = self._done = None
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is None:
@@ -91,6 +120,8 @@ class Sandbox:
                 env={**os.environ, "PYTHONPATH": path},
             )
             self._stop = weakref.finalize(self, _end, self._child, os.getpid())
+            # It says that it is there: starting does not count as time of the first call.
+            _receive(self._child.stdout, time.monotonic() + _LONG)
         return self._child
 
 
@@ -152,16 +183,32 @@ def serve() -> None:
     """What the child does: answers calls until its parent is gone."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nobody's print may get between the answers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    _send(target, (True, None))
     while head := source.read(_LENGTH.size):
-        function, args = pickle.loads(source.read(*_LENGTH.unpack(head)))
+        function, args, seconds = pickle.loads(source.read(*_LENGTH.unpack(head)))
+        _limit(seconds + _GRACE)
         answer: tuple[bool, Any]
         try:
             answer = (True, function(*args))
-        except KeyboardInterrupt:
-            return
         except Exception as error:
             answer = (False, _picklable(error))
         _send(target, answer)
+
+
+def _limit(seconds: float) -> None:
+    """Lets the system end this process after so much time of its own.
+
+    Should the parent be killed, nobody else would stop a call that takes for ever.
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    most = int(time.process_time() + seconds) + 1
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
 def _picklable(error: Exception) -> Exception:

@@ -7,7 +7,9 @@ there is a limit (TRAPS 19).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,15 @@ import numpy as np
 from extract.errors import DocumentError
 from extract.filtertool.cost import LIMIT, nodes_allowed
 from extract.filtertool.describe import Described
+from extract.filtertool.elementpath_matcher import LaterXPath
 from extract.filtertool.matcher import Select
 from extract.filtertool.parsed import compiled
-from extract.filtertool.plan import Originals
+from extract.filtertool.plan import Originals, WholeQuery
 from extract.filtertool.results import Findings, expanded
-from extract.filtertool.sandbox import TimeLimit, shared_sandbox
+from extract.filtertool.sandbox import Before, TimeLimit, shared_sandbox
 from extract.filtertool.whole_document import TooMuch, WholeDocument
 from extract.limits import Limits
+from extract.xpath.later import FIRST
 
 
 class WholeMatcher:
@@ -50,6 +54,7 @@ class WholeMatcher:
         self._alone = alone
         self._limit = limit
         self._compiled: dict[str, tuple[Any, float]] = {}
+        self.figures: Counter[str] = Counter()
 
     def too_large(self, size: int) -> str:
         """Why a document of some size cannot be evaluated whole; empty if it can."""
@@ -84,23 +89,26 @@ class WholeMatcher:
         """
         failed: dict[int, str] = {}
         found: list[tuple[int, Any]] = []
-        for number, xpath in enumerate(queries.xpaths):
+        later = tuple({query.version for query in queries.queries} - {FIRST})
+        child = _Child(document, self._select, self._limits, self._alone, later)
+        for number, query in enumerate(queries.queries):
             try:
-                found.append((number, self._find(document, xpath)))
+                found.append((number, self._find(document, query, child)))
             except TooMuch as error:
                 failed[number] = str(error)
             except TimeLimit:
                 failed[number] = self._limits.passed("query_seconds")
             except Exception as error:  # also what a function such as re:test() raises
-                failed[number] = f"libxml2 cannot evaluate it: {error}"
+                who = "libxml2" if query.version == FIRST else "elementpath"
+                failed[number] = f"{who} cannot evaluate it: {error}"
         if self._select == "nodes":
             return self._rows(document.described, found, queries), failed
         counts = [(number, count) for number, count in found if count]
-        query = np.array([number for number, _ in counts], np.int32)
+        which = np.array([number for number, _ in counts], np.int32)
         many = np.array([count for _, count in counts], np.int64)
         if self._select == "doc":
-            many = np.ones(len(query), np.int64)
-        subscriber, index, _ = expanded(query, queries.owners)
+            many = np.ones(len(which), np.int64)
+        subscriber, index, _ = expanded(which, queries.owners)
         order = np.argsort(subscriber, kind="stable")
         none = Findings.none()
         return Findings(
@@ -125,43 +133,90 @@ class WholeMatcher:
         rows = np.array(node, np.int32)[index][order]
         return Findings(subscriber[order], np.empty(0, np.int64), rows, ordinal[order], described)
 
-    def _find(self, document: WholeDocument, xpath: str) -> Any:
+    def _find(self, document: WholeDocument, query: WholeQuery, child: _Child) -> Any:
+        if query.version != FIRST:
+            self.figures["elementpath_evaluations"] += 1
+            return child.find(query)
+        compiled_, allowed = self._libxml2(query.xpath)
+        if document.size > allowed:
+            self.figures["guarded_evaluations"] += 1
+            return child.find(query, self._namespaces)
+        return document.find(compiled_) if self._select == "nodes" else document.count(compiled_)
+
+    def _libxml2(self, xpath: str) -> tuple[Any, float]:
+        """The compiled query, and on how many elements it may be evaluated here."""
         known = self._compiled.get(xpath)
         if known is None:
             query = compiled(xpath, self._namespaces)
             known = self._compiled[xpath] = (query, nodes_allowed(xpath, self._limit))
-        query, allowed = known
-        if document.size <= allowed:
-            return document.find(query) if self._select == "nodes" else document.count(query)
-        args = (document.data, xpath, self._namespaces, self._select, self._limits, self._alone)
+        return known
+
+
+class _Child:
+    """Evaluates queries on a document in a child process that can be killed.
+
+    The document travels once, and not with every query. Only evaluation counts against the limit.
+    """
+
+    def __init__(
+        self,
+        document: WholeDocument,
+        select: Select,
+        limits: Limits,
+        alone: bool,
+        later: tuple[str, ...],
+    ) -> None:
+        self._document = document
+        self._opening = Before(object(), _open_in_child, (document.data, limits, alone, later))
+        self._select = select
+        self._seconds = limits.query_seconds
+
+    def find(self, query: WholeQuery, namespaces: Mapping[str, str] | None = None) -> Any:
+        """What a query gives, as `WholeDocument.find` or `WholeDocument.count` say it.
+
+        Args:
+            query: The query.
+            namespaces: What its prefixes stand for, if it does not bind them itself.
+
+        Raises:
+            TimeLimit: It took too long.
+        """
+        args = (query, namespaces, self._select)
         found, described = shared_sandbox().call(
-            _in_child, *args, seconds=self._limits.query_seconds
+            _find_in_child, *args, seconds=self._seconds, before=self._opening
         )
         if not isinstance(found, list):
             return found
-        offset = len(document.described)
-        document.described.extend(described)
+        offset = len(self._document.described)
+        self._document.described.extend(described)
         return [offset + node for node in found]
 
 
-_last: tuple[Any, WholeDocument] | None = None
+_open: WholeDocument | None = None  # in the child
 
 
-def _in_child(
-    data: bytes,
-    xpath: str,
-    namespaces: Mapping[str, str],
-    select: Select,
-    limits: Limits,
-    alone: bool,
+def _open_in_child(data: bytes, limits: Limits, alone: bool, later: tuple[str, ...]) -> None:
+    """Parses the document that the next queries are about, which are in these versions, too."""
+    global _open
+    _open = None  # its memory is needed
+    document = WholeDocument(data, "", limits, alone)
+    for version in later:
+        LaterXPath("/", version, {})(document.nodes)  # what takes long is made now
+    _open = document
+
+
+def _find_in_child(
+    query: WholeQuery, namespaces: Mapping[str, str] | None, select: Select
 ) -> tuple[Any, Described]:
-    """Evaluates one query, in a child process; the document may be that of the last call."""
-    global _last
-    key = (data, limits, alone)
-    if _last is None or _last[0] != key:
-        _last = (key, WholeDocument(data, "", limits, alone))
-    document, query = _last[1], compiled(xpath, namespaces)
-    document.forget()
+    """Evaluates one query on the document that is open."""
+    assert _open is not None
+    compiled_ = compiled(query.xpath, namespaces or {}) if query.version == FIRST else _later(query)
+    _open.forget()
     if select == "nodes":
-        return document.find(query), document.described
-    return document.count(query), Described()
+        return _open.find(compiled_), _open.described
+    return _open.count(compiled_), Described()
+
+
+@lru_cache(maxsize=4096)
+def _later(query: WholeQuery) -> LaterXPath:
+    return LaterXPath(query.xpath, query.version, dict(query.bound))

@@ -8,7 +8,8 @@ from typing import Any
 from lxml import etree
 
 from extract.errors import DocumentError
-from extract.filtertool.describe import Described, limited, standalone
+from extract.filtertool.describe import Described, Item, limited, standalone
+from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
 from extract.filtertool.parsed import parse, plain
 from extract.filtertool.results import is_true
 from extract.filtertool.spans import Span, find_spans
@@ -17,8 +18,8 @@ from extract.filtertool.values import Values
 from extract.limits import Limits
 from extract.schema.model import XML_NAMESPACE
 
-Found = list[int] | float | str | bool
-"""What a query gives: indices of nodes that are described, or a value."""
+Found = list[int] | float | str | bool | Item
+"""What a query gives: indices of nodes and values that are described, or a value."""
 
 
 class TooMuch(Exception):
@@ -76,11 +77,11 @@ class WholeDocument:
             etree.XPathError: It cannot be evaluated.
             TooMuch: It selects more than it may.
         """
-        found = query(self.tree)
-        if not isinstance(found, list):
-            return plain(found)
-        self._check_output(found)
-        return [self._describe(node) for node in found]
+        found = self._evaluate(query)
+        if isinstance(found, list):
+            self._check_output(found)
+            return [self._describe(node) for node in found]
+        return found if isinstance(found, Item) else plain(found)
 
     def _check_output(self, nodes: list[Any]) -> None:
         limits = self._limits
@@ -93,8 +94,18 @@ class WholeDocument:
 
     def count(self, query: Any) -> int:
         """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
-        found = query(self.tree)
-        return len(found) if isinstance(found, list) else int(is_true(plain(found)))
+        found = self._evaluate(query)
+        if isinstance(found, list):
+            return len(found)
+        return int(is_true(found if isinstance(found, Item) else plain(found)))
+
+    def _evaluate(self, query: Any) -> Any:
+        return query(self.nodes if isinstance(query, LaterXPath) else self.tree)
+
+    @cached_property
+    def nodes(self) -> NodeTree:
+        """The same document for queries in XPath 2.0 and later."""
+        return NodeTree(self.tree)
 
     # -- where nodes are
 
@@ -124,6 +135,9 @@ class WholeDocument:
     # -- descriptions
 
     def _describe(self, node: Any) -> int:
+        if isinstance(node, Item):
+            self.described.add_value(node, self._most)
+            return len(self.described) - 1
         if isinstance(node, tuple):
             prefix, uri = node
             self.described.add("namespace", prefix or "", None, None, None, uri)

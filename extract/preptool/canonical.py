@@ -10,18 +10,18 @@ from typing import TypeAlias
 from extract.limits import Limits
 from extract.preptool.tree import Path
 from extract.schema.model import Schema
-from extract.scheme.model import Branch, Query, Rejected, Scheme, Subscriber, Unsatisfiable
+from extract.scheme.model import Branch, Later, Query, Rejected, Scheme, Subscriber, Unsatisfiable
 from extract.scheme.spine import all_names
 from extract.subscriptions import Subscription, Subscriptions
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser, Part
 from extract.transtool.prefixes import Prefixes, is_used
-from extract.transtool.queries import Translation, translate
+from extract.transtool.queries import Translation, own_prefixes, translate
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.xpath.functions import Type
 
 Form: TypeAlias = tuple[int, ...]  # a normal form: the numbers of its branches
-Outcome: TypeAlias = Subscriber | Unsatisfiable | Rejected
+Outcome: TypeAlias = Subscriber | Unsatisfiable | Later | Rejected
 
 
 @dataclass(slots=True)
@@ -52,6 +52,7 @@ class Registry:
         forms: The canonical queries by normal form, in the order of their first subscribers.
         ids: For each subscriber the normal form of its query.
         unsatisfiable: Queries that can match no conforming document, by id.
+        later: Queries in later versions of XPath, by id.
         rejected: Queries that cannot be evaluated, by id.
     """
 
@@ -62,6 +63,7 @@ class Registry:
     forms: dict[Form, Canonical] = field(default_factory=dict)
     ids: dict[str, Form] = field(default_factory=dict)
     unsatisfiable: dict[str, Unsatisfiable] = field(default_factory=dict)
+    later: dict[str, Later] = field(default_factory=dict)
     rejected: dict[str, Rejected] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
     _paths: dict[Path, Path] = field(default_factory=dict)
@@ -76,6 +78,7 @@ class Registry:
             spines=all_names(scheme.branches),
             users=[0] * len(xpaths),
             unsatisfiable={one.subscriber.id: one for one in scheme.unsatisfiable},
+            later={one.subscriber.id: one for one in scheme.later},
             rejected={one.id: one for one in scheme.rejected},
             _numbers=dict(zip(xpaths, range(len(xpaths)), strict=True)),
         )
@@ -89,24 +92,30 @@ class Registry:
         return found
 
     def __contains__(self, identifier: str) -> bool:
-        return any(identifier in known for known in (self.ids, self.unsatisfiable, self.rejected))
+        return any(identifier in known for known in self._by_id())
 
     def __len__(self) -> int:
-        return len(self.ids) + len(self.unsatisfiable) + len(self.rejected)
+        return sum(map(len, self._by_id()))
 
     def __iter__(self) -> Iterator[str]:
         """The ids of all queries, whatever became of them."""
-        return chain(self.ids, self.unsatisfiable, self.rejected)
+        return chain.from_iterable(self._by_id())
+
+    def _by_id(self) -> tuple[Mapping[str, object], ...]:
+        return (self.ids, self.unsatisfiable, self.later, self.rejected)
 
     def add(self, query: Subscription, translation: Translation) -> Outcome:
         """Takes a query in, whose id is new."""
         bound, form, error = translation
-        if bound is None or form is None:
-            assert error is not None
+        if error is not None:
             place = (error.hint, error.line, error.column, error.offset)
             rejected = Rejected(query.id, query.xpath, error.reason, *place)
             self.rejected[query.id] = rejected
             return rejected
+        if bound is None or form is None:
+            own = Subscriber(query.id, query.xpath, query.xpath, query.weight)
+            later = self.later[query.id] = Later(own, query.version, own_prefixes(query))
+            return later
         absolute = str(make_absolute(bound))
         # Most are written in canonical form, and one string is enough for both.
         if absolute == query.xpath:
@@ -129,6 +138,8 @@ class Registry:
         """Lets a query go, and with the last subscriber the branches that only it needed."""
         if identifier in self.rejected:
             return self.rejected.pop(identifier)
+        if identifier in self.later:
+            return self.later.pop(identifier)
         if identifier in self.unsatisfiable:
             return self.unsatisfiable.pop(identifier)
         numbers = self.ids.pop(identifier)
@@ -178,6 +189,7 @@ class Collection:
         spines: For each branch the names of its spine; equal ones are one object.
         queries: The canonical queries, in the order of their first subscribers.
         unsatisfiable: Queries that can match no conforming document.
+        later: Queries in later versions of XPath.
         rejected: Queries that cannot be evaluated.
         namespaces: Prefix to namespace URI, for all branches.
     """
@@ -187,6 +199,7 @@ class Collection:
     spines: list[Path]
     queries: list[Query]
     unsatisfiable: list[Unsatisfiable]
+    later: list[Later]
     rejected: list[Rejected]
     namespaces: Mapping[str, str]
 
@@ -223,6 +236,7 @@ def collect(
         registry.spines,
         list(registry.queries()),
         list(registry.unsatisfiable.values()),
+        list(registry.later.values()),
         list(registry.rejected.values()),
         by_prefix(in_use(normaliser.prefixes.table, schema, registry)),
     )

@@ -14,8 +14,10 @@ from extract.preptool.ledger import Ledger
 from extract.preptool.pieces import Pieces
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import (
+    DOCUMENT,
     Branch,
     Chunk,
+    Later,
     Query,
     Rejected,
     Scheme,
@@ -29,6 +31,7 @@ from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.functions import Type
+from extract.xpath.later import FIRST
 from extract.xpath.parser import parse
 
 _NEED = {
@@ -77,11 +80,13 @@ class QueryReport:
         id: Its id.
         xpath: The query as written.
         status: What became of it, in a word.
-        reason: Why it cannot match, or was rejected, and what to do about it.
+        reason: Why it cannot match, or was rejected, and what to do about it; for a query in XPath
+            2.0 or later, where it is evaluated.
         absolute: The query in canonical form; empty if it was rejected.
         type: What it gives.
         same: Ids of the other subscriptions with the same normal form.
         branches: Its normal form, branch by branch.
+        version: Of XPath.
     """
 
     id: str
@@ -92,6 +97,7 @@ class QueryReport:
     type: str = Type.NODES.value
     same: tuple[str, ...] = ()
     branches: tuple[BranchReport, ...] = field(default=())
+    version: str = FIRST
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain values."""
@@ -102,6 +108,7 @@ class QueryReport:
             "reason": self.reason,
             "absolute": self.absolute,
             "type": self.type,
+            "version": self.version,
             "same": list(self.same),
             "branches": [branch.to_json() for branch in self.branches],
         }
@@ -117,6 +124,8 @@ class QueryReport:
             yield f"rejected: {self.reason}"
         elif self.status == "unsatisfiable":
             yield f"cannot match any document that keeps to the schema: {self.reason}"
+        elif self.reason:
+            yield f"in XPath {self.version}: {self.reason}"
         elif len(self.branches) > 1:
             yield f"normal form: the union of {len(self.branches):,} branches"
         if self.same:
@@ -144,6 +153,11 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
     if isinstance(found, Unsatisfiable):
         one = found.subscriber
         return QueryReport(one.id, one.xpath, "unsatisfiable", found.reason, one.absolute)
+    if isinstance(found, Later):
+        one, reason = found.subscriber, "evaluated by elementpath, as it is, on the whole document"
+        return QueryReport(
+            one.id, one.xpath, "satisfiable", reason, one.xpath, "items", version=found.version
+        )
     query, one = found
     return QueryReport(
         one.id,
@@ -157,7 +171,9 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
     )
 
 
-def _find(scheme: Scheme, identifier: str) -> tuple[Query, Subscriber] | Unsatisfiable | Rejected:
+def _find(
+    scheme: Scheme, identifier: str
+) -> tuple[Query, Subscriber] | Unsatisfiable | Later | Rejected:
     for query in scheme.queries:
         for one in query.subscribers:
             if one.id == identifier:
@@ -165,10 +181,13 @@ def _find(scheme: Scheme, identifier: str) -> tuple[Query, Subscriber] | Unsatis
     for dead in scheme.unsatisfiable:
         if dead.subscriber.id == identifier:
             return dead
+    for later in scheme.later:
+        if later.subscriber.id == identifier:
+            return later
     for wrong in scheme.rejected:
         if wrong.id == identifier:
             return wrong
-    ids = (one.id for query in scheme.queries for one in query.subscribers)
+    ids = (one.id for one in scheme.subscribers)
     raise no_such_query(identifier, ids)
 
 
@@ -269,8 +288,8 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
             chunk.projected,
             chunk.unsplittable if chunk.prefix else "; ".join(chunk.whole),
         )
-        for chunk in (*scheme.chunks, scheme.potpourri, scheme.document)
-        if chunk.branches or chunk is not scheme.document
+        for chunk in (*scheme.chunks, scheme.potpourri, scheme.whole_document)
+        if chunk.id != DOCUMENT or chunk.queries
     ]
 
 

@@ -126,8 +126,9 @@ def prepare(
             originals=originals(found.absolutes()),
             unsatisfiable=tuple(found.unsatisfiable),
             rejected=tuple(found.rejected),
-            notes=tuple(notes(found.queries, found.unsatisfiable, choice)),
+            notes=tuple(notes(found.queries, found.unsatisfiable, found.later, choice)),
             statistics=statistics,
+            later=tuple(found.later),
         )
 
 
@@ -177,11 +178,13 @@ def _homes(
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
-def notes(queries: Sized, unsatisfiable: Sized, choice: Choice) -> Iterator[str]:
+def notes(queries: Sized, unsatisfiable: Sized, later: Sized, choice: Choice) -> Iterator[str]:
     """What the user should know about how a scheme was made."""
     if queries:
         if choice.note:
             yield choice.note
+    elif later:
+        yield "every query needs the whole document: there is no chunk to cut"
     elif unsatisfiable:
         yield "no query can match any document that keeps to the schema: there is no chunk to cut"
     else:

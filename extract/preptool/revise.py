@@ -50,7 +50,7 @@ from extract.preptool.prepare import notes, weigh_of
 from extract.preptool.tree import CanonicalQuery, QueryTree, one_each
 from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
-from extract.scheme.model import Branches, Query, Rejected, Scheme, Subscriber
+from extract.scheme.model import Branches, Later, Query, Rejected, Scheme, Subscriber
 from extract.subscriptions import Subscription
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
@@ -134,7 +134,7 @@ class Reviser:
         translation = translate(self._normaliser, subscription, source, self._limits)
         outcome = registry.add(subscription, translation)
         self._changed = True
-        if isinstance(outcome, Rejected):
+        if isinstance(outcome, Rejected | Later):
             return outcome
         if isinstance(outcome, Subscriber):
             self._came[outcome.id] = form = registry.ids[outcome.id]
@@ -231,8 +231,9 @@ class Reviser:
             originals=self._originals(),
             unsatisfiable=tuple(registry.unsatisfiable.values()),
             rejected=tuple(registry.rejected.values()),
-            notes=tuple(notes(queries, registry.unsatisfiable, choice)),
+            notes=tuple(notes(queries, registry.unsatisfiable, registry.later, choice)),
             statistics=before.statistics,
+            later=tuple(registry.later.values()),
         )
 
     def _plan(self) -> Plan:

@@ -166,6 +166,27 @@ class Unsatisfiable:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """A query in XPath 2.0 or later: evaluated as it is written, by elementpath, on all of a
+    document.
+
+    Attributes:
+        subscriber: Whose it is; the query is the same in ``xpath`` and ``absolute``.
+        version: Of XPath.
+        namespaces: What its prefixes stand for; they are its own, not the scheme's.
+    """
+
+    subscriber: Subscriber
+    version: str
+    namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def reason(self) -> str:
+        """Why it needs the whole document."""
+        return f"XPath {self.version}, which is not analysed"
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A query that cannot be evaluated at all; the fields are those of `QuerySyntaxError`."""
 
@@ -263,6 +284,7 @@ class Scheme:
             can look at anything but the elements on the way there; ``/`` if they may look anywhere.
             There, even what breaks the schema cannot matter.
         unsatisfiable: Queries that can match no conforming document.
+        later: Queries in XPath 2.0 or later, which are evaluated on the whole document.
         rejected: Queries that cannot be evaluated.
         notes: What the user should know about how the scheme was made.
         statistics: What is known about the sizes of documents, for estimates.
@@ -281,6 +303,7 @@ class Scheme:
     rejected: tuple[Rejected, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     statistics: Statistics = field(default_factory=Statistics, repr=False)
+    later: tuple[Later, ...] = field(default=(), repr=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:
@@ -312,22 +335,49 @@ class Scheme:
     @property
     def every_chunk(self) -> tuple[Chunk, ...]:
         """The chunks, then the potpourri and the whole document unless nothing is in them."""
-        others = (self.potpourri, self.document)
-        return (*self.chunks, *[chunk for chunk in others if chunk.branches])
+        others = [self.potpourri] if self.potpourri.branches else []
+        if self.document.branches or self.later:
+            others.append(self.whole_document)
+        return (*self.chunks, *others)
+
+    @property
+    def whole_document(self) -> Chunk:
+        """The chunk `document`, with the queries in later versions of XPath, which need it too."""
+        document = self.document
+        if not self.later:
+            return document
+        return replace(
+            document,
+            queries=(*document.queries, *[one.subscriber.id for one in self.later]),
+            whole=tuple(dict.fromkeys([*document.whole, *[one.reason for one in self.later]])),
+        )
+
+    @property
+    def subscribers(self) -> tuple[Subscriber, ...]:
+        """All whose queries can be evaluated: those of queries, then the unsatisfiable, then those
+        in later versions of XPath. Rows of results tell them by their place here."""
+        found = [one for query in self.queries for one in query.subscribers]
+        found += [one.subscriber for one in self.unsatisfiable]
+        return (*found, *[one.subscriber for one in self.later])
 
     def counts(self) -> dict[str, int]:
         """How many queries there are of each kind.
 
         ``registered`` is the sum of ``satisfiable``, ``unsatisfiable`` and ``rejected``. The
         satisfiable ones are ``canonical`` different ones; ``potpourri`` have a branch there or need
-        the whole ``document``.
+        the whole ``document``. Of the satisfiable, ``later`` are in XPath 2.0 or later.
         """
-        satisfiable = sum(len(query.subscribers) for query in self.queries)
+        satisfiable = sum(len(query.subscribers) for query in self.queries) + len(self.later)
+        different = {
+            (one.subscriber.xpath, one.version, *sorted(one.namespaces.items()))
+            for one in self.later
+        }
         return {
             "registered": satisfiable + len(self.unsatisfiable) + len(self.rejected),
             "satisfiable": satisfiable,
-            "canonical": len(self.queries),
-            "potpourri": len({*self.potpourri.queries, *self.document.queries}),
+            "canonical": len(self.queries) + len(different),
+            "potpourri": len({*self.potpourri.queries, *self.whole_document.queries}),
+            "later": len(self.later),
             "unsatisfiable": len(self.unsatisfiable),
             "rejected": len(self.rejected),
         }

@@ -21,6 +21,7 @@ from extract.scheme.model import (
     POTPOURRI,
     Branches,
     Chunk,
+    Later,
     Need,
     Query,
     Rejected,
@@ -33,6 +34,7 @@ from extract.scheme.model import (
 )
 from extract.scheme.statistics import read_statistics
 from extract.xpath.functions import Type
+from extract.xpath.later import VERSIONS
 
 _AGAIN = "prepare the queries again with `extract prep`"
 _TYPES = {one.value: one for one in Type}
@@ -109,6 +111,7 @@ def _scheme(fields: Fields) -> Scheme:
         ),
         tuple([_rejected(one) for one in fields.objects("rejected")]),
         fields.texts("notes"),
+        later=tuple([_later(one) for one in fields.objects("later", [])]),
     )
     if "statistics" in fields:
         known = read_statistics(fields.object("statistics"), scheme.schema)
@@ -150,6 +153,14 @@ def _subscriber(row: Fields) -> Subscriber:
     name, xpath = row.text("id"), row.text("xpath")
     absolute = row.text("absolute") if "absolute" in row else xpath
     return Subscriber(name, xpath, absolute, row.weight() if "weight" in row else 1.0)
+
+
+def _later(row: Fields) -> Later:
+    version = row.text("version")
+    if version not in VERSIONS[1:]:
+        row.wrong("version", f"{version!r} is none of {', '.join(VERSIONS[1:])}")
+    known = row.table("namespaces", str, "a string") if "namespaces" in row else {}
+    return Later(_subscriber(row), version, known)
 
 
 def _rejected(row: Fields) -> Rejected:
@@ -248,8 +259,8 @@ def _schema(row: Fields) -> Schema:
 
 def _check_ids(fields: Fields, scheme: Scheme) -> None:
     """Two queries of one id, or two chunks, could not be told apart."""
-    tables = ("queries", "unsatisfiable", "rejected")
-    ids = [row["id"] for table in tables for row in fields.items(table)]
+    tables = ("queries", "unsatisfiable", "later", "rejected")
+    ids = [row["id"] for table in tables for row in fields.items(table, [])]
     if len(set(ids)) < len(ids):
         twice = next(one for one, times in Counter(ids).items() if times > 1)
         fields.wrong("queries", f"two queries have the id {twice!r}")

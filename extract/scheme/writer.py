@@ -17,7 +17,7 @@ from typing import Any
 
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
-from extract.scheme.model import FORMAT, Chunk, Query, Scheme, Subscriber, Want
+from extract.scheme.model import FORMAT, Chunk, Later, Query, Scheme, Subscriber, Want
 from extract.scheme.statistics import statistics_rows
 from extract.xpath.functions import Type
 
@@ -80,6 +80,8 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
     yield from _statistics(scheme)
     yield from _rows("queries", chain.from_iterable(map(_query, scheme.queries)))
     yield from _rows("unsatisfiable", unsatisfiable)
+    if scheme.later:
+        yield from _rows("later", map(_later, scheme.later))
     yield from _rows("rejected", rejected)
     yield ' "branches": {\n'
     yield from _rows("xpaths", map(quote, scheme.branches.xpaths), "  ")
@@ -166,6 +168,11 @@ def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
         whole = subscriber.weight.is_integer() and subscriber.weight < _EXACT
         row["weight"] = int(subscriber.weight) if whole else subscriber.weight
     return row
+
+
+def _later(one: Later) -> str:
+    row = _subscriber(one.subscriber) | {"version": one.version}
+    return _encode(row | ({"namespaces": _by_key(one.namespaces)} if one.namespaces else {}))
 
 
 def _place(one: Any) -> dict[str, Any]:

@@ -8,9 +8,13 @@ Comes in:
         #! ns po=urn:example:orders
         big<TAB>//po:order[po:total > 1000]
         //po:order/po:customer
+        #! xpath 2.0
+        late<TAB>//po:order[xs:date(po:due) < current-date()]
 
-    or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5}``,
-    of which only ``xpath`` is required and other keys are left alone. Either may be gzipped.
+    or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5,
+    "version": "3.1"}``, of which only ``xpath`` is required and other keys are left alone. Either
+    may be gzipped. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``,
+    says 2.0, 3.0 or 3.1.
 
 Goes out:
     `Subscriptions`, an unchangeable list of `Subscription` values.

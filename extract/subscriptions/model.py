@@ -10,6 +10,7 @@ from typing import overload
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
 from extract.subscriptions.bindings import check_bindings
+from extract.xpath.later import FIRST, VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Subscription:
         weight: How much it counts when chunks are chosen.
         line: Its line in the query file, from 1; 0 if it comes from no file.
         column: Where the XPath starts in that line, from 1; 0 if unknown.
+        version: Of XPath: ``"1.0"``; or ``"2.0"``, ``"3.0"`` or ``"3.1"``, which elementpath
+            evaluates on whole documents.
     """
 
     id: str
@@ -31,6 +34,7 @@ class Subscription:
     weight: float = 1.0
     line: int = 0
     column: int = 0
+    version: str = FIRST
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +55,7 @@ class Subscriptions(Sequence[Subscription]):
         path: str | Path,
         namespaces: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        version: str = FIRST,
     ) -> Subscriptions:
         """Loads a query file: tab-separated text or JSON lines, gzipped or not.
 
@@ -58,6 +63,7 @@ class Subscriptions(Sequence[Subscription]):
             path: The file; ``"-"`` reads standard input.
             namespaces: Bindings for prefixes that the file itself does not bind.
             limits: How large the file may be, and how many queries it may have.
+            version: Of XPath, for queries of which the file itself does not say it.
 
         Raises:
             SubscriptionsError: The file cannot be read or is malformed, or two queries have one id.
@@ -66,13 +72,15 @@ class Subscriptions(Sequence[Subscription]):
 
         source = "<stdin>" if path == "-" else str(path)
         limits = limits or Limits()
-        return cls(tuple(read_subscriptions(path, source, _checked(namespaces), limits)), source)
+        bound, version = _checked(namespaces), checked_version(version)
+        return cls(tuple(read_subscriptions(path, source, bound, limits, version)), source)
 
     @classmethod
     def of(
         cls,
         queries: Mapping[str, str] | Iterable[str | tuple[str, str] | Subscription],
         namespaces: Mapping[str, str] | None = None,
+        version: str = FIRST,
     ) -> Subscriptions:
         """Makes subscriptions from Python values.
 
@@ -80,14 +88,17 @@ class Subscriptions(Sequence[Subscription]):
             queries: A mapping of id to XPath; or XPaths, ``(id, xpath)`` pairs or `Subscription`
                 values, also mixed. A bare XPath gets its position as id, counted from 1.
             namespaces: Bindings for the prefixes that a `Subscription` value does not bind itself.
+            version: Of XPath, for those that are no `Subscription` values.
 
         Raises:
-            SubscriptionsError: Two queries have one id, or a binding is not possible.
+            SubscriptionsError: Two queries have one id, a binding is not possible, or there is no
+                such version.
 
-        >>> Subscriptions.of(["//a", ("b", "//b")])[1]
-        Subscription(id='b', xpath='//b', namespaces={}, weight=1.0, line=0, column=0)
+        >>> Subscriptions.of(["//a", ("b", "//b")])[1].id
+        'b'
         """
         shared = _checked(namespaces)
+        checked_version(version)
         if isinstance(queries, Mapping):
             queries = queries.items()
         elif isinstance(queries, str):  # one query, not one for each of its characters
@@ -96,9 +107,10 @@ class Subscriptions(Sequence[Subscription]):
         for position, query in enumerate(queries, 1):
             if isinstance(query, Subscription):
                 entry = replace(query, namespaces={**shared, **query.namespaces})
+                checked_version(entry.version)
             else:
                 name, xpath = (str(position), query) if isinstance(query, str) else query
-                entry = Subscription(name, xpath.strip(), shared)
+                entry = Subscription(name, xpath.strip(), shared, version=version)
             if entries.setdefault(entry.id, entry) is not entry:
                 hint = "give every query an id of its own; one without takes its position"
                 raise SubscriptionsError(f"two queries have the id {entry.id!r}", hint)
@@ -121,6 +133,18 @@ class Subscriptions(Sequence[Subscription]):
 
     def __repr__(self) -> str:
         return f"<Subscriptions: {len(self)} from {self.source or 'memory'}>"
+
+
+def checked_version(version: str) -> str:
+    """The version of XPath, if there is one of that name.
+
+    Raises:
+        SubscriptionsError: There is none.
+    """
+    if version not in VERSIONS:
+        reason = f"there is no XPath {version!r} here"
+        raise SubscriptionsError(reason, f"there are: {', '.join(VERSIONS)}")
+    return version
 
 
 def _checked(namespaces: Mapping[str, str] | None) -> dict[str, str]:

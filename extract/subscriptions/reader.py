@@ -18,21 +18,31 @@ from extract.errors import SubscriptionsError
 from extract.limits import RAISE, Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
 from extract.subscriptions.model import Subscription
+from extract.xpath.later import VERSIONS
 
 # Only what XPath takes for white space: a no-break space must reach the parser.
 _SPACE = " \t\r\n"
 
 _UNIQUE = "give every query an id of its own; one without takes its line number"
 _BINDING = 'write "#! ns prefix=uri", for example "#! ns po=urn:example:orders"'
+_VERSION = f'write "#! xpath" and one of {", ".join(VERSIONS)}'
 _RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
 
 
 def read_subscriptions(
-    path: str | Path, source: str, namespaces: dict[str, str], limits: Limits
+    path: str | Path, source: str, namespaces: dict[str, str], limits: Limits, version: str
 ) -> Iterator[Subscription]:
-    """Yields the queries of a file in order; ``source`` is what errors call the file."""
+    """Yields the queries of a file in order.
+
+    Args:
+        path: The file.
+        source: What errors call it.
+        namespaces: Bindings for prefixes that it does not bind.
+        limits: How large it may be.
+        version: Of XPath, where it does not say it.
+    """
     text = _decode(_read(path, source, limits), source)
-    reader = _Reader(source, namespaces)
+    reader = _Reader(source, namespaces, version)
     found = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
     for number, one in enumerate(found):
         if number >= limits.subscriptions:
@@ -98,9 +108,10 @@ def _is_json(path: str | Path, text: str) -> bool:
 class _Reader:
     """Goes through one file and remembers what the lines so far have bound and named."""
 
-    def __init__(self, source: str, namespaces: dict[str, str]) -> None:
+    def __init__(self, source: str, namespaces: dict[str, str], version: str) -> None:
         self.source = source
         self.namespaces = namespaces
+        self.version = version
         self.bound_at: dict[str, int] = {}
         # Thousands of queries with the same few bindings share one dictionary.
         self.shared: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
@@ -123,12 +134,19 @@ class _Reader:
             yield entry
 
     def comment(self, content: str, number: int) -> None:
-        """Skips a comment; but ``#! ns prefix=uri`` binds a prefix for the lines below."""
+        """Skips a comment; but ``#! ns prefix=uri`` binds a prefix for the lines below, and
+        ``#! xpath 3.1`` says their version."""
         if not content.startswith("#!") or content.startswith("#!/"):  # the latter starts scripts
             return
         word, *rest = content[2:].split(maxsplit=1) or [""]
+        if word == "xpath":
+            self.version = "".join(rest)
+            if self.version not in VERSIONS:
+                raise self.error(f"there is no XPath {self.version!r} here", _VERSION, number, 1)
+            return
         if word != "ns":
-            raise self.error(f"unknown directive {content!r}", _BINDING, number, 1)
+            hint = f"{_BINDING}; or {_VERSION}"
+            raise self.error(f"unknown directive {content!r}", hint, number, 1)
         try:
             prefix, uri = parse_binding("".join(rest))
         except ValueError as error:
@@ -151,10 +169,11 @@ class _Reader:
             raise self.error("there is no id before the tab", hint, number, 1)
         xpath = xpath.lstrip(_SPACE)
         column = len(line) - len(xpath) + 1
-        return Subscription(name, xpath.rstrip(_SPACE), self.namespaces, 1.0, number, column)
+        xpath = xpath.rstrip(_SPACE)
+        return Subscription(name, xpath, self.namespaces, 1.0, number, column, self.version)
 
     def json_line(self, line: str, number: int) -> Subscription:
-        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …}``."""
+        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``."""
 
         def wrong(key: str, reason: str, hint: str = _RECORD) -> SubscriptionsError:
             return self.error(reason, hint, number, line.find(f'"{key}"') + 1 or 1)
@@ -169,6 +188,10 @@ class _Reader:
             raise wrong("id", '"id" is neither a non-empty string nor an integer')
         if not _is_weight(weight):
             raise wrong("weight", '"weight" is not a positive number', "leave it out, or write 1")
+        version = record.get("version", self.version)
+        if str(version) not in VERSIONS:
+            hint = f"leave it out, or write one of {', '.join(VERSIONS)}"
+            raise wrong("version", '"version" is no version of XPath that is known here', hint)
         if not isinstance(namespaces, dict) or not all(
             isinstance(uri, str) for uri in namespaces.values()
         ):
@@ -188,6 +211,7 @@ class _Reader:
             float(weight),
             number,
             _column_in_json(line, xpath),
+            str(version),
         )
 
     def json_object(self, line: str, number: int) -> dict[str, Any]:

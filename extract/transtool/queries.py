@@ -15,6 +15,7 @@ from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
+from extract.xpath.later import FIRST, parse_later
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class NormalQuery:
 
     Attributes:
         subscription: The subscription.
-        form: Its normal form; None if it was rejected.
+        form: Its normal form; None if it was rejected, or is in a later version of XPath.
         error: Why it was rejected; None if it was not.
         same_as: Id of the first subscription with the same normal form; None if this is the first.
         namespaces: The prefixes that the normal form uses.
@@ -36,10 +37,10 @@ class NormalQuery:
     namespaces: dict[str, str]
 
     @property
-    def status(self) -> Literal["normal", "unsatisfiable", "rejected"]:
+    def status(self) -> Literal["normal", "unsatisfiable", "later", "rejected"]:
         """What became of it, in a word."""
         if self.form is None:
-            return "rejected"
+            return "later" if self.error is None else "rejected"
         return "normal" if self.form.parts else "unsatisfiable"
 
     def to_json(self) -> dict[str, Any]:
@@ -58,7 +59,8 @@ class NormalQuery:
                 "column": error.column,
                 "offset": error.offset,
             }
-        assert self.form is not None
+        if self.form is None:
+            return head | {"version": self.subscription.version, "namespaces": self.namespaces}
         reasons = dict.fromkeys(part.reason for part in self.form.parts if part.reason)
         return head | {
             "type": self.form.type.value,
@@ -84,8 +86,9 @@ class Translation(NamedTuple):
     """One subscription in the prefixes of all, and its normal form.
 
     Attributes:
-        bound: The query with the prefixes of all; None if it was rejected.
-        form: Its normal form; None if it was rejected.
+        bound: The query with the prefixes of all; None if it was rejected, or is in a later version
+            of XPath: such a query has no normal form.
+        form: Its normal form; None for the same reasons.
         error: Why it was rejected; None if it was not.
     """
 
@@ -109,11 +112,20 @@ def translate(
         limits: How long and deep it may be.
     """
     try:
+        if subscription.version != FIRST:
+            parse_later(subscription.xpath, subscription.version, subscription.namespaces, limits)
+            return Translation(None, None)
         parsed = parse_checked(subscription.xpath, subscription.namespaces, limits)
     except QuerySyntaxError as error:
         return Translation(None, None, error.at(source, subscription.line, subscription.column))
     bound = normaliser.prefixes.bind(parsed, subscription.namespaces)
     return Translation(bound, normaliser.normalise(bound))
+
+
+def own_prefixes(subscription: Subscription) -> dict[str, str]:
+    """The bindings of a query that keeps its own prefixes, without those that it does not use."""
+    bound = subscription.namespaces.items()
+    return {prefix: uri for prefix, uri in bound if f"{prefix}:" in subscription.xpath}
 
 
 def normalise_all(
@@ -129,7 +141,8 @@ def normalise_all(
     for subscription in subscriptions:
         _, form, error = translate(normaliser, subscription, subscriptions.source, limits)
         if form is None:
-            yield NormalQuery(subscription, None, error, None, {})
+            own = {} if error is not None else own_prefixes(subscription)
+            yield NormalQuery(subscription, None, error, None, own)
             continue
         text = form.xpath
         same_as = None

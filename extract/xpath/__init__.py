@@ -13,6 +13,7 @@ Always holds:
     What ``etree.XPath`` compiles parses, and nothing else does; only sizes are limited further (see
     `extract.xpath.parser`). ``parse(str(node)) == node``, and libxml2 gives the same answer to both
     texts. Nodes are values: immutable, hashable, picklable, shared. Nothing here needs lxml.
+    `extract.xpath.later` stands apart: XPath 2.0 and later, as elementpath parses it.
 
 To add one more:
     A function is a row in `extract.xpath.functions`, if lxml can call it. A hint is a row or a line

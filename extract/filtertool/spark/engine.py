@@ -67,9 +67,7 @@ def run_into_directory(
     scheme, select = job.scheme, job.options.select
     report = Report(scheme, "spark", job.factory.name, select)
     started = time.perf_counter()
-    subscribers = [one for query in scheme.queries for one in query.subscribers]
-    subscribers += [one.subscriber for one in scheme.unsatisfiable]
-    ids = [one.id for one in subscribers]
+    ids = [one.id for one in scheme.subscribers]
     # What was rejected before any document was read; and where rows can only be written by one.
     writer = open_writer(directory, form, ids, select)
     try:

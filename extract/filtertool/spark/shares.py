@@ -42,7 +42,7 @@ def shares(scheme: Scheme) -> tuple[Share, ...]:
     for number, query in enumerate(scheme.queries):
         homes = {home[branch] for branch in query.branches}
         found.setdefault(homes.pop() if len(homes) == 1 else REST, []).append(number)
-    if scheme.unsatisfiable:
+    if scheme.unsatisfiable or scheme.later:
         found.setdefault(REST, [])
     rest = found.pop(REST, None)
     made = [Share(name, tuple(queries)) for name, queries in found.items()]
@@ -58,8 +58,10 @@ def weights(all_shares: Sequence[Share]) -> tuple[float, ...]:
 def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
     """The scheme with the queries of some shares only.
 
-    The rest has the unsatisfiable queries, for documents that break the schema.
+    The rest has the unsatisfiable queries, for documents that break the schema, and those in later
+    versions of XPath.
     """
+    rest = any(one.name == REST for one in some)
     queries = tuple([scheme.queries[n] for share in some for n in share.queries])
     needed = {branch for query in queries for branch in query.branches}
 
@@ -74,7 +76,8 @@ def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
         chunks=tuple([chunk for chunk in chunks if chunk.branches]),
         potpourri=reduced(scheme.potpourri),
         document=reduced(scheme.document),
-        unsatisfiable=scheme.unsatisfiable if any(one.name == REST for one in some) else (),
+        unsatisfiable=scheme.unsatisfiable if rest else (),
+        later=scheme.later if rest else (),
         rejected=(),
     )
 
