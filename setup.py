@@ -4,7 +4,9 @@ They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of 
 columnar matcher. Without a compiler the package installs all the same, and Python does the work,
 more slowly: `extract doctor` says which of them runs.
 
-``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer.
+``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
+``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2. `tests/test_kernel_builds.py` runs
+both.
 """
 
 import os
@@ -21,10 +23,11 @@ def flags() -> tuple[list[str], list[str]]:
     """For the compiler and for the linker."""
     if os.name == "nt":
         return ["/O2", "/std:c11"], []
+    plain = ["-DCHUNKTOOL_PLAIN"] if os.environ.get("EXTRACT_PLAIN") else []
     if os.environ.get("EXTRACT_SANITIZE"):
         sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-        return ["-O1", "-g", "-std=c11", *sanitizers], sanitizers
-    return ["-O3", "-std=c11", "-fvisibility=hidden"], []
+        return ["-O1", "-g", "-std=c11", *sanitizers, *plain], sanitizers
+    return ["-O3", "-std=c11", "-fvisibility=hidden", *plain], []
 
 
 def extensions() -> list[Extension]:

@@ -1,0 +1,56 @@
+"""The kernel as other machines have it (no SSE2), and under the eyes of sanitizers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+TESTS = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
+
+pytestmark = [
+    pytest.mark.slow,  # it compiles
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc"),
+]
+
+
+def build(folder: Path, variable: str) -> Path:
+    """Compiles the kernel with an environment variable of setup.py set."""
+    arguments = ["--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temporary")]
+    command = [sys.executable, "setup.py", "-q", "build_ext", *arguments]
+    subprocess.run(command, cwd=TOP, env={**os.environ, variable: "1"}, check=True)
+    (found,) = (folder / "lib" / "extract" / "chunktool" / "kernel").glob("_kernel*.so")
+    return found
+
+
+def run(*arguments: str, **variables: str) -> str:
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(
+        command, cwd=TOP, env={**os.environ, **variables}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-5_000:]
+    return done.stdout
+
+
+def test_without_sse2(tmp_path: Path) -> None:
+    kernel = str(build(tmp_path, "EXTRACT_PLAIN"))
+    out = run("pytest", "-q", "-p", "tests.other_kernel", *TESTS, OTHER_KERNEL=kernel)
+    assert " passed" in out
+
+
+def test_with_sanitizers(tmp_path: Path) -> None:
+    kernel = str(build(tmp_path, "EXTRACT_SANITIZE"))
+    found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True)
+    watched = {
+        "OTHER_KERNEL": kernel,
+        "LD_PRELOAD": found.stdout.strip(),
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
+        "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
+    }
+    out = run("pytest", "-q", "-p", "tests.other_kernel", TESTS[0], **watched)
+    assert " passed" in out
