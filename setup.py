@@ -5,8 +5,8 @@ columnar matcher. Without a compiler the package installs all the same, and Pyth
 more slowly: `extract doctor` says which of them runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
-``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2. `tests/test_kernel_builds.py` runs
-both.
+``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2: `tests/test_kernel_builds.py`
+runs both.
 """
 
 import os

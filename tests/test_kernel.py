@@ -262,6 +262,21 @@ def test_ranges_and_rows_of_random_documents() -> None:
         _check(document, node, automata[number % 2], random)
 
 
+def test_keep_is_feed_finish_take_and_gather() -> None:
+    random = Random(6)
+    automaton: Any = Marks()
+    for _ in range(100):
+        document, _ = marked(random)
+        _, pieces, _ = _scanned(automaton, document, None)
+        assert [KernelScanner(automaton).keep(document, o) for o in range(OUTPUTS)] == pieces
+    assert KernelScanner(automaton).keep(b"<n><z/></n>") is None
+    for output in (-1, OUTPUTS):
+        with pytest.raises(ValueError):
+            KernelScanner(automaton).keep(b"<n/>", output)
+    with pytest.raises(DocumentError):
+        KernelScanner(automaton).keep(b"<n>")
+
+
 def test_columns_have_their_types() -> None:
     batch = kernel_answer(ALL, b"<a>x</a>", table=True).batches[0]
     assert batch.ranges[0].dtype == np.int64

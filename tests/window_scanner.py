@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from extract.chunktool.automaton import Automaton
+from extract.chunktool.cut import gather
 from extract.chunktool.scan import (
     Batch,
     Elements,
@@ -81,6 +82,11 @@ class WindowScanner:
     def finish(self) -> None:
         if self._rest.strip() or len(self._stack) > 1 or not self._seen_root:
             raise DocumentError("the document ends too early", "", "", 0, 0, self._at)
+
+    def keep(self, data: bytes, output: int = 0) -> bytes | None:
+        self.feed(data)
+        self.finish()
+        return gather(memoryview(data), self.take().ranges[output]) if self._good else None
 
     def _token(self, token: re.Match[bytes]) -> None:
         end = self._at + len(token[0])

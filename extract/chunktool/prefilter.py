@@ -22,10 +22,10 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, Protocol, cast
 
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
-from extract.chunktool.cut import Cutter, Window, gather
+from extract.chunktool.cut import Cutter, Window
 from extract.chunktool.pile import Content, ContentReader, Piles, read_all
 from extract.chunktool.scan import Batch, HandOver
-from extract.chunktool.scanner import Outcome, Verdict, make_scanner, scan
+from extract.chunktool.scanner import Outcome, Verdict, kernel_scanner, scan
 from extract.chunktool.source import Document, open_source
 from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
@@ -100,20 +100,17 @@ class Prefilter:
 
         Else None, and the usual way shall find out what it is.
         """
-        if len(document) > min(_SMALL, self.limits.document_bytes) or document.startswith(GZIP):
+        kernel = kernel_scanner()
+        most = min(_SMALL, self.limits.document_bytes)
+        if kernel is None or len(document) > most or document.startswith(GZIP):
             return None
         with borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton:
             if automaton.outputs[0].whole:
                 return None
             try:
-                scanner = make_scanner(automaton, self.limits)
-                scanner.feed(document)
-                scanner.finish()
+                return kernel(automaton, self.limits).keep(document)
             except (DocumentError, HandOver):
                 return None
-            if scanner.violation is not None:
-                return None
-            return gather(memoryview(document), scanner.take().ranges[0])
 
     def project_all(self, documents: Iterable[Document]) -> Iterator[bytes]:
         """The projection of each of many documents, in their order.

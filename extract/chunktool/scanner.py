@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.cut import Window
@@ -21,6 +21,9 @@ from extract.chunktool.scan import Batch, HandOver, Scanner, Violation
 from extract.chunktool.source import WINDOW, Source
 from extract.errors import DocumentError, ExtractError
 from extract.limits import RAISE, Limits
+
+if TYPE_CHECKING:
+    from extract.chunktool.kernel import KernelScanner
 
 ENVIRONMENT = "EXTRACT_KERNEL"  # "off": never use the kernel; "on": never do without
 
@@ -107,18 +110,27 @@ MakeScanner = Callable[[Automaton, Limits, bool], Scanner]
 
 
 @cache
-def _kernel() -> MakeScanner | None:
+def _kernel() -> type[KernelScanner] | None:
     try:
         module = importlib.import_module("extract.chunktool.kernel")
-        make: MakeScanner = module.KernelScanner
+        kernel: type[KernelScanner] = module.KernelScanner
     except (ImportError, AttributeError):
         return None
-    return make
+    return kernel
 
 
 def kernel_available() -> bool:
     """Whether the kernel in C is there and may be used."""
     return os.environ.get(ENVIRONMENT, "") != "off" and _kernel() is not None
+
+
+def kernel_scanner() -> type[KernelScanner] | None:
+    """The kernel itself, for what only it can do; None if it is not to be used.
+
+    Raises:
+        ExtractError: It is asked for and not there.
+    """
+    return _kernel() if _wants_kernel(None) else None
 
 
 def _wants_kernel(kernel: bool | None) -> bool:

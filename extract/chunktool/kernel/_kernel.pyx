@@ -454,6 +454,24 @@ cdef class KernelScanner:
             return Batch(ranges, tags)
         return Batch(ranges, tags, self.elements(block), self.ends(block), self.leaves(block))
 
+    def keep(self, data, int32_t output=0):
+        """Scans a document that is at hand as a whole, for what one output keeps.
+
+        The same as to feed, to finish, to take and to gather, with nothing in between.
+
+        Returns:
+            The bytes that it keeps; None if the document breaks the schema.
+        """
+        self.feed(data)
+        self.finish()
+        if self.s.violation_at >= 0:
+            return None
+        cdef const uint8_t[::1] view = data
+        if not 0 <= output < self.s.output_count or self.s.outputs[output].whole:
+            raise ValueError("there is no such output, or it is the whole document")
+        cdef ct_output *found = &self.s.outputs[output]
+        return _gathered(<const char *>&view[0], found.ends, <Py_ssize_t>found.count, 0)
+
     # -- within
 
     cdef object fail(self, int code):
@@ -551,28 +569,32 @@ def gather(data, ranges, int64_t start=0):
     cdef Py_buffer buffer
     cdef const int64_t[:, ::1] pairs = np.ascontiguousarray(ranges, _INT64)
     cdef Py_ssize_t i, count = pairs.shape[0]
-    cdef int64_t first, last, total = 0, length
-    cdef const char *source
-    cdef char *target
     cdef bint good = pairs.shape[1] == 2
     PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
     try:
-        length = buffer.len
         for i in range(count if good else 0):
-            first, last = pairs[i, 0] - start, pairs[i, 1] - start
-            if not 0 <= first <= last <= length:
+            if not 0 <= pairs[i, 0] - start <= pairs[i, 1] - start <= buffer.len:
                 good = False
                 break
-            total += last - first
         if not good:
             raise ValueError("ranges that are not in the data")
-        result = PyBytes_FromStringAndSize(NULL, total)
-        source, target = <const char *>buffer.buf, <char *>result
-        with nogil:
-            for i in range(count):
-                first, last = pairs[i, 0] - start, pairs[i, 1] - start
-                memcpy(target, source + first, <size_t>(last - first))
-                target += last - first
+        if count == 0:
+            return b""
+        return _gathered(<const char *>buffer.buf, &pairs[0, 0], count, start)
     finally:
         PyBuffer_Release(&buffer)
+
+
+cdef bytes _gathered(const char *data, const int64_t *ends, Py_ssize_t count, int64_t start):
+    """The bytes of ranges that are known to lie in the data."""
+    cdef Py_ssize_t i
+    cdef int64_t total = 0
+    for i in range(count):
+        total += ends[2 * i + 1] - ends[2 * i]
+    result = PyBytes_FromStringAndSize(NULL, total)
+    cdef char *target = <char *>result
+    with nogil:
+        for i in range(count):
+            memcpy(target, data + (ends[2 * i] - start), <size_t>(ends[2 * i + 1] - ends[2 * i]))
+            target += ends[2 * i + 1] - ends[2 * i]
     return result
