@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint format bench fuzz clean
+.PHONY: help setup demo test test-all lint format bench fuzz soak clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -38,6 +38,9 @@ bench: setup ## Measure normalising and chunking; `extract bench --help` lists w
 
 fuzz: setup ## Compare the kernel's verdict with libxml2's on a million mutated documents
 	$(BIN)/python -m tests.fuzz --executions 1000000
+
+soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
+	$(BIN)/python -m tests.soak --rounds 300 --minutes 10
 
 clean: ## Remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from extract.chunktool.source import Document, open_source
+from extract.chunktool.source import Document
 from extract.errors import MatcherError
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.local import Job, interrupted_afterwards, run_local
@@ -122,11 +122,7 @@ def _one(
         filter_ = recent[2]
     else:
         filter_ = DocumentFilter(scheme, factory, options)
-    with open_source(document, name, options.limits) as source:
-        name = source.name
-        whole = source.memory.obj if source.memory is not None else None
-        data = whole if isinstance(whole, bytes) else b"".join(map(bytes, source.windows()))
-    (done,) = filter_.process([(name, data)])
+    (done,) = filter_.process([(name, document)])
     _recent = (scheme, key, filter_)
     if done.error is not None:
         raise done.error

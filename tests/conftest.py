@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The same examples in every run, so that a red build is red again; `make test-all` searches anew.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -35,3 +40,19 @@ def shared_data() -> Path:
     if not data.is_dir():
         pytest.skip(f"there is no {data}")
     return data
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one Spark of all tests: it takes seconds to start."""
+    pytest.importorskip("pyspark", reason="Spark is not installed")
+    from extract.filtertool.spark import local_session
+    from extract.filtertool.spark.java import find_java
+
+    java = find_java()
+    if java is None or not java.fits:
+        pytest.skip("there is no Java for Spark")
+    session = local_session("local[2]")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,20 +53,6 @@ CONTRACT = {
     "count": [("document", "string"), ("query", "string"), ("count", "bigint")],
     "doc": [("document", "string"), ("query", "string")],
 }
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    from extract.filtertool.spark import local_session
-    from extract.filtertool.spark.java import find_java
-
-    java = find_java()
-    if java is None or not java.fits:
-        pytest.skip("there is no Java for Spark")
-    session = local_session("local[2]")
-    session.conf.set("spark.sql.shuffle.partitions", "2")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")

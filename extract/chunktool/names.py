@@ -49,6 +49,7 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}  # by name, so that thousands of the same take no longer
 
     def take(self, wanted: str, free: Callable[[str], bool] = lambda _: True) -> str:
         """The name, or the name with a number.
@@ -57,9 +58,12 @@ class Names:
             wanted: The name.
             free: Says whether others leave a name to us.
         """
-        name, number = wanted, 1
+        plain = wanted.casefold()
+        number = self._last.get(plain, 1)
+        name = wanted if number == 1 else f"{wanted}~{number}"
         while name.casefold() in self._taken or not free(name):
             number += 1
             name = f"{wanted}~{number}"
         self._taken.add(name.casefold())
+        self._last[plain] = number
         return name

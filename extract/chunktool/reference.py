@@ -233,6 +233,9 @@ class ReferenceScanner:
         if not self._base and self._fed == 0 and self._buffer.startswith(b"\xef\xbb\xbf"):
             self._sweep.keep(0, 3)
             self._prolog = 3
+        if self._fed == 0 and b"\0" in self._buffer[:4]:
+            self._fail(1, 1, 0)  # expat would guess UTF-16, whatever it is told; libxml2 does not
+            return
         self._sweep.move(self._buffer, self._base)
         if not self._sweep.careful and _ID.search(self._buffer):
             self._sweep.be_careful(self._check)

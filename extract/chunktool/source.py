@@ -32,7 +32,7 @@ from extract.chunktool.streams import (
 from extract.errors import DocumentError
 from extract.limits import RAISE, Limits
 
-__all__ = ["WINDOW", "Document", "Source", "open_source"]
+__all__ = ["WINDOW", "Document", "Source", "open_source", "unpacked_source"]
 
 WINDOW: Final = 1 << 22  # bytes read at a time
 
@@ -231,6 +231,12 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
     if start == GZIP:
         memory, data = None, Unpacked(data, limits)
     return Source(name, data, memory, lasting, limits)
+
+
+def unpacked_source(data: bytes, name: str) -> Source:
+    """Bytes that came out of a source: they are the document, also if they look gzipped again."""
+    memory = memoryview(data)
+    return Source(name, InMemory(memory), memory)
 
 
 def _is_all(view: memoryview) -> bool:

@@ -148,11 +148,13 @@ def nest(begins: Flags, depth: Numbers, count: int) -> Nesting:
 
 
 def long_part(tag: bytes, limits: Limits) -> str:
-    """Which limit a name or value of a well-formed tag passes; empty if none.
+    """Which limit a well-formed tag passes, or a name or value in it; empty if none.
 
     >>> long_part(b"<a bc='12345'>", Limits(name_bytes=1)), long_part(b"<a b = '>'/>", Limits())
     ('name_bytes', '')
     """
+    if len(tag) > limits.token_bytes:
+        return "token_bytes"
     name = _NAME.match(tag)
     assert name is not None
     names, values = [name[1]], []

@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
+from extract.limits import Limits
+
 _OPTIONS: Final = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 _ERROR: Final = 2  # as a level in libxml2's log; below are warnings
 
@@ -61,7 +63,7 @@ class Judge:
         log = self._parser.feed_error_log
         if rejection is None and len(log) and log[-1].level >= _ERROR:
             last = log[-1]
-            return _rejection(last.type, last.message, last.line, last.column)
+            return rejection_of(last.type, last.message, last.line, last.column)
         return rejection
 
     @property
@@ -74,7 +76,7 @@ class Judge:
             read()
         except etree.XMLSyntaxError as error:
             message = (error.msg or "").rsplit(", line ", 1)[0]
-            return _rejection(error.code, message, *(error.position or (0, 0)))
+            return rejection_of(error.code, message, *(error.position or (0, 0)))
         return None
 
 
@@ -175,6 +177,11 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
         "the XML declaration is not at the very beginning",
         "remove what is before it, white space too",
     ),
+    (
+        r"Excessive depth in document: .*",
+        Limits().passed("depth"),
+        "libxml2 goes no deeper, whatever it is told",
+    ),
     (r"AttValue: \" or ' expected", "an attribute's value is not in quotes", ""),
     (r"Specification mandates value for attribute (\S+)", r"the attribute \1 has no value", ""),
     (
@@ -191,7 +198,8 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def _rejection(code: int, message: str, line: int, column: int) -> Rejection:
+def rejection_of(code: int, message: str, line: int, column: int) -> Rejection:
+    """libxml2's message in plain words."""
     message = message.strip()
     for pattern, reason, hint in _WORDS:
         if match := re.fullmatch(pattern, message, re.DOTALL):

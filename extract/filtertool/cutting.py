@@ -23,7 +23,7 @@ from extract.chunktool.outputs import Output
 from extract.chunktool.pile import read_all
 from extract.chunktool.scan import Batch, Numbers
 from extract.chunktool.scanner import Outcome, Verdict, scan
-from extract.chunktool.source import Document, Source, open_source
+from extract.chunktool.source import Document, Source, open_source, unpacked_source
 from extract.filtertool.matcher import Unit
 from extract.filtertool.table import NodeTable
 from extract.limits import Limits
@@ -104,7 +104,7 @@ class DocumentCutter:
             data = read_up_to(source, self._in_memory)
             if data is None:
                 return self._cut_large(source)
-        with open_source(data, source.name) as source:
+        with unpacked_source(data, source.name) as source:
             sink = _Kept(len(self._outputs))
             outcome = self._scan(source, sink)
         units: list[Unit] = []

@@ -7,6 +7,7 @@ from typing import Any
 
 from lxml import etree
 
+from extract.chunktool.verdict import rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.describe import Described, Item, limited, standalone
 from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
@@ -56,9 +57,9 @@ class WholeDocument:
         try:
             self.tree = parse(data)
         except etree.XMLSyntaxError as error:
-            line, column = error.position or (0, 0)
-            reason = (error.msg or "it is not well-formed").rsplit(", line ", 1)[0]
-            raise DocumentError(reason, "", name, line, column) from error
+            message = (error.msg or "").rsplit(", line ", 1)[0]
+            reason, hint, *place = rejection_of(error.code, message, *(error.position or (0, 0)))
+            raise DocumentError(reason, hint, name, *place) from error
 
     @cached_property
     def size(self) -> int:
