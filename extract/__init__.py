@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from extract.chunktool.chunks import chunk
     from extract.chunktool.prefilter import Prefilter
     from extract.filtertool import spark
-    from extract.pipeline import count, match
+    from extract.pipeline import Delivered, count, deliver, match
     from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Delivered",
     "DocumentError",
     "ExtractError",
     "Limits",
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "chunk",
     "count",
+    "deliver",
     "match",
     "prepare",
     "spark",
@@ -70,7 +72,7 @@ def __getattr__(name: str) -> Any:
         from extract.chunktool.prefilter import Prefilter
 
         return Prefilter
-    if name in ("count", "match"):
+    if name in ("Delivered", "count", "deliver", "match"):
         from extract import pipeline
 
         return getattr(pipeline, name)

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +34,7 @@ from extract.scheme.model import Scheme
 if TYPE_CHECKING:
     from extract.filtertool.spark.locations import Listed
 
-__all__ = ["count", "match", "prepare", "run", "run_into", "run_on_spark"]
+__all__ = ["Delivered", "count", "deliver", "match", "prepare", "run", "run_into", "run_on_spark"]
 
 
 def match(
@@ -78,7 +79,7 @@ def match(
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
     options = Options("nodes", on_nonconforming, assume_valid, limits=limits or Limits())
-    done, ids = _one(scheme, document, load_matcher(matcher), options, name)
+    done, ids = _one(scheme, document, matcher, options, name)
     return _until_failure(done.findings.matches(done.document, ids), done)
 
 
@@ -106,16 +107,87 @@ def count(
         MatcherError: As for `match`.
     """
     options = Options("count", on_nonconforming, assume_valid, limits=limits or Limits())
-    done, ids = _one(scheme, document, load_matcher(matcher), options, name)
+    done, ids = _one(scheme, document, matcher, options, name)
     pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
     return _until_failure(((done.document, ids[who], number) for who, number in pairs), done)
 
 
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The matches of one chunk, as `deliver` gives them.
+
+    Attributes:
+        chunk: The chunk; ``document`` for what was evaluated on the whole document.
+        weight: How much the subscribers weigh who wait for it.
+        ms: After how many milliseconds it was there, from the moment that the document was opened.
+        matches: Those of all queries that no later chunk can add to.
+        failed: By query, why it could not be evaluated.
+    """
+
+    chunk: str
+    weight: float
+    ms: float
+    matches: tuple[Match, ...]
+    failed: Mapping[str, str]
+
+
+def deliver(
+    scheme: Scheme,
+    document: Document,
+    *,
+    matcher: str = AUTO,
+    on_nonconforming: Literal["fallback", "reject"] = "fallback",
+    assume_valid: bool = False,
+    limits: Limits | None = None,
+    name: str = "",
+) -> Iterator[Delivered]:
+    """The same matches as `match`, chunk by chunk: what most subscribers wait for comes first.
+
+    A chunk is evaluated when it is asked for, after the scan: whoever stops early saves the others.
+    Chunks are ordered by the weights of their subscribers (`Subscription.weight`). A query that is
+    answered by several chunks comes with the last of them; nothing comes twice.
+
+    Args:
+        scheme, document, matcher, on_nonconforming, assume_valid, limits, name: As for `match`.
+
+    Raises:
+        DocumentError: The document is not well-formed, cannot be read, or is rejected.
+        MatcherError: There is no such matcher.
+
+    >>> from extract.schema.model import Declaration, Schema
+    >>> from extract.subscriptions import Subscription, Subscriptions
+    >>> a, b, c = Declaration(0, "a", children=(1, 2)), Declaration(1, "b"), Declaration(2, "c")
+    >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
+    >>> queries = [Subscription("bs", "/a/b"), Subscription("cs", "/a/c", weight=5)]
+    >>> scheme = prepare(schema, Subscriptions.of(queries), chunks=2)
+    >>> for chunk in deliver(scheme, b"<a><b/><c/></a>"):
+    ...     chunk.weight, [found.path for found in chunk.matches]
+    (5, ['/a[1]/c[1]'])
+    (1.0, ['/a[1]/b[1]'])
+    """
+    limits = limits or Limits()
+    options = Options("nodes", on_nonconforming, assume_valid, priority=True, limits=limits)
+    filter_ = DocumentFilter(scheme, load_matcher(matcher, limits.query_seconds), options)
+    ids = [one.id for one in filter_.plan.subscribers]
+    found = filter_.deliveries(name, document)
+    return (
+        Delivered(
+            one.chunk,
+            one.weight,
+            1000 * one.seconds,
+            tuple(one.findings.matches(one.document, ids)),
+            {failed.query: failed.reason for failed in one.rejections if failed.query is not None},
+        )
+        for one in found
+    )
+
+
 def _one(
-    scheme: Scheme, document: Document, factory: MatcherFactory, options: Options, name: str
+    scheme: Scheme, document: Document, matcher: str, options: Options, name: str
 ) -> tuple[Processed, list[str]]:
     """Filters one document."""
     global _recent
+    factory = load_matcher(matcher, options.limits.query_seconds)
     key = (factory, options)
     recent, _recent = _recent, None  # whoever comes while we work makes a filter of his own
     if recent is not None and recent[0] is scheme and recent[1] == key:

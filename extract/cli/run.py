@@ -113,8 +113,9 @@ from extract.subscriptions import Subscriptions
 @click.option(
     "--priority",
     is_flag=True,
-    help="Evaluate those chunks first whose subscribers weigh most; the report says when each "
-    "chunk's answers were there.",
+    help="Evaluate those chunks first whose subscribers weigh most; the report says how many "
+    "milliseconds after the start of a document the results of each chunk were there, at the "
+    "earliest and at the latest.",
 )
 @click.option(
     "--explain",

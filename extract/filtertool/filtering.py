@@ -9,59 +9,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from extract.chunktool.scanner import Outcome, Verdict
 from extract.chunktool.source import Document
-from extract.errors import DocumentError, MatcherError
+from extract.errors import DocumentError
+from extract.filtertool.asking import Asker, Underway
 from extract.filtertool.cutting import Cut, DocumentCutter
-from extract.filtertool.describer import Describer
-from extract.filtertool.matcher import Answers, Matcher, MatcherFactory, Nodes, Select, Unit
+from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.options import Options
-from extract.filtertool.plan import Indices, Part, Plan
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Answered, Findings, Merger, together
-from extract.filtertool.seconds import Seconds
+from extract.filtertool.plan import Plan
+from extract.filtertool.processed import Delivery, Processed, Rejection
+from extract.filtertool.results import Findings, Merger, together
 from extract.filtertool.whole import WholeMatcher
 from extract.schema.conformance import first_violation
-from extract.scheme.model import Scheme
+from extract.scheme.model import DOCUMENT, Scheme
 
 __all__ = ["DocumentFilter", "Options", "Processed", "Rejection"]
-
-
-class _Asked(NamedTuple):
-    """Questions of a part that are answered in one go."""
-
-    matcher: Matcher
-    select: Select
-    queries: Indices
-
-
-@dataclass(slots=True)
-class _Job:
-    """A document on its way.
-
-    Attributes:
-        name: Its name.
-        cut: It, cut; None if that failed.
-        merger: Takes the answers.
-        whole: Why it is to be evaluated whole; empty if it is not.
-        error: Why it is rejected.
-    """
-
-    name: str
-    cut: Cut | None = None
-    merger: Merger | None = None
-    whole: str = ""
-    error: DocumentError | None = None
-    nonconforming: bool = False
-    seconds: Seconds = field(default_factory=Seconds)
-    began: float = field(default_factory=time.perf_counter)
-    delivered: dict[str, float] = field(default_factory=dict)
 
 
 class DocumentFilter:
@@ -81,8 +48,7 @@ class DocumentFilter:
     ) -> None:
         self.options = options = options or Options()
         self.plan = self._make_plan(scheme, factory)
-        self._factory = factory
-        self._asked: dict[int, list[_Asked]] = {}
+        self._asker = Asker(self.plan, factory, options)
         self._whole = WholeMatcher(
             scheme.namespaces, options.select, options.limits, options.standalone
         )
@@ -90,25 +56,37 @@ class DocumentFilter:
     def process(self, documents: Iterable[tuple[str, Document]]) -> list[Processed]:
         """Filters a batch of documents, each with its name. What is wrong with one is in its
         result, and does not touch the others."""
+        if self.options.priority:  # what comes first shall not wait for other documents
+            return [self._finish(self._begin(*one), True) for one in documents]
         jobs = [self._begin(name, document) for name, document in documents]
         ready = [job for job in jobs if job.merger is not None]
         started = time.perf_counter()
         for number, part in enumerate(self.plan.parts):
             asked = [job for job in ready if not job.whole]
-            self._ask(number, part, asked)
+            self._asker.ask(number, asked)
             for job in asked:
-                job.delivered[part.output.id] = time.perf_counter() - job.began
+                job.deliver(part.output.id)
         if ready:
             ready[0].seconds.since("match", started)
         return [self._finish(job, job is jobs[-1]) for job in jobs]
 
+    def deliveries(self, name: str, document: Document) -> Iterator[Delivery]:
+        """Filters one document, and gives what each chunk has answered as soon as it has.
+
+        Chunks come in the order of the plan; with `Options.priority`, the one first whose
+        subscribers weigh most. The rows of a query come all together, with the last of its chunks.
+
+        Raises:
+            DocumentError: The document is rejected.
+        """
+        job = self._begin(name, document)
+        if job.error is not None:
+            raise job.error
+        return self._deliver(job)
+
     def figures(self) -> Mapping[str, float]:
         """What the matchers say of their work so far, all together."""
-        total: dict[str, float] = {}
-        for asked in self._asked.values():
-            for one in asked:
-                for name, number in one.matcher.report().figures.items():
-                    total[name] = total.get(name, 0) + number
+        total = dict(self._asker.figures())
         for name, many in self._whole.figures.items():
             total[name] = total.get(name, 0) + many
         if self.plan.scheme.later:
@@ -135,8 +113,8 @@ class DocumentFilter:
         """Reads and scans a document."""
         return self._cutter.cut(name, document)
 
-    def _begin(self, name: str, document: Any) -> _Job:
-        job = _Job(name)
+    def _begin(self, name: str, document: Any) -> Underway:
+        job = Underway(name)
         started = time.perf_counter()
         try:
             job.cut = cut = self._cut(name, document)
@@ -153,95 +131,31 @@ class DocumentFilter:
         job.seconds.since("chunk", started)
         return job
 
-    # -- FILTERTOOL
-
-    def _asked_of(self, number: int, part: Part) -> list[_Asked]:
-        """The matchers for a part, built when they are first needed."""
-        known = self._asked.get(number)
-        if known is None:
-            select = self.options.select
-            groups = [(np.arange(len(part.questions)), select)]
-            if select == "count" and part.shared.any():
-                # Nodes that several chunks have found must be told apart to be counted.
-                groups = [(np.flatnonzero(part.shared), "nodes")]
-                groups.append((np.flatnonzero(~part.shared), "count"))
-            known = self._asked[number] = [
-                _Asked(self._build([part.questions[n] for n in ours]), how, part.queries[ours])
-                for ours, how in groups
-                if len(ours)
-            ]
-        return known
-
-    def _build(self, questions: Sequence[Any]) -> Matcher:
-        return self._factory.build(questions, self.plan.namespaces)
-
-    def _ask(self, number: int, part: Part, jobs: list[_Job]) -> None:
-        """Asks all questions of a part on all documents."""
-        units = [_cut_of(job).units[number] for job in jobs]
-        for asked in self._asked_of(number, part):
-            try:
-                self._take(jobs, number, asked, asked.matcher.match(units, asked.select))
-            except MatcherError:
-                for job, unit in zip(jobs, units, strict=True):
-                    self._ask_alone(job, number, unit, asked)
-
-    def _ask_alone(self, job: _Job, number: int, unit: Unit, asked: _Asked) -> None:
-        try:
-            self._take([job], number, asked, asked.matcher.match([unit], asked.select))
-        except MatcherError as error:
-            # libxml2 has the last word on documents; it will say it on the whole one.
-            job.whole = f"a chunk could not be evaluated: {error.reason}"
-
-    def _take(self, jobs: Sequence[_Job], number: int, asked: _Asked, answers: Answers) -> None:
-        """Distributes the answers of a part over the documents."""
-        for value in answers.values:
-            _merger(jobs[value.unit]).value(int(asked.queries[value.question]), value.value)
-        for failure in answers.failures:
-            _merger(jobs[failure.unit]).fail(int(asked.queries[failure.question]), failure.reason)
-        if asked.select != "nodes":
-            bounds = np.searchsorted(answers.unit, np.arange(len(jobs) + 1)).tolist()
-            for n, job in enumerate(jobs):
-                ours = slice(bounds[n], bounds[n + 1])
-                queries = asked.queries[answers.question[ours]]
-                _merger(job).counts(queries, answers.count[ours].astype(np.int64))
-            return
-        nodes = answers.nodes
-        assert nodes is not None, f"{self._factory.name} gives no nodes"
-        bounds = np.searchsorted(nodes.unit, np.arange(len(jobs) + 1)).tolist()
-        for n, job in enumerate(jobs):
-            table, origin = _cut_of(job).units[number].table, _cut_of(job).origins[number]
-            ours = slice(bounds[n], bounds[n + 1])
-            mine = Nodes(
-                nodes.unit[ours],
-                asked.queries[nodes.question[ours]],
-                nodes.kind[ours],
-                nodes.row[ours],
-                nodes.number[ours],
-            )
-            describer = Describer(
-                table, self.options.limits.value_bytes, self.options.standalone, origin
-            )
-            _merger(job).nodes(Answered(table, mine, describer, origin))
-
     # -- results
 
-    def _finish(self, job: _Job, last: bool) -> Processed:
+    def _finish(self, job: Underway, last: bool) -> Processed:
         started = time.perf_counter()
         findings, fate = Findings.none(), "rejected"
         rejections: list[Rejection] = []
         try:
             if job.error is not None:
                 raise job.error
-            if job.whole:
+            if self.options.priority:
+                parts = list(self._deliver(job))
+                findings = together([part.findings for part in parts])
+                rejections = [one for part in parts for one in part.rejections]
+            elif job.whole:
                 findings, rejections = self._evaluate_whole(job)
-                fate = "nonconforming" if job.nonconforming else "whole"
             else:
                 findings, rejections = self._rows(job)
-                fate = "conforming"
+            fate = "conforming"
+            if job.whole:
+                fate = "nonconforming" if job.nonconforming else "whole"
         except DocumentError as error:
             job.error = error
             rejections = [_rejection(job.name, error, "filter" if job.whole else "chunk")]
-        job.seconds.since("whole" if job.whole else "rows", started)
+        stage = "match" if self.options.priority else "rows"  # in one go, for each chunk
+        job.seconds.since("whole" if job.whole else stage, started)
         outcome = job.cut.outcome if job.cut is not None else Outcome(Verdict.WHOLE)
         return Processed(
             job.name,
@@ -259,29 +173,60 @@ class DocumentFilter:
             job.delivered,
         )
 
-    def _rows(self, job: _Job) -> tuple[Findings, list[Rejection]]:
-        merger, plan, cut = _merger(job), self.plan, _cut_of(job)
-        findings = merger.findings(plan.owners)
-        failed = {
-            who: reason
-            for query, reason in merger.failed.items()
-            for who in plan.owners.list(query)
-        }
-        queries = plan.whole_queries
-        if queries.queries:
-            reason = self._whole.too_large(cut.size)
-            if reason:
-                failed |= {int(who): reason for who in queries.owners.subscribers}
-            else:
-                document = self._whole.open(cut.read(), job.name)
-                more, broken = self._whole.find(document, queries)
-                findings = together([findings, more])
-                failed |= {who: why for n, why in broken.items() for who in queries.owners.list(n)}
-        return findings, self._failures(job, failed)
+    def _rows(self, job: Underway) -> tuple[Findings, list[Rejection]]:
+        """What was found on the chunks, and what is asked of the whole document besides."""
+        findings, failed = self._merged(job.answers)
+        more, broken = self._rest(job)
+        return together([findings, more]), self._failures(job, failed | broken)
 
-    def _evaluate_whole(self, job: _Job) -> tuple[Findings, list[Rejection]]:
+    def _merged(self, merger: Merger) -> tuple[Findings, dict[int, str]]:
+        """Rows, and by subscriber why there are none."""
+        owners = self.plan.owners
+        findings = merger.findings(owners)
+        failed = merger.failed.items()
+        return findings, {who: why for query, why in failed for who in owners.list(query)}
+
+    def _rest(self, job: Underway) -> tuple[Findings, dict[int, str]]:
+        """The same of the queries that need all of a document that could be cut."""
+        queries, cut = self.plan.whole_queries, job.parts
+        if not queries.queries:
+            return Findings.none(), {}
+        reason = self._whole.too_large(cut.size)
+        if reason:
+            return Findings.none(), {int(who): reason for who in queries.owners.subscribers}
+        document = self._whole.open(cut.read(), job.name)
+        found, broken = self._whole.find(document, queries)
+        return found, {who: why for n, why in broken.items() for who in queries.owners.list(n)}
+
+    def _deliver(self, job: Underway) -> Iterator[Delivery]:
+        plan, waiting = self.plan, np.ones(len(self.plan.subscribers), np.bool_)
+        for number in plan.order if not job.whole else ():
+            if number is None:
+                chunk, weight = DOCUMENT, plan.whole_weight
+                found, failed = self._rest(job)
+                waiting[plan.whole_queries.owners.subscribers] = False
+            else:
+                part = plan.parts[number]
+                chunk, weight = part.output.id, part.weight(plan.scheme)
+                self._asker.ask(number, [job])
+                if job.whole:
+                    break
+                complete = plan.last == number
+                found, failed = self._merged(job.answers.taken(complete))
+                waiting[plan.owners.all_of(np.flatnonzero(complete))] = False
+            rejections = tuple(self._failures(job, failed))
+            yield Delivery(job.name, chunk, weight, job.deliver(chunk), found, rejections)
+        if job.whole:  # perhaps only now: what was given out before holds, and the rest follows
+            found, rejected = self._evaluate_whole(job)
+            ids = {one.id for one, late in zip(plan.subscribers, waiting, strict=True) if late}
+            rejections = tuple([one for one in rejected if one.query in ids])
+            spent = job.deliver(DOCUMENT)
+            weight = sum([one.weight for one in plan.subscribers if one.id in ids])
+            yield Delivery(job.name, DOCUMENT, weight, spent, found.only(waiting), rejections)
+
+    def _evaluate_whole(self, job: Underway) -> tuple[Findings, list[Rejection]]:
         """Evaluates the queries as they were written on all of a document."""
-        cut = _cut_of(job)
+        cut = job.parts
         self._whole.check_size(cut.size, job.name)
         document = self._whole.open(cut.read(), job.name)
         if self.options.on_nonconforming == "reject":
@@ -295,19 +240,9 @@ class DocumentFilter:
         failed = {who: why for n, why in broken.items() for who in originals.owners.list(n)}
         return findings, self._failures(job, failed)
 
-    def _failures(self, job: _Job, failed: dict[int, str]) -> list[Rejection]:
+    def _failures(self, job: Underway, failed: dict[int, str]) -> list[Rejection]:
         ids = self.plan.subscribers
         return [Rejection(job.name, ids[n].id, "filter", why) for n, why in sorted(failed.items())]
-
-
-def _cut_of(job: _Job) -> Cut:
-    assert job.cut is not None
-    return job.cut
-
-
-def _merger(job: _Job) -> Merger:
-    assert job.merger is not None
-    return job.merger
 
 
 def _rejection(name: str, error: DocumentError, stage: str) -> Rejection:

@@ -84,6 +84,16 @@ class Nodes:
     row: NDArray[np.int32]
     number: NDArray[np.int32]
 
+    def where(self, chosen: NDArray[np.bool_]) -> Nodes:
+        """Some of them."""
+        return Nodes(
+            self.unit[chosen],
+            self.question[chosen],
+            self.kind[chosen],
+            self.row[chosen],
+            self.number[chosen],
+        )
+
 
 class Value(NamedTuple):
     """What a question that is no node set gave: a number, a string or a boolean."""

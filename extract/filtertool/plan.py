@@ -47,6 +47,11 @@ class Owners:
         found: list[int] = self.subscribers[self.at[question] : self.at[question + 1]].tolist()
         return found
 
+    def all_of(self, questions: Iterable[int]) -> Indices:
+        """The owners of some questions."""
+        lists = [self.subscribers[self.at[n] : self.at[n + 1]] for n in questions]
+        return np.concatenate(lists) if lists else np.empty(0, np.int32)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -83,12 +88,14 @@ class Plan:
             later versions of XPath are, too.
         subscribers: All whose queries can be evaluated. Rows of results tell them by their index
             here.
+        by_weight: Whether those parts come first whose subscribers weigh most.
     """
 
     scheme: Scheme = field(repr=False)
     parts: tuple[Part, ...]
     whole: tuple[int, ...]
     subscribers: tuple[Subscriber, ...] = field(repr=False)
+    by_weight: bool = False
 
     @classmethod
     def of(cls, scheme: Scheme, together: bool, priority: bool = False) -> Plan:
@@ -115,7 +122,7 @@ class Plan:
             parts = [part for part in parts if part.questions]
             if priority:
                 parts.sort(key=lambda part: -part.weight(scheme))
-        return cls(scheme, tuple(parts), whole, scheme.subscribers)
+        return cls(scheme, tuple(parts), whole, scheme.subscribers, priority)
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -126,6 +133,34 @@ class Plan:
     def namespaces(self) -> Mapping[str, str]:
         """Prefix to namespace URI, for all questions."""
         return self.scheme.namespaces
+
+    @cached_property
+    def whole_weight(self) -> float:
+        """How much the subscribers weigh who wait for the whole document."""
+        ours = self.whole_queries.owners.subscribers.tolist()
+        weights: list[float] = [self.subscribers[n].weight for n in ours]
+        return sum(weights)
+
+    @cached_property
+    def order(self) -> tuple[int | None, ...]:
+        """In which order the parts are asked about: numbers of parts, and None for the whole
+        document, which comes where its weight belongs; last, if weights do not count."""
+        parts: list[int | None] = list(range(len(self.parts)))
+        if self.whole_queries.queries:
+            at = len(parts)
+            if self.by_weight:
+                heavier = [part.weight(self.scheme) >= self.whole_weight for part in self.parts]
+                at = sum(heavier)
+            parts.insert(at, None)
+        return tuple(parts)
+
+    @cached_property
+    def last(self) -> Indices:
+        """For each query the number of the last part that is asked about it; -1 for none."""
+        last = np.full(len(self.scheme.queries), -1, np.int32)
+        for number, part in enumerate(self.parts):
+            last[part.queries] = number
+        return last
 
     @cached_property
     def owners(self) -> Owners:

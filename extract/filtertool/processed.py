@@ -32,6 +32,27 @@ class Rejection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Delivery:
+    """What one chunk of a document has answered.
+
+    Attributes:
+        document: The document's name.
+        chunk: The chunk; ``document`` for what was evaluated on all of it.
+        weight: How much the subscribers weigh who wait for the chunk.
+        seconds: When it was there, from the moment that the document was taken up.
+        findings: What was found for queries that no later chunk can add to.
+        rejections: Those of them that could not be evaluated.
+    """
+
+    document: str
+    chunk: str
+    weight: float
+    seconds: float
+    findings: Findings
+    rejections: tuple[Rejection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Processed:
     """What became of one document.
 

@@ -83,6 +83,21 @@ class Findings:
     def __len__(self) -> int:
         return len(self.subscriber)
 
+    def only(self, wanted: NDArray[np.bool_]) -> Findings:
+        """The rows of some subscribers.
+
+        Args:
+            wanted: For each subscriber whether it is one of them.
+        """
+        ours = wanted[self.subscriber]
+        return Findings(
+            self.subscriber[ours],
+            self.count[ours] if len(self.count) else self.count,
+            self.node[ours] if len(self.node) else self.node,
+            self.ordinal[ours] if len(self.ordinal) else self.ordinal,
+            self.described,
+        )
+
     def matches(self, document: str, ids: Sequence[str]) -> Iterator[Match]:
         """The rows one by one; ``ids`` are those of all subscribers."""
         d = self.described.lists()
@@ -157,6 +172,29 @@ class Merger:
     def value(self, query: int, value: float | str | bool) -> None:
         """Adds the value of a query that is no node set."""
         self._values.append((query, value))
+
+    def taken(self, complete: NDArray[np.bool_]) -> Merger:
+        """All that was answered of some queries, which then is here no more.
+
+        Args:
+            complete: For each query whether it is one of them.
+        """
+        mine = Merger(self._select, self._limits)
+        parts, self._parts = self._parts, []
+        for part in parts:
+            assert part.nodes is not None
+            ours = complete[part.nodes.question]
+            mine.nodes(part._replace(nodes=part.nodes.where(ours)))
+            self.nodes(part._replace(nodes=part.nodes.where(~ours)))
+        counts, self._counts = self._counts, []
+        for queries, numbers in counts:
+            ours = complete[queries]
+            mine.counts(queries[ours], numbers[ours])
+            self.counts(queries[~ours], numbers[~ours])
+        mine._values = [one for one in self._values if complete[one[0]]]
+        self._values = [one for one in self._values if not complete[one[0]]]
+        mine.failed = {query: why for query, why in self.failed.items() if complete[query]}
+        return mine
 
     def fail(self, query: int, reason: str) -> None:
         """Notes that a query could not be answered: nothing is said of what it has found."""
