@@ -13,6 +13,7 @@ from extract.cli.tables import chunk_table
 from extract.preptool.explain import chunk_reports, explain_query
 from extract.preptool.picture import tree_dot, tree_svg
 from extract.preptool.prepare import tree_of
+from extract.preptool.query_picture import query_svg
 from extract.scheme import Scheme
 
 _FILE = click.Path()
@@ -22,7 +23,12 @@ _FILE = click.Path()
 @scheme_option
 @click.argument("query", metavar="[QUERY_ID]", required=False)
 @click.option("--dot", type=_FILE, metavar="FILE", help="Write the query tree for graphviz.")
-@click.option("--svg", type=_FILE, metavar="FILE", help="Draw the query tree with its chunks.")
+@click.option(
+    "--svg",
+    type=_FILE,
+    metavar="FILE",
+    help="Draw the query tree with its chunks; with an id, what that query looks at.",
+)
 @json_option
 def explain(
     scheme: str, query: str | None, dot: str | None, svg: str | None, as_json: bool
@@ -34,13 +40,14 @@ def explain(
       extract explain --scheme scheme.json
       extract explain --scheme scheme.json big
       extract explain --scheme scheme.json --svg tree.svg
+      extract explain --scheme scheme.json big --svg big.svg
     """
     loaded = Scheme.load(scheme)
     if query is not None:
         report = explain_query(loaded, query)
         click.echo(json.dumps(report.to_json()) if as_json else str(report))
     if dot is not None or svg is not None:
-        _draw(loaded, dot, svg)
+        _draw(loaded, query, dot, svg)
     elif query is None:
         _list_chunks(loaded, as_json)
 
@@ -60,7 +67,11 @@ def _list_chunks(scheme: Scheme, as_json: bool) -> None:
             click.echo(f"\nchunk {chunk.id} cannot be split: {chunk.unsplittable}")
 
 
-def _draw(scheme: Scheme, dot: str | None, svg: str | None) -> None:
+def _draw(scheme: Scheme, query: str | None, dot: str | None, svg: str | None) -> None:
+    if query is not None and svg is not None:
+        with open_output(svg) as stream:
+            stream.write(query_svg(scheme, query))
+        svg = None
     tree = tree_of(scheme)
     chunks = {tuple(chunk.prefix.split("/")[1:]): chunk.id for chunk in scheme.chunks}
     if dot is not None:

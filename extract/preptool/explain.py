@@ -34,7 +34,7 @@ from extract.xpath.functions import Type
 from extract.xpath.later import FIRST
 from extract.xpath.parser import parse
 
-_NEED = {
+NEEDS = {
     "node": "the tag",
     "children": "the tag and all children",
     "string": "the text",
@@ -137,7 +137,7 @@ class QueryReport:
             if branch.residual:
                 yield f"    keeps its tail: {branch.residual}"
             for path, need in branch.needs:
-                yield f"    needs {path}: {_NEED[need.word]}"
+                yield f"    needs {path}: {NEEDS[need.word]}"
 
 
 def explain_query(scheme: Scheme, identifier: str) -> QueryReport:

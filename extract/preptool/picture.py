@@ -11,12 +11,11 @@ what is above it, the heaviest of the other paths, and for the rest rows such as
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from extract.preptool.drawing import QUIET, ROW, Block, box, chip, chip_width, mark, page, text_at
 from extract.preptool.excerpt import ROWS, Excerpt, Item
 from extract.preptool.labels import (
     GREY,
-    Colors,
     as_dot,
     as_number,
     as_path,
@@ -46,23 +45,7 @@ def tree_svg(
     """
     excerpt = Excerpt.of(tree, chunks, rows)
     blocks = [_heading(excerpt, title), *_legend(excerpt), _drawing(excerpt), *_notes(excerpt)]
-    width = max(block.width for block in blocks) + 2 * _MARGIN
-    height = sum(block.height + _MARGIN for block in blocks) + _MARGIN
-    out = [
-        '<svg xmlns="http://www.w3.org/2000/svg" class="query-tree" role="img"'
-        f' width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-        ' aria-labelledby="query-tree-title query-tree-desc"'
-        ' font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#1A1A1A">',
-        f'<title id="query-tree-title">{as_xml(title)}</title>',
-        f'<desc id="query-tree-desc">{as_xml("; ".join(excerpt.words()))}</desc>',
-        _ON_PAPER,
-        '<rect width="100%" height="100%" fill="#FFFFFF"/>',
-    ]
-    top = _MARGIN
-    for block in blocks:
-        out += [f'<g transform="translate({_MARGIN:.0f} {top:.0f})">', *block.parts, "</g>"]
-        top += block.height + _MARGIN
-    return "\n".join([*out, "</svg>\n"])
+    return page(blocks, title, "; ".join(excerpt.words()))
 
 
 def tree_dot(tree: QueryTree, chunks: Mapping[Path, str], *, rows: int = ROWS) -> str:
@@ -96,63 +79,18 @@ def tree_dot(tree: QueryTree, chunks: Mapping[Path, str], *, rows: int = ROWS) -
     return "\n".join([*out, "}\n"])
 
 
-_MARGIN = 24.0
-_ROW = 24.0
 _GAP = 52.0  # between columns, for the lines
-_QUIET = 'fill="#555555"'
-# On a screen at full size, for it can be scrolled; on paper all on one page.
-_ON_PAPER = "<style>@media print{.query-tree{width:100%;height:auto;max-height:100vh}}</style>"
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A part of the page, drawn from its own upper left corner."""
-
-    parts: list[str]
-    width: float
-    height: float
-
-
-def _text(x: float, y: float, text: str, attributes: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}"{attributes and " "}{attributes}>{as_xml(text)}</text>'
-
-
-def _box(x: float, y: float, width: float, height: float, attributes: str) -> str:
-    """A rectangle that is centred at a height."""
-    place = f'x="{x:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return f"<rect {place} {attributes}/>"
-
-
-def _chip(x: float, y: float, chunk: str, colors: Colors) -> str:
-    """A filled box with the id of a chunk."""
-    color, ink = colors
-    width = _chip_width(chunk)
-    frame = f'rx="3" fill="{color}" stroke="#1A1A1A" stroke-width="0.5"'
-    style = f'font-size="11" font-weight="bold" text-anchor="middle" fill="{ink}"'
-    text = _text(x + width / 2, y + 4, shortened(chunk, 16), style)
-    return _box(x, y, width, 16, frame) + text
-
-
-def _chip_width(chunk: str) -> float:
-    return max(22.0, text_width(shortened(chunk, 16)) + 10)
-
-
-def _mark(x: float, y: float, colors: Colors) -> str:
-    """A dot, hollow for what is in no chunk: not everybody can tell grey from green."""
-    fill = "#FFFFFF" if colors == GREY else colors[0]
-    style = f'r="3.5" fill="{fill}" stroke="{colors[0]}" stroke-width="1.5"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" {style}/>'
-
-
-def _heading(excerpt: Excerpt, title: str) -> _Block:
+def _heading(excerpt: Excerpt, title: str) -> Block:
     summary = excerpt.summary()
-    large = _text(0, 16, title, 'font-size="18" font-weight="bold"')
-    return _Block(
-        [large, _text(0, 38, summary, _QUIET)], max(text_width(title, 20), text_width(summary)), 40
+    large = text_at(0, 16, title, 'font-size="18" font-weight="bold"')
+    return Block(
+        [large, text_at(0, 38, summary, QUIET)], max(text_width(title, 20), text_width(summary)), 40
     )
 
 
-def _notes(excerpt: Excerpt) -> Iterator[_Block]:
+def _notes(excerpt: Excerpt) -> Iterator[Block]:
     texts = []
     if not excerpt.tree.document.children:
         texts.append("No query takes a path of plain steps, so there is nothing to cut.")
@@ -163,22 +101,22 @@ def _notes(excerpt: Excerpt) -> Iterator[_Block]:
         texts.append("to more than the weight to their left, and shares to more than 100%.")
     if texts:
         width = max(map(text_width, texts))
-        yield _Block([_text(0, 16 * y + 4, t, _QUIET) for y, t in enumerate(texts)], width, 16)
+        yield Block([text_at(0, 16 * y + 4, t, QUIET) for y, t in enumerate(texts)], width, 16)
 
 
-def _legend(excerpt: Excerpt) -> Iterator[_Block]:
+def _legend(excerpt: Excerpt) -> Iterator[Block]:
     """The chunks as a table: id, prefix, weight, and share as a number and as a bar."""
     if not excerpt.chunks:
         return
     names = {prefix: shortened(as_path(prefix), 72) for prefix in excerpt.chunks}
     others = "in no chunk: potpourri"
-    x_path = max([text_width("chunk"), *map(_chip_width, excerpt.chunks.values())]) + 12
+    x_path = max([text_width("chunk"), *map(chip_width, excerpt.chunks.values())]) + 12
     x_weight = x_path + max(text_width(name) for name in [others, *names.values()]) + 60
     x_share, x_bar, x_end = x_weight + 56, x_weight + 68, x_weight + 176
     right = 'text-anchor="end"'
-    parts = [_text(0, 10, "chunk", _QUIET), _text(x_path, 10, "prefix", _QUIET)]
-    parts.append(_text(x_weight, 10, "weight", f"{right} {_QUIET}"))
-    parts.append(_text(x_share, 10, "share", f"{right} {_QUIET}"))
+    parts = [text_at(0, 10, "chunk", QUIET), text_at(x_path, 10, "prefix", QUIET)]
+    parts.append(text_at(x_weight, 10, "weight", f"{right} {QUIET}"))
+    parts.append(text_at(x_share, 10, "share", f"{right} {QUIET}"))
     width, y = x_end, 6.0
     for prefix, chunk in excerpt.chunks.items():
         y += 20
@@ -186,23 +124,23 @@ def _legend(excerpt: Excerpt) -> Iterator[_Block]:
         share = excerpt.share(weight)
         parts += [
             f"<g><title>{as_xml(f'{chunk}: {as_path(prefix)}')}</title>",
-            _chip(0, y, chunk, colors),
-            _text(x_path, y + 4, names[prefix]),
-            _text(x_weight, y + 4, as_number(weight), right),
-            _text(x_share, y + 4, as_percent(share), right),
-            _box(x_bar, y, 100, 10, 'fill="#EEEEEE"'),
-            _box(x_bar, y, 100 * share, 10, f'fill="{colors[0]}"'),
+            chip(0, y, chunk, colors),
+            text_at(x_path, y + 4, names[prefix]),
+            text_at(x_weight, y + 4, as_number(weight), right),
+            text_at(x_share, y + 4, as_percent(share), right),
+            box(x_bar, y, 100, 10, 'fill="#EEEEEE"'),
+            box(x_bar, y, 100 * share, 10, f'fill="{colors[0]}"'),
         ]
         if inside := excerpt.inside(prefix):
             remark = shortened(f"includes {', '.join(inside)}", 48)
-            parts.append(_text(x_end, y + 4, remark, _QUIET))
+            parts.append(text_at(x_end, y + 4, remark, QUIET))
             width = max(width, x_end + text_width(remark))
         parts.append("</g>")
-    parts.append(_mark(_chip_width("") / 2, y + 20, GREY))
-    yield _Block([*parts, _text(x_path, y + 24, others)], width, y + 28)
+    parts.append(mark(chip_width("") / 2, y + 20, GREY))
+    yield Block([*parts, text_at(x_path, y + 24, others)], width, y + 28)
 
 
-def _drawing(excerpt: Excerpt) -> _Block:
+def _drawing(excerpt: Excerpt) -> Block:
     """The tree: a column for each depth, a trunk to the right of what has children."""
     items = excerpt.items
     widths = [_label_width(item, excerpt) for item in items]
@@ -233,13 +171,13 @@ def _drawing(excerpt: Excerpt) -> _Block:
         _label(lefts[item.column], y, item, excerpt) for item, y in zip(items, heights, strict=True)
     ]
     parts = ['<g fill="none">', *drawn, "</g>", *labels]
-    return _Block(parts, lefts[-1] - _GAP, rows * _ROW)
+    return Block(parts, lefts[-1] - _GAP, rows * ROW)
 
 
 def _heights(items: list[Item]) -> tuple[list[float], int]:
     """How far down each item is, amid the rows that it spans; and the number of rows."""
     ends = sorted(set(range(len(items))) - {item.parent for item in items})
-    row = {number: (at + 0.5) * _ROW for at, number in enumerate(ends)}
+    row = {number: (at + 0.5) * ROW for at, number in enumerate(ends)}
     first, last = dict(row), dict(row)
     for number in range(len(items) - 1, 0, -1):  # every item before what is to its left
         parent = items[number].parent
@@ -252,7 +190,7 @@ def _label_width(item: Item, excerpt: Excerpt) -> float:
     if item.folded:
         return text_width(item.label) + 8
     text = text_width(item.label) + text_width(item.weight) + 20
-    return text * 1.12 + _chip_width(excerpt.chunks[item.path]) if item.is_prefix else text
+    return text * 1.12 + chip_width(excerpt.chunks[item.path]) if item.is_prefix else text
 
 
 def _label(x: float, y: float, item: Item, excerpt: Excerpt) -> str:
@@ -260,15 +198,15 @@ def _label(x: float, y: float, item: Item, excerpt: Excerpt) -> str:
     colors = excerpt.colors(item)
     title = f"<title>{as_xml(excerpt.tooltip(item))}</title>"
     if item.folded:
-        text = _text(x + 4, y + 4, item.label, f'font-style="italic" {_QUIET}')
+        text = text_at(x + 4, y + 4, item.label, f'font-style="italic" {QUIET}')
         return f"<g>{title}{text}</g>"
-    text = f'{as_xml(item.label)} <tspan dx="3" {_QUIET}>{item.weight}</tspan></text>'
+    text = f'{as_xml(item.label)} <tspan dx="3" {QUIET}>{item.weight}</tspan></text>'
     if not item.is_prefix:
         return (
-            f'<g>{title}{_mark(x + 2, y, colors)}<text x="{x + 10:.1f}" y="{y + 4:.1f}">{text}</g>'
+            f'<g>{title}{mark(x + 2, y, colors)}<text x="{x + 10:.1f}" y="{y + 4:.1f}">{text}</g>'
         )
     chunk = excerpt.chunks[item.path]
     style = f'rx="4" fill="#FFFFFF" stroke="{colors[0]}" stroke-width="2"'
-    frame = _box(x, y, _label_width(item, excerpt), 20, style) + _chip(x + 2, y, chunk, colors)
-    place = f'x="{x + _chip_width(chunk) + 8:.1f}" y="{y + 4:.1f}"'
+    frame = box(x, y, _label_width(item, excerpt), 20, style) + chip(x + 2, y, chunk, colors)
+    place = f'x="{x + chip_width(chunk) + 8:.1f}" y="{y + 4:.1f}"'
     return f'<g>{title}{frame}<text {place} font-weight="bold">{text}</g>'
