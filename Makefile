@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint format bench fuzz soak clean
+.PHONY: help setup demo test test-all lint format docs bench fuzz soak clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -31,6 +31,9 @@ lint: setup ## Check style (ruff) and types (mypy --strict)
 format: setup ## Bring the code into shape
 	$(BIN)/python -m ruff check --fix-only --quiet .
 	$(BIN)/python -m ruff format .
+
+docs: setup ## Bring README.md, docs and their pictures up to date
+	$(BIN)/python -m tests.handbook
 
 bench: setup ## Measure normalising and chunking; `extract bench --help` lists what else there is
 	$(BIN)/extract bench trans

@@ -297,7 +297,8 @@ def _summary(report: Report, output: str, seconds: float) -> None:
         f"{documents['rejected']:,} rejected"
     )
     if documents["nonconforming"]:
-        fates += f"; {documents['nonconforming']:,} break the schema"
+        broken = documents["nonconforming"]
+        fates += f"; {broken:,} break{'s' * (broken == 1)} the schema"
     kinds = (
         f"{queries['canonical']:,} different, {queries['unsatisfiable']:,} unsatisfiable, "
         f"{queries['rejected']:,} rejected"

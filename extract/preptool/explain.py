@@ -137,7 +137,8 @@ class QueryReport:
             if branch.residual:
                 yield f"    keeps its tail: {branch.residual}"
             for path, need in branch.needs:
-                yield f"    needs {path}: {NEEDS[need.word]}"
+                shown = path.replace("/descendant-or-self::*/", "//")
+                yield f"    needs {shown}: {NEEDS[need.word]}"
 
 
 def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
