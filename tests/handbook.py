@@ -1,7 +1,7 @@
 """The pages of the handbook: what they show was run, and what they draw was drawn.
 
 In README.md and docs/*.md a block below ``<!-- run -->`` is run: ``sh`` by bash, ``python`` by
-Python, all blocks of a page in one directory. It has ``schemas``, ``scenarios`` and ``tests`` as the
+Python, all blocks of a page in one directory. It has schemas, scenarios and tests as the
 repository has, and nothing else. If a ``text`` block follows, that is what was printed, to standard
 output and to standard error. Pictures that are left behind (``*.svg``) are those of docs/pictures.
 

@@ -138,8 +138,15 @@ def test_help_works_whatever_the_file_says(here: Path, monkeypatch: pytest.Monke
 
 def test_an_option_has_one_name_in_python_too() -> None:
     """Dashes are underscores, and nothing else changes; these are the exceptions."""
-    exceptions = {"docs": "documents", "ns": "namespaces", "format": "form", "json": "as_json"}
+    exceptions = {
+        "docs": "documents",
+        "ns": "namespaces",
+        "xpath-version": "version",
+        "format": "form",
+        "json": "as_json",
+    }
     for param in run_command.params:
+        assert len([name for name in param.opts if name.startswith("--")]) <= 1
         assert isinstance(param, click.Parameter)
         name = _name_of(param)
         assert param.name == exceptions.get(name, name.replace("-", "_"))

@@ -122,7 +122,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "variables": "//student[@id = $who]",
         "unknown functions": "//student[exists(email)]",
         "unbound prefixes": "//po:order",
-        "XPath 2.0": "for $x in //student return $x",
+        "XPath 2.0, undeclared": "for $x in //student return $x",
     },
 }
 

@@ -20,6 +20,7 @@ from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
 from extract.chunktool.names import Names, directory_name
 from extract.chunktool.scanner import Verdict
 from extract.cli.options import (
+    WithLimits,
     assume_valid_option,
     json_option,
     limit_options,
@@ -36,7 +37,7 @@ from extract.scheme import Scheme
 _SHOWN = 20  # notes shown one by one
 
 
-@click.command()
+@click.command(cls=WithLimits)
 @scheme_option
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOC...")
 @click.option(

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from extract.cli.options import (
+    WithLimits,
     json_option,
     limit_options,
     matcher_option,
@@ -34,7 +35,7 @@ from extract.scheme import Scheme
 _SHOWN = 20  # rejections shown one by one
 
 
-@click.command("filter")
+@click.command("filter", cls=WithLimits)
 @scheme_option
 @click.argument("directory", metavar="DIR", type=click.Path())
 @matcher_option

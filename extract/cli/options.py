@@ -128,6 +128,26 @@ select_option = click.option(
 )
 
 
+class _Limit(click.Option):
+    """An option that hardly anybody needs."""
+
+
+class WithLimits(click.Command):
+    """A command whose help has the limits at its end, apart from what people look for."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options in two parts."""
+        parts: dict[str, list[tuple[str, str]]] = {"Options": [], "Limits": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                parts["Limits" if isinstance(param, _Limit) else "Options"].append(record)
+        for title, records in parts.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 def limit_options(*groups: Group) -> Callable[[Command], Command]:
     """An option for each of the limits of some groups; the command gets them as ``limits``."""
     ours = list(limits_of(*groups))
@@ -141,22 +161,18 @@ def limit_options(*groups: Group) -> Callable[[Command], Command]:
         made: Any = gathered
         for one in reversed(ours):
             made = click.option(
-                *_names(one.name),
+                option(one.name),
+                f"max_{one.name}",
+                cls=_Limit,
                 default=one.default,
                 show_default=True,
                 type=_range(one),
                 metavar="S" if isinstance(one.default, float) else "N",
-                help=f"Limit: {one.metadata['about']}",
+                help=one.metadata["about"],
             )(made)
         return cast("Command", made)
 
     return decorate
-
-
-def _names(name: str) -> list[str]:
-    """What a limit's option is called; one has an older name, too."""
-    also = ["--query-seconds"] if name == "query_seconds" else []
-    return [option(name), *also, f"max_{name}"]
 
 
 def _range(limit: Field[Any]) -> click.IntRange | click.FloatRange:

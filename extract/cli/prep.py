@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from extract.cli.options import (
+    WithLimits,
     chunk_number,
     json_option,
     limit_options,
@@ -36,7 +37,7 @@ from extract.subscriptions import Subscriptions
 _SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
 
 
-@click.command()
+@click.command(cls=WithLimits)
 @schema_option
 @queries_option
 @root_option

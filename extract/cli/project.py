@@ -12,6 +12,7 @@ from extract.chunktool.find import find_documents
 from extract.chunktool.prefilter import Prefilter
 from extract.chunktool.scanner import Outcome
 from extract.cli.options import (
+    WithLimits,
     assume_valid_option,
     json_option,
     limit_options,
@@ -25,7 +26,7 @@ from extract.limits import Limits
 from extract.scheme import Scheme
 
 
-@click.command()
+@click.command(cls=WithLimits)
 @scheme_option
 @click.argument("document", type=click.Path(), metavar="DOC")
 @output_option

@@ -11,6 +11,7 @@ import click
 
 from extract.cli.config import config_option, no_config_option, wins
 from extract.cli.options import (
+    WithLimits,
     assume_valid_option,
     chunk_number,
     json_option,
@@ -45,7 +46,7 @@ from extract.scheme import Scheme
 from extract.subscriptions import Subscriptions
 
 
-@click.command()
+@click.command(cls=WithLimits)
 @config_option
 @no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")

@@ -12,6 +12,7 @@ import click
 
 from extract.cli.exclusive import Unchanged, exclusively
 from extract.cli.options import (
+    WithLimits,
     json_option,
     limit_options,
     namespaces_option,
@@ -60,7 +61,7 @@ def subs(ctx: click.Context, scheme: str) -> None:
     ctx.meta[_SCHEME] = scheme
 
 
-@subs.command()
+@subs.command(cls=WithLimits)
 @click.argument("query", nargs=-1, metavar="[ID XPATH]...")
 @click.option(
     "--queries",

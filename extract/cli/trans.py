@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from extract.cli.options import (
+    WithLimits,
     json_option,
     limit_options,
     namespaces_option,
@@ -31,7 +32,7 @@ _SHOWN = 20  # rejected queries shown one by one; the others are in the output
 _DEFAULT = Expansion()
 
 
-@click.command()
+@click.command(cls=WithLimits)
 @schema_option
 @queries_option
 @root_option
