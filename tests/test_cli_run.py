@@ -308,29 +308,68 @@ def _heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_ctrl_c_leaves_nothing_half(here: Path) -> None:
+def started(*command: str, stdin: int | None = None) -> subprocess.Popen[str]:
+    """A command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "extract", *command],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+        preexec_fn=_heed_ctrl_c,
+    )
+
+
+def check_ended(child: subprocess.Popen[str], partial: str, number: int, here: Path) -> None:
+    """Ends a command when it has begun to write; then there is nothing half."""
+    until = time.monotonic() + 60
+    while not list(here.glob(partial)) and time.monotonic() < until and child.poll() is None:
+        pass
+    if number == signal.SIGINT:
+        os.killpg(child.pid, number)  # as a terminal does
+    else:
+        os.kill(child.pid, number)
+    _, stderr = child.communicate(timeout=60)
+    assert child.returncode in (128 + number, -number), stderr  # a shell shows both as 128 + n
+    assert ("Interrupted" if number == signal.SIGINT else "Terminated") in stderr
+    assert "Traceback" not in stderr
+    assert not list(here.rglob("*out*"))
+    assert not list(here.rglob("*.partial"))
+
+
+ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupted_run_leaves_nothing_half(here: Path, number: int) -> None:
     students = "".join(f"<student id='a{n}'><name/></student>" for n in range(4_000))
     for n in range(120):
         Path(f"docs/large{n}.xml").write_text(f"<db>{students}</db>")
     Path("q.tsv").write_text("\n".join(f"//student[name][{n}]" for n in range(2, 40)))
-    command = [sys.executable, "-m", "extract", "run", *SCHEMA, "--queries", "q.tsv", "docs"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(
-        [*command, "-o", "out", "--jobs", "2", "--engine", "local"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-        preexec_fn=_heed_ctrl_c,
-    )
-    until = time.monotonic() + 60
-    while not list(here.glob(".out.*")) and time.monotonic() < until and child.poll() is None:
-        pass
-    os.killpg(child.pid, signal.SIGINT)  # as a terminal does
-    _, stderr = child.communicate(timeout=60)
-    assert child.returncode in (130, -signal.SIGINT), stderr  # a shell shows both as 130
-    assert "Interrupted" in stderr
-    assert not [path.name for path in here.iterdir() if "out" in path.name]
+    args = ("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--engine", "local")
+    check_ended(started(*args, "--jobs", "2"), ".out.*", number, here)
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupted_chunk_leaves_nothing_half(here: Path, number: int) -> None:
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o", "scheme.json")
+    child = started("chunk", "--scheme", "scheme.json", "-", "-o", "out", stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.write("<db>")  # and no more: it waits for the rest
+    child.stdin.flush()
+    check_ended(child, "out/.*", number, here)
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupted_filter_leaves_nothing_half(here: Path, number: int) -> None:
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o", "scheme.json")
+    assert run("chunk", "--scheme", "scheme.json", "docs", "-o", "chunks").exit_code == 0
+    Path("chunks/1/1.xml").unlink()
+    os.mkfifo("chunks/1/1.xml")  # nobody writes: it waits
+    child = started("filter", "--scheme", "scheme.json", "chunks", "-o", "out.jsonl")
+    check_ended(child, ".out.jsonl.*", number, here)
 
 
 # -- filter

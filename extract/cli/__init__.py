@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from extract import __version__
+from extract.cli.endings import ended_in_order
 from extract.cli.failures import report
 from extract.cli.terminal import wants_colour
 
@@ -100,7 +101,8 @@ class ExtractGroup(click.Group):
         """Runs the command and leaves with its exit status, whatever happens."""
         ctx.color = wants_colour()
         try:
-            status = super().invoke(ctx)
+            with ended_in_order():
+                status = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe must show here, not when Python ends
         except click.exceptions.Exit:
             raise

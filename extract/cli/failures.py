@@ -9,6 +9,7 @@ import traceback
 
 import click
 
+from extract.cli.endings import Terminated
 from extract.errors import ExtractError
 
 _HINTS: dict[type[OSError], str] = {
@@ -34,6 +35,9 @@ def report(error: BaseException, debug: bool) -> int:
         return 2
     if debug:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if isinstance(error, Terminated):
+        click.echo("Terminated.", err=True)
+        return 128 + error.signal
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)
         return 128 + 2

@@ -27,6 +27,9 @@ from extract.scheme.model import Scheme
 
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
+_ENDINGS: Final = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 _GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
 
 
@@ -162,18 +165,23 @@ def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Proc
 
 @contextlib.contextmanager
 def interrupted_afterwards() -> Iterator[None]:
-    """Lets Ctrl-C wait for the end of the block, where somebody would swallow what it raises."""
+    """Lets signals that raise something, such as Ctrl-C, wait for the end of the block, where
+    somebody would swallow what they raise."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    came: list[int] = []
+    handlers = {int(number): signal.getsignal(number) for number in _ENDINGS}
+    raising = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in raising:
+        signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+        for number, handler in raising.items():
+            signal.signal(number, handler)
+    for which in came:
+        raising[which](which, None)
 
 
 def _fatal(path: str) -> Processed:
@@ -201,6 +209,8 @@ _filter: DocumentFilter | None = None
 def _begin(job: Job) -> None:
     """What a worker does first."""
     global _filter
+    for number in _ENDINGS:
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     _filter = job.filter()
 
