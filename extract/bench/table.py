@@ -24,7 +24,12 @@ class Table:
     )
 
     def __str__(self) -> str:
-        cells = [list(self.columns), *[[_cell(c) for c in row] for row in self.rows]]
+        head = [self.title, f"({self.machine})", ""]
+        return "\n".join([*head, *self.grid(), *(("", *self.remarks) if self.remarks else ())])
+
+    def grid(self) -> list[str]:
+        """Columns and rows, as lines."""
+        cells = [list(self.columns), *[[shown(c) for c in row] for row in self.rows]]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "  ".join(
@@ -34,8 +39,7 @@ class Table:
             for row in cells
         ]
         rule = "-" * max(map(len, lines))
-        head = [self.title, f"({self.machine})", "", lines[0], rule]
-        return "\n".join([*head, *lines[1:], *(("", *self.remarks) if self.remarks else ())])
+        return [lines[0], rule, *lines[1:]]
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain values."""
@@ -47,7 +51,14 @@ class Table:
         }
 
 
-def _cell(value: str | int | float) -> str:
+def shown(value: str | int | float) -> str:
+    """A cell of a table as text.
+
+    >>> shown(3.14159), shown(1234.5), shown(0.00123), shown(2000), shown("x")
+    ('3.14', '1,234', '0.0012', '2,000', 'x')
+    """
     if isinstance(value, float):
+        if 0 < value < 0.01:
+            return f"{value:.2g}"
         return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else value

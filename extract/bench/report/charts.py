@@ -1,0 +1,176 @@
+"""Charts as SVG: labels stand at what they name, so that nobody has to look up a legend."""
+
+from __future__ import annotations
+
+from html import escape
+
+from extract.bench.experiments.results import Bar, Bars, Chart, Lines, Spans, seconds
+from extract.bench.report import scale, svg
+from extract.bench.report.style import COLOURS, SHAPES
+
+_ROW = 34  # a label, and what it labels under it
+_TOP = 8
+_VALUES = 62  # room behind the longest bar
+_HOW = ("bar: first to last answers; mark: one after the other;", "line at 100%: the original")
+
+
+def draw(chart: Chart) -> str:
+    """A chart, to stand in a page that has the style sheet."""
+    match chart:
+        case Bars(log=True):
+            return _dots(chart)
+        case Bars():
+            return _bars(chart)
+        case Spans():
+            return _spans(chart)
+        case Lines():
+            return _lines(chart)
+
+
+def picture(chart: Bars, caption: str) -> str:
+    """A chart as a file of its own, with its title and a caption."""
+    inner = draw(chart)
+    height = float(inner.partition(f'viewBox="0 0 {svg.WIDTH} ')[2].partition('"')[0])
+    inner = inner.replace("<svg ", f'<svg y="30" height="{svg.number(height)}" ', 1)
+    lines = _wrapped(caption, 74)
+    total = height + 42 + 14 * len(lines)
+    below = [svg.text(8, height + 44 + 14 * n, words, "small") for n, words in enumerate(lines)]
+    shapes = [
+        f"<style>{COLOURS}{SHAPES}</style>",
+        f'<rect width="{svg.WIDTH}" height="{svg.number(total)}" class="paper" rx="6"/>',
+        svg.text(8, 22, chart.title, "title"),
+        inner,
+        *below,
+    ]
+    return svg.drawing(shapes, total, chart.title, caption) + "\n"
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    lines = [""]
+    for word in words.split():
+        if len(lines[-1]) + len(word) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def _said(chart: Bars) -> str:
+    return "; ".join(f"{bar.label}: {seconds(bar.value)}" for bar in chart.bars)
+
+
+def _label(bar: Bar, y: float) -> list[str]:
+    kind = "label ours-label" if bar.ours else "label"
+    shapes = [svg.text(8, y + 12, bar.label, kind)]
+    if bar.remark:
+        shapes.append(svg.text(svg.WIDTH - 8, y + 12, bar.remark, "small", "end"))
+    return shapes
+
+
+def _bars(chart: Bars) -> str:
+    """Bars from zero; parts of different colours where there are several."""
+    axis = scale.linear(max(bar.value for bar in chart.bars), 8, svg.WIDTH - _VALUES)
+    # A part has one colour in all bars of a chart.
+    names = dict.fromkeys(name for bar in chart.bars for name, _ in bar.parts)
+    colours = {name: number % 8 for number, name in enumerate(names)}
+    shapes = []
+    for number, bar in enumerate(chart.bars):
+        y = _TOP + number * _ROW
+        shapes += _label(bar, y)
+        at = 0.0
+        for name, value in bar.parts:
+            n, x, end = colours[name], axis.at(at), axis.at(at + value)
+            kind = f"part{n}" if len(bar.parts) > 1 else "ours" if bar.ours else "theirs"
+            shapes.append(svg.box(x, y + 16, end - x, 12, kind, f"{name} {seconds(value)}"))
+            short = name.rpartition("/")[2]
+            if len(bar.parts) > 1 and len(short) * 5.2 + 4 < end - x:
+                shapes.append(svg.text((x + end) / 2, y + 25.5, short, f"in in{n}", "middle"))
+            at += value
+        shapes.append(svg.text(axis.at(at) + 5, y + 26, seconds(bar.value), "value"))
+    height = _TOP + _ROW * len(chart.bars) + 4
+    return svg.drawing(shapes, height, chart.title, _said(chart))
+
+
+def _dots(chart: Bars) -> str:
+    """Dots on a logarithmic axis: a bar would have no honest beginning there."""
+    values = [max(bar.value, 1e-9) for bar in chart.bars]
+    axis = scale.logarithmic(values, 14, svg.WIDTH - _VALUES)
+    bottom = _TOP + _ROW * len(chart.bars)
+    shapes = []
+    for tick in axis.ticks():
+        x = axis.at(tick)
+        shapes.append(svg.line(x, _TOP, x, bottom, "grid"))
+        shapes.append(svg.text(x, bottom + 14, seconds(tick).replace(".0", ""), "small", "middle"))
+    for number, bar in enumerate(chart.bars):
+        y = _TOP + number * _ROW
+        shapes += _label(bar, y)
+        x = axis.at(values[number])
+        kind = "ours" if bar.ours else "theirs"
+        said = seconds(bar.value)
+        shapes.append(svg.line(14, y + 22, x, y + 22, f"stem stem-{kind}"))
+        shapes.append(svg.dot(x, y + 22, kind, said))
+        shapes.append(svg.text(x + 9, y + 26, said, "value"))
+    return svg.drawing(shapes, bottom + 22, chart.title, _said(chart))
+
+
+def _spans(chart: Spans) -> str:
+    """From the earliest to the latest delivery, in percent of the original."""
+    most = max([100.0, *[one.everything for one in chart.spans]])
+    axis = scale.linear(most, 8, svg.WIDTH - 24)
+    bottom = _TOP + _ROW * len(chart.spans)
+    shapes = []
+    for tick in axis.ticks():
+        x = axis.at(tick)
+        shapes.append(svg.line(x, _TOP, x, bottom, "grid"))
+        shapes.append(svg.text(x, bottom + 14, f"{tick:.0f}%", "small", "middle"))
+    x = axis.at(100)
+    shapes.append(svg.line(x, _TOP, x, bottom, "whole"))
+    for number, one in enumerate(chart.spans):
+        y = _TOP + number * _ROW
+        first, last, every = (axis.at(v) for v in (one.earliest, one.latest, one.everything))
+        said = f"first {one.earliest:.1f}%, last {one.latest:.1f}%"
+        shapes.append(svg.text(8, y + 12, one.label, "label"))
+        shapes.append(
+            svg.text(
+                svg.WIDTH - 28, y + 12, f"{said}, in turn {one.everything:.1f}%", "small", "end"
+            )
+        )
+        shapes.append(svg.box(first, y + 16, last - first, 12, "ours", said))
+        shapes.append(svg.line(every, y + 15, every, y + 30, "mark"))
+    shapes.append(svg.text(8, bottom + 30, _HOW[0], "small"))
+    shapes.append(svg.text(8, bottom + 44, _HOW[1], "small"))
+    words = "; ".join(f"{s.label}: {s.earliest:.1f}% to {s.latest:.1f}%" for s in chart.spans)
+    return svg.drawing(shapes, bottom + 52, chart.title, words)
+
+
+def _lines(chart: Lines) -> str:
+    """Lines on logarithmic axes."""
+    xs = [x for one in chart.lines for x, _ in one.points]
+    ys = [max(y, 1e-9) for one in chart.lines for _, y in one.points]
+    top, bottom, left, right = 14, 236, 52, svg.WIDTH - 58
+    across = scale.logarithmic(xs, left, right)
+    up = scale.logarithmic(ys, bottom, top)
+    shapes = []
+    for tick in across.ticks():
+        x = across.at(tick)
+        shapes.append(svg.line(x, top, x, bottom, "grid"))
+        shapes.append(svg.text(x, bottom + 15, scale.plain(tick), "small", "middle"))
+    for tick in up.ticks():
+        y = up.at(tick)
+        shapes.append(svg.line(left, y, right, y, "grid"))
+        words = seconds(tick).replace(".0", "")
+        shapes.append(svg.text(left - 6, y + 4, words, "small", "end"))
+    shapes.append(svg.text((left + right) / 2, bottom + 32, chart.x, "small", "middle"))
+    for one in chart.lines:
+        kind = "ours" if one.ours else "theirs"
+        points = [(across.at(x), up.at(max(y, 1e-9))) for x, y in one.points]
+        shapes.append(svg.polyline(points, f"line line-{kind}"))
+        for (x, y), (px, py) in zip(one.points, points, strict=True):
+            said = f"{one.name}, {scale.plain(x)} {chart.x}: {seconds(y)}"
+            shapes.append(svg.dot(px, py, kind, said, 3.5))
+        x, y = points[-1]
+        shapes.append(svg.text(x + 8, y + 4, one.name, f"label {kind}-label"))
+    words = "; ".join(
+        f"{one.name}: {seconds(one.points[0][1])} to {seconds(one.points[-1][1])}"
+        for one in chart.lines
+    )
+    return svg.drawing(shapes, bottom + 40, chart.title, escape(words))
