@@ -83,7 +83,7 @@ def bench(
             _write(html, page(results))
         if svg is not None and results.headline is not None:
             told = results.facts
-            caption = f"{told['machine']}; {told['date']}; {command}"
+            caption = f"{told['machine']}; {told['date']}; {results.title}"
             _write(svg, picture(results.headline, caption))
     if output is not None:
         _write(output, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")

@@ -24,6 +24,7 @@ from extract.bench.experiments.facts import facts
 from extract.bench.experiments.figures import figure_11, figure_12
 from extract.bench.experiments.growth import growth
 from extract.bench.experiments.own import parts
+from extract.bench.experiments.paper import QUOTED
 from extract.bench.experiments.results import Bars, Check, Results, Section, seconds, times
 from extract.bench.experiments.subject import USUAL_CHUNKS, Subject
 
@@ -59,7 +60,8 @@ def run(
     for queries in subject.sets:
         told(f"figures 11 and 12, {queries:,} queries")
         runs.append(chunked.run(subject, queries))
-    sections += [figure_11(name, runs), figure_12(runs)]
+    quotes = QUOTED.get(name, ()) if subject.whole else ()  # of the whole document
+    sections += [figure_11(runs, quotes), figure_12(runs)]
     told("our own parts")
     sections.append(parts(subject))
     told("growth")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from extract.bench.experiments.chunked import Cut, Run
-from extract.bench.experiments.paper import QUOTED, Quoted
+from extract.bench.experiments.paper import Quoted
 from extract.bench.experiments.results import Bar, Bars, Check, Section, Span, Spans, seconds
 from extract.bench.table import Table
 
@@ -17,8 +17,13 @@ _AS_PAPER = (
 )
 
 
-def figure_11(name: str, runs: Sequence[Run]) -> Section:
-    """Chunking time, time of each chunk and the potpourri, their sum, and the original."""
+def figure_11(runs: Sequence[Run], quotes: Sequence[Quoted] = ()) -> Section:
+    """Chunking time, time of each chunk and the potpourri, their sum, and the original.
+
+    Args:
+        runs: What was measured.
+        quotes: What the paper says of the same.
+    """
     charts = [chart for run in runs for chart in (_stacked(run), _against_original(run))]
     tables = [_components(run) for run in runs]
     checks = [
@@ -30,7 +35,7 @@ def figure_11(name: str, runs: Sequence[Run]) -> Section:
         )
         for run in runs
     ]
-    quoted = _against_paper(name, runs)
+    quoted = _against_paper(quotes, runs)
     words = (
         f"{_AS_PAPER} “Different queries once” is the original without queries that mean the same "
         "as another: what lies between it and the chunks is the gain of chunks alone. extract is "
@@ -152,10 +157,10 @@ def _percents(run: Run, cut: Cut) -> list[str | int | float]:
     return [_label(cut), *[100 * value / run.original for value in times]]
 
 
-def _against_paper(name: str, runs: Sequence[Run]) -> Table | None:
+def _against_paper(quotes: Sequence[Quoted], runs: Sequence[Run]) -> Table | None:
     """The paper's own figures, with ours for the same numbers of queries and chunks."""
     rows: list[list[str | int | float]] = []
-    for quoted in QUOTED.get(name, ()):
+    for quoted in quotes:
         found = _same(quoted, runs)
         if found is not None:
             run, cut = found
@@ -165,11 +170,11 @@ def _against_paper(name: str, runs: Sequence[Run]) -> Table | None:
             rows.append([where, quoted.source, quoted.percent, here, ours])
     columns = ("percent of the original", "in the paper", "paper", "the same with lxml", "extract")
     remarks = (
-        "paper: Java 1.3 and Jaxen on 800 MHz. extract: every node, on one core, no chunks apart.",
+        "paper: Java 1.3 and Jaxen on 800 MHz.",
+        "extract: every node, all chunks together on one core.",
     )
-    return (
-        Table("What the paper says, and what comes out", columns, rows, remarks) if rows else None
-    )
+    title = "What the paper says, and what comes out"
+    return Table(title, columns, rows, remarks) if rows else None
 
 
 def _same(quoted: Quoted, runs: Sequence[Run]) -> tuple[Run, Cut] | None:

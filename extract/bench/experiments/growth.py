@@ -91,7 +91,7 @@ def _documents(subject: Subject) -> Points:
         few = documents[:8]  # for lxml each takes as long as the one before
         lxml = _lxml(subject, count, few) * number / len(few)
         points.append((number, _ours(subject.scheme(count), documents), lxml))
-        number *= 4
+        number *= 2 if most < 64 else 4
     return points
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Iterator
 from html import escape
 
 from extract.bench.experiments.results import Bar, Bars, Chart, Lines, Spans, seconds
@@ -32,7 +34,7 @@ def picture(chart: Bars, caption: str) -> str:
     inner = draw(chart)
     height = float(inner.partition(f'viewBox="0 0 {svg.WIDTH} ')[2].partition('"')[0])
     inner = inner.replace("<svg ", f'<svg y="30" height="{svg.number(height)}" ', 1)
-    lines = _wrapped(caption, 74)
+    lines = textwrap.wrap(caption, 62)
     total = height + 42 + 14 * len(lines)
     below = [svg.text(8, height + 44 + 14 * n, words, "small") for n, words in enumerate(lines)]
     shapes = [
@@ -42,16 +44,24 @@ def picture(chart: Bars, caption: str) -> str:
         inner,
         *below,
     ]
-    return svg.drawing(shapes, total, chart.title, caption) + "\n"
+    drawn = svg.drawing(shapes, total, chart.title, caption) + "\n"
+    size = f'width="{2 * svg.WIDTH}" height="{svg.number(2 * total)}"'
+    return drawn.replace("<svg ", f"<svg {size} ", 1)
 
 
-def _wrapped(words: str, width: int) -> list[str]:
-    lines = [""]
-    for word in words.split():
-        if len(lines[-1]) + len(word) > width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
+def _across(
+    axis: scale.Scale, top: float, bottom: float, words: Callable[[float], str]
+) -> Iterator[str]:
+    """Lines from top to bottom, with what they mean below; the first one not over the edge."""
+    for tick in axis.ticks():
+        x = axis.at(tick)
+        anchor = "middle" if x > 24 else "start"
+        yield svg.line(x, top, x, bottom, "grid")
+        yield svg.text(x if x > 24 else 4, bottom + 14, words(tick), "small", anchor)
+
+
+def _round_seconds(value: float) -> str:
+    return seconds(value).replace(".0", "")
 
 
 def _said(chart: Bars) -> str:
@@ -95,11 +105,7 @@ def _dots(chart: Bars) -> str:
     values = [max(bar.value, 1e-9) for bar in chart.bars]
     axis = scale.logarithmic(values, 14, svg.WIDTH - _VALUES)
     bottom = _TOP + _ROW * len(chart.bars)
-    shapes = []
-    for tick in axis.ticks():
-        x = axis.at(tick)
-        shapes.append(svg.line(x, _TOP, x, bottom, "grid"))
-        shapes.append(svg.text(x, bottom + 14, seconds(tick).replace(".0", ""), "small", "middle"))
+    shapes = [*_across(axis, _TOP, bottom, _round_seconds)]
     for number, bar in enumerate(chart.bars):
         y = _TOP + number * _ROW
         shapes += _label(bar, y)
@@ -117,11 +123,7 @@ def _spans(chart: Spans) -> str:
     most = max([100.0, *[one.everything for one in chart.spans]])
     axis = scale.linear(most, 8, svg.WIDTH - 24)
     bottom = _TOP + _ROW * len(chart.spans)
-    shapes = []
-    for tick in axis.ticks():
-        x = axis.at(tick)
-        shapes.append(svg.line(x, _TOP, x, bottom, "grid"))
-        shapes.append(svg.text(x, bottom + 14, f"{tick:.0f}%", "small", "middle"))
+    shapes = [*_across(axis, _TOP, bottom, lambda tick: f"{tick:.0f}%")]
     x = axis.at(100)
     shapes.append(svg.line(x, _TOP, x, bottom, "whole"))
     for number, one in enumerate(chart.spans):
@@ -149,16 +151,11 @@ def _lines(chart: Lines) -> str:
     top, bottom, left, right = 14, 236, 52, svg.WIDTH - 58
     across = scale.logarithmic(xs, left, right)
     up = scale.logarithmic(ys, bottom, top)
-    shapes = []
-    for tick in across.ticks():
-        x = across.at(tick)
-        shapes.append(svg.line(x, top, x, bottom, "grid"))
-        shapes.append(svg.text(x, bottom + 15, scale.plain(tick), "small", "middle"))
+    shapes = [*_across(across, top, bottom, scale.plain)]
     for tick in up.ticks():
         y = up.at(tick)
         shapes.append(svg.line(left, y, right, y, "grid"))
-        words = seconds(tick).replace(".0", "")
-        shapes.append(svg.text(left - 6, y + 4, words, "small", "end"))
+        shapes.append(svg.text(left - 6, y + 4, _round_seconds(tick), "small", "end"))
     shapes.append(svg.text((left + right) / 2, bottom + 32, chart.x, "small", "middle"))
     for one in chart.lines:
         kind = "ours" if one.ours else "theirs"

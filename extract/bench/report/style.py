@@ -68,8 +68,8 @@ PAGE: Final = (
     "dd{margin:0;overflow-wrap:anywhere}ul{padding-left:1.2rem}"
     "li{overflow-wrap:anywhere}.equal{color:var(--good)}.wrong{color:var(--bad);font-weight:600}"
     ".remark{font-size:.85rem;color:var(--muted)}code{font-size:.9em;overflow-wrap:anywhere}"
-    "@media print{body{font-size:10pt}main{max-width:none;padding:0}h2{break-after:avoid}"
+    "@media print{html{font-size:12px}main{max-width:none;padding:0}h2{break-after:avoid}"
     "figure{border:1px solid var(--grid);background:none;max-width:none}"
-    ".charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}table{font-size:7.5pt}"
-    "th,td{padding-right:.35rem}tr{break-inside:avoid}}"
+    ".charts{grid-template-columns:1fr 1fr}.wide{overflow:visible;break-inside:avoid}"
+    "table{font-size:7.5pt}th,td{padding-right:.35rem}tr{break-inside:avoid}}"
 )

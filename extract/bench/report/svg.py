@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-WIDTH: Final = 440  # of every chart: on a phone its text is still readable
-CHARACTER: Final = 6.3  # about how wide one is, at the usual size
+WIDTH: Final = 360  # of every chart: on a phone its text is still readable
 
 
 def number(value: float) -> str:
