@@ -331,7 +331,8 @@ def check_ended(child: subprocess.Popen[str], partial: str, number: int, here: P
         os.killpg(child.pid, number)  # as a terminal does
     else:
         os.kill(child.pid, number)
-    _, stderr = child.communicate(timeout=60)
+    child.wait(timeout=60)  # before its standard input ends
+    _, stderr = child.communicate()
     assert child.returncode in (128 + number, -number), stderr  # a shell shows both as 128 + n
     assert ("Interrupted" if number == signal.SIGINT else "Terminated") in stderr
     assert "Traceback" not in stderr

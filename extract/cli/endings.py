@@ -1,4 +1,4 @@
-"""What ends a command from outside besides Ctrl-C: ``kill``, a shutdown, a closed terminal.
+"""What ends a command from outside: Ctrl-C, ``kill``, a shutdown, a closed terminal.
 
 Each becomes an exception where the command is, so that whatever is half written is removed on the
 way out. `ExtractGroup.invoke` has it for all commands.
@@ -13,7 +13,11 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
-_ENDINGS: Final = ("SIGTERM", "SIGHUP")  # not every system has both
+_ENDINGS: Final = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+_USUAL: Final = (signal.SIG_DFL, signal.default_int_handler)
+_AGAIN: Final = 0.02  # seconds
 
 
 class Terminated(KeyboardInterrupt):
@@ -30,26 +34,43 @@ class Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Lets signals that would end the process raise `Terminated` in the block.
+    """Lets signals that would end the process raise `Terminated`, or KeyboardInterrupt for Ctrl-C.
 
     One that is ignored, as ``nohup`` does, stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)]
-    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    before = {number: signal.getsignal(number) for number in _ENDINGS}
+    ours = {number: handler for number, handler in before.items() if handler in _USUAL}
     for number in ours:
-        signal.signal(number, _terminate)
+        signal.signal(number, _end)
     try:
         yield
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)  # whatever was to come: it has ended now
+        for number, handler in ours.items():
+            signal.signal(number, handler)
 
 
-def _terminate(number: int, _: FrameType | None) -> None:
-    for each in _ENDINGS:  # a second one must not disturb the tidying up
-        if hasattr(signal, each) and signal.getsignal(getattr(signal, each)) is _terminate:
-            signal.signal(getattr(signal, each), signal.SIG_IGN)
+def _end(number: int, frame: FrameType | None) -> None:
+    if _is_importing(frame) and hasattr(signal, "setitimer"):
+        # Modules written in C, such as lxml, swallow what is raised while they are loaded.
+        signal.signal(signal.SIGALRM, lambda _, now: _end(number, now))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    for each in _ENDINGS:  # another one must not disturb the tidying up
+        if each != signal.SIGINT and signal.getsignal(each) is _end:
+            signal.signal(each, signal.SIG_IGN)
     raise Terminated(number)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
