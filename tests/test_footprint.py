@@ -11,8 +11,8 @@ from lxml import etree
 
 from extract.preptool.footprint import Footprint, footprint
 from extract.preptool.projector import Projection
-from extract.preptool.splittable import why_not_splittable
 from extract.scheme.model import Need
+from extract.scheme.splittable import why_not_splittable
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 from extract.xpath.types import type_of

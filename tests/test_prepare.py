@@ -19,10 +19,10 @@ from extract.preptool.choose import assign
 from extract.preptool.footprint import footprint
 from extract.preptool.pieces import Pieces
 from extract.preptool.prepare import WEIGHTS, prepare, tree_of
-from extract.preptool.splittable import why_not_splittable
 from extract.preptool.tree import CanonicalQuery, by_subscribers
 from extract.scheme import Branch, Chunk, Need, Scheme, Want
 from extract.scheme.spine import take_apart
+from extract.scheme.splittable import why_not_splittable
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.xpath.check import parse_checked

@@ -161,22 +161,35 @@ def test_the_same_as_without_spark(
     check_account(report, out)
 
 
-@pytest.mark.parametrize("form", ["parquet", "xml"])
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every document is a large one, and is cut into pieces of some records."""
+    from extract.filtertool.spark import planning
+
+    monkeypatch.setattr(planning, "_LARGE", 1)
+    monkeypatch.setattr(planning, "_LEAST", 1)
+    monkeypatch.setattr(planning, "PIECE", 1_000)
+
+
+@pytest.mark.parametrize(
+    ("select", "form"),
+    [("nodes", "parquet"), ("nodes", "xml"), ("count", "jsonl"), ("doc", "parquet")],
+)
 def test_large_documents_are_shared_by_tasks(
     spark: SparkSession,
     scheme: Scheme,
     docs: Path,
+    select: Select,
     form: Format,
-    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
-    from extract.filtertool.spark import planning
-
     out, there = docs.parent / "out", docs.parent / "unshared"
-    wanted = run_spark(spark, scheme, docs, form=form)
+    wanted = run_spark(spark, scheme, docs, select, form)
     out.rename(there)
-    monkeypatch.setattr(planning, "_LARGE", 1)  # every document is a large one
-    monkeypatch.setattr(planning, "_LEAST", 1)
-    report = run_spark(spark, scheme, docs, form=form)
+    request.getfixturevalue("all_large")
+    report = run_spark(spark, scheme, docs, select, form)
+    assert report.parallel["tasks"] > 20
+    assert {"1", "2", "3", "rest"} <= set(report.parallel["chunks_of_large_documents"])
     assert (report.documents, report.matches) == (wanted.documents, wanted.matches)
     assert (report.bytes, report.notes) == (wanted.bytes, wanted.notes)
     assert sorted(report.examples) == sorted(wanted.examples)
@@ -191,7 +204,6 @@ def test_large_documents_are_shared_by_tasks(
             assert lines[0] == lines[1]
         return
     check_account(report, out)
-    assert len(list((out / "matches").iterdir())) > len(list((there / "matches").iterdir()))
     for kind in ("matches", "rejected"):
         assert rows(out / kind) == rows(there / kind)
 
@@ -213,10 +225,50 @@ def test_progress_adds_up_to_what_the_report_says(
     assert shared or told.rejected == report.rejections  # shares may each reject a document
 
 
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("change", ["truncated", "gone"])
+def test_a_large_document_that_changes_between_two_looks(
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    from extract.filtertool.spark.engine import _Crew
+
+    look = _Crew.survey
+
+    def survey(crew: _Crew, *args: Any) -> Any:
+        found = look(crew, *args)
+        if change == "gone":
+            (docs / "1.xml").unlink()
+        else:
+            (docs / "1.xml").write_bytes((docs / "2.xml").read_bytes()[:-400] + b"</db>")
+        return found
+
+    monkeypatch.setattr(_Crew, "survey", survey)
+    report = run_spark(spark, scheme, docs, "count")
+    assert report.documents["seen"] == 8
+    reasons = {row[0]: row[3] for row in rows(docs.parent / "out" / "rejected") if row[0]}
+    if change == "gone":
+        assert "cannot be opened" in reasons[str(docs / "1.xml")]
+    check_account(report, docs.parent / "out")
+    found = rows(docs.parent / "out" / "matches")
+    paths = [str(path) for path in sorted(docs.rglob("*.xml*"))]
+    there = docs.parent / "local"
+    run_pipeline(scheme, paths, there, options=Options("count"), workers=1)
+    assert found == rows(there / "matches")
+
+
 def test_every_query_is_in_one_share(scheme: Scheme) -> None:
     from extract.filtertool.account import Account
+    from extract.filtertool.records import divide
     from extract.filtertool.spark.shares import one_account, scheme_of, shares, weights
 
+    apart = shares(scheme, divide(scheme))
+    assert {bool(share.records) for share in apart} == {True, False}
+    assert sorted(n for one in apart for n in one.queries) == list(range(len(scheme.queries)))
+    assert sum(len(scheme_of(scheme, [one]).unsatisfiable) for one in apart) == 1
     found = shares(scheme)
     assert len(found) > 2
     assert sorted(n for share in found for n in share.queries) == list(range(len(scheme.queries)))
@@ -373,6 +425,13 @@ def test_the_command_runs_on_spark_unless_told_otherwise(
     assert "<stdin>" in {row[0] for row in rows(tmp_path / "out" / "matches")}
 
 
+def test_spark_says_what_it_does(spark: SparkSession, scheme: Scheme, docs: Path) -> None:
+    run_spark(spark, scheme, docs, "count")
+    context: Any = spark.sparkContext
+    jobs = context._jsc.sc().statusStore().jobsList(None)  # what Spark's pages show
+    assert jobs.apply(0).description().get() == "extract: 8 documents in 1 task"
+
+
 def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> None:
     scheme.save(tmp_path / "scheme.json")
     args = ["--scheme", str(tmp_path / "scheme.json"), str(docs), "-o", str(tmp_path / "out")]
@@ -456,14 +515,23 @@ def test_every_document_of_a_stream_once(
 # -- what clusters do
 
 
+@pytest.mark.parametrize("large", [False, True])
 def test_a_run_that_was_interrupted_goes_on(
-    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    large: bool,
 ) -> None:
     from extract.filtertool.spark import planning
     from extract.filtertool.spark.engine import run_into_directory
     from extract.filtertool.spark.locations import find
 
     monkeypatch.setattr(planning, "_LEAST", 1)  # several tasks
+    if large:
+        request.getfixturevalue("all_large")
     (docs / "9.xml").write_bytes(b"<db><student><name>POISON</name></student></db>")
     wanted = run_spark(spark, scheme, docs, factory=load_matcher("lxml"))
     (tmp_path / "out").rename(tmp_path / "wanted")
@@ -482,8 +550,8 @@ def test_a_run_that_was_interrupted_goes_on(
     assert done
     (docs / "0.xml").write_bytes((docs / "0.xml").read_bytes() + b"\n")  # it has changed since
     report = run("second", again=False)
-    kept = report.notes.pop("finished by a run that was interrupted")
-    assert 0 < kept < report.documents["seen"]
+    kept = report.notes.pop(f"{'parts ' if large else ''}finished by a run that was interrupted")
+    assert 0 < kept < report.parallel["tasks"] if large else report.documents["seen"]
     assert (report.documents, report.matches) == (wanted.documents, wanted.matches)
     assert report.bytes == wanted.bytes + 1
     check_account(report, tmp_path / "second")

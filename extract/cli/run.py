@@ -35,8 +35,7 @@ from extract.filtertool.progress import Progress
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.locations import Listed, find
-from extract.filtertool.spark.planning import plan_tasks
-from extract.filtertool.spark.shares import shares, weights
+from extract.filtertool.spark.planning import expected_plan
 from extract.filtertool.writers import Format, check_target
 from extract.limits import Limits
 from extract.pipeline import prepare, run_on_spark
@@ -204,7 +203,7 @@ def run(
     prepared = time.perf_counter()
     listed = _without_results(find(documents), output)
     if explain:
-        click.echo(plan_tasks(listed, jobs or available_cores(), weights(shares(loaded))))
+        click.echo(expected_plan(loaded, listed, jobs or available_cores()))
         return 0
     options = Options(
         select,

@@ -17,6 +17,9 @@ class Report(Account):
         scheme: The scheme.
         engine, matcher: What ran.
         select: What was asked for.
+
+    Attributes:
+        parallel: What was gained by doing tasks side by side; empty where nobody has measured it.
     """
 
     def __init__(self, scheme: Scheme, engine: str, matcher: str, select: Select) -> None:
@@ -25,6 +28,7 @@ class Report(Account):
         self.engine = engine
         self.matcher = matcher
         self.select = select
+        self.parallel: dict[str, Any] = {}
 
     @property
     def kernel(self) -> str:
@@ -54,6 +58,7 @@ class Report(Account):
                 }
                 for chunk, (first, last) in self.delivered.items()
             },
+            **({"parallel": self.parallel} if self.parallel else {}),
             "kernel": self.kernel,
             "matcher": self.matcher,
             "engine": self.engine,

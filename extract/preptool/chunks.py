@@ -7,9 +7,9 @@ from collections.abc import Iterable, MutableSequence, Sequence
 from typing import TypeAlias
 
 from extract.preptool.pieces import Piece, Pieces, Stem
-from extract.preptool.splittable import why_not_splittable
 from extract.scheme.model import Branch
 from extract.scheme.spine import take_apart
+from extract.scheme.splittable import why_not_splittable
 from extract.xpath.parser import parse
 
 Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]

@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext, TaskContext
+from pyspark import Accumulator, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
 from extract.errors import ExtractError
@@ -27,16 +27,21 @@ from extract.filtertool.account import Account
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.progress import Progress, Step
+from extract.filtertool.records import divide
 from extract.filtertool.report import Report, rejected_queries
-from extract.filtertool.spark import worker
+from extract.filtertool.spark import planning, worker
+from extract.filtertool.spark.committing import Target, commit, parallel
 from extract.filtertool.spark.locations import Listed
-from extract.filtertool.spark.parcels import unpack
-from extract.filtertool.spark.planning import Task, TaskPlan, plan_tasks
-from extract.filtertool.spark.resuming import digest, finished
-from extract.filtertool.spark.shares import one_account, shares, weights, worst
+from extract.filtertool.spark.planning import Task, TaskPlan, large_documents, plan_tasks
+from extract.filtertool.spark.resuming import Done, Stamp, digest, finished, finished_parts, stamps
+from extract.filtertool.spark.settling import Part, Settlement, settle_anew
+from extract.filtertool.spark.shares import shares
 from extract.filtertool.spark.shipping import Shipped, ship
 from extract.filtertool.spark.watching import ByTask, Finished, watched
-from extract.filtertool.writers import Format, Writer, open_writer
+from extract.filtertool.survey import Survey
+from extract.filtertool.writers import Format, open_writer
+
+_T = TypeVar("_T")
 
 
 def run_into_directory(
@@ -78,27 +83,49 @@ def run_into_directory(
             before_us = list(finished(attempts, which, documents)) if resume else []
             known = {stamp[0] for done in before_us for stamp in done.documents}
             left = [one for one in _spooled(documents, attempts) if one.name not in known]
-            tasks = plan_tasks(left, context.defaultParallelism, weights(shares(scheme)))
-            shipped = ship(context, job)
-            order = _Order(str(attempts), form, job.options.select, which)
+            order = _Order(str(attempts), form, select, which)
             told = progress or (lambda _: None)
             told(Step(len(known)))
-            done = _run(context, tasks, shipped, order, told) if tasks.tasks else []
+            before_parts = finished_parts(attempts, which) if resume else {}
+            crew = _Crew(context, ship(context, job), order, told, before_parts)
+            work = _filtered(crew, job, left)
             report.seconds.since("job", before)
             before = time.perf_counter()
-            target = _Target(attempts, directory, ids, writer if form == "xml" else None)
-            for account in _commit(tasks, done, target):
+            target = Target(attempts, directory, ids, writer, form, select)
+            for account in commit(work, target, crew.settle):
                 report.merge(account)
-            for number, earlier in enumerate(before_us, len(tasks.tasks) + 1):
+            for number, earlier in enumerate(before_us, len(work) + 1):
                 written = worker.Written(number, earlier.folder, earlier.account)
                 target.take(written, earlier.account.matches > 0, earlier.account.rejections > 0)
                 report.merge(earlier.account)
                 report.notes["finished by a run that was interrupted"] += len(earlier.documents)
+            if crew.known:
+                report.notes["parts finished by a run that was interrupted"] += crew.known
             report.seconds.since("commit", before)
+            report.parallel = parallel(work, context.defaultParallelism, report.seconds["job"])
     finally:
         writer.close()
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
+
+
+def _filtered(crew: _Crew, job: Job, documents: Sequence[Listed]) -> list[Part]:
+    """Filters documents: gives every task that counts, with what it has written."""
+    cores = crew.context.defaultParallelism
+    large = large_documents(documents, cores)
+    division = divide(job.scheme) if large else None
+    every = shares(job.scheme, division) if large else ()
+    surveys: dict[str, Survey] = {}
+    if division is not None and division.queries:
+        surveys, documents = crew.survey(large, documents)
+    plan = plan_tasks(documents, cores, every, surveys)
+    found = crew.run(plan)
+    torn = {one.task.batches[0][0].name for one in found if one.written.torn}
+    if torn:  # pieces that do not fit their document any more: it is filtered as it is now
+        again = [one for one in documents if one.name in torn]
+        found = [one for one in found if one.task.batches[0][0].name not in torn]
+        found += crew.run(plan_tasks(again, cores, every, number=len(plan.tasks) + 1))
+    return found
 
 
 class _Order(NamedTuple):
@@ -117,46 +144,131 @@ class _Order(NamedTuple):
     job: str
 
 
-def _run(
-    context: SparkContext, plan: TaskPlan, shipped: Shipped, order: _Order, progress: Progress
-) -> list[worker.Written]:
-    """Runs all tasks; returns what one attempt at each has written."""
+class _Crew:
+    """Spark's workers, with a job.
 
-    nothing: Finished = {}
-    finished = context.accumulator(nothing, ByTask())
+    Args:
+        context: Spark.
+        shipped: The job.
+        order: What workers are told.
+        progress: Is told how far they are.
+        before: What a run that was interrupted has done of large documents.
+    """
 
-    def work(tasks: Iterable[Task]) -> Iterator[worker.Written]:
-        current: Any = TaskContext.get()
+    def __init__(
+        self,
+        context: SparkContext,
+        shipped: Shipped,
+        order: _Order,
+        progress: Progress,
+        before: Mapping[tuple[Stamp, str], Done],
+    ) -> None:
+        self._before = before
+        self.known = 0  # parts that were done before
+        self.context = context
+        self._shipped = shipped
+        self._order = order
+        self._progress = progress
+
+    def survey(
+        self, large: Sequence[Listed], documents: Sequence[Listed]
+    ) -> tuple[dict[str, Survey], list[Listed]]:
+        """Looks where large documents may be cut; gives the documents as they are to be read."""
+        shipped, where, size = self._shipped, self._order.where, planning.PIECE
+
+        def work(some: Iterable[Listed]) -> Iterator[tuple[str, Survey, str]]:
+            for one in some:
+                job = shipped.job.value
+                yield one.name, *worker.survey_document(shipped.key, job, one, where, size)
+
+        done = self._collect(large, work, f"survey of {_many(len(large), 'large document')}")
+        surveys = {name: found for name, found, _ in done}
+        paths = {name: path for name, found, path in done if path and found.pieces}
+        found = [one._replace(path=paths.get(one.name, one.path)) for one in documents]
+        sizes = {name: one.size for name, one in surveys.items() if one.pieces}
+        return surveys, [one._replace(size=sizes.get(one.name, one.size)) for one in found]
+
+    def run(self, plan: TaskPlan) -> list[Part]:
+        """Runs all tasks; gives each with what one attempt at it has written."""
+        known = self._known(plan.tasks)
+        self.known += len(known)
+        left = [task for task in plan.tasks if task.number not in known]
+        shipped, order = self._shipped, self._order
+        nothing: Finished = {}
+        finished = self.context.accumulator(nothing, ByTask())
+
+        def work(tasks: Iterable[Task]) -> Iterator[worker.Written]:
+            current: Any = TaskContext.get()
+            for task in tasks:
+                started = time.perf_counter()
+                pieces = bool(task.pieces)
+                kept = worker.keep(shipped.key, shipped.job.value, task.shares, pieces)
+                made = time.perf_counter() - started
+                attempt = current.attemptNumber()
+                written = worker.write_results(kept, task, *order[:3], attempt, order.job)
+                written.account.seconds.add("compile", made)
+                finished.add({task.number: _step(task, written.account)})
+                yield written
+
+        count = sum(task.documents for task in left)
+        what = f"{_many(count, 'document')} in {_many(len(left), 'task')}"
+        done = self._collect(left, work, what, finished) if left else []
+        if any(written.folder is None for written in done):
+            reason = f"Spark's workers do not see the directory {order.where}"
+            hint = "name one that is on a file system that all machines share"
+            raise ExtractError(reason, hint)
+        by_number = known | {written.number: written for written in done}
+        return [Part(task, by_number[task.number]) for task in sorted(plan.tasks)]
+
+    def _known(self, tasks: Iterable[Task]) -> dict[int, worker.Written]:
+        """What an earlier run has written for tasks of this one."""
+        found = {}
         for task in tasks:
-            started = time.perf_counter()
-            kept = worker.keep(shipped.key, shipped.job.value, task.shares)
-            made = time.perf_counter() - started
-            where, form, select, job = order
-            attempt = current.attemptNumber()
-            written = worker.write_results(kept, task, where, form, select, attempt, job)
-            written.account.seconds.add("compile", made)
-            finished.add({task.number: _step(task, written.account)})
-            yield written
+            if task.part and self._before:
+                done = self._before.get((stamps(task.batches[0])[0], task.part))
+                if done is not None:
+                    number, folder, account = task.number, done.folder, done.account
+                    found[number] = worker.Written(number, folder, account, done.rows)
+        return found
 
-    count = sum(task.documents for task in plan.tasks)
-    group = uuid.uuid4().hex
-    what = f"extract: {count:,} documents in {len(plan.tasks):,} tasks"
+    def settle(self, settlements: Sequence[Settlement]) -> list[tuple[int, str, int]]:
+        """Has nodes of pieces written with the numbers that they have in their documents."""
+        where, form = self._order.where, self._order.form
 
-    def collect() -> list[worker.Written]:
-        context.setJobGroup(group, what, interruptOnCancel=True)
-        rows = context.parallelize(plan.tasks, max(1, len(plan.tasks))).setName(what)
-        return rows.mapPartitions(work).collect()
+        def work(some: Iterable[Settlement]) -> Iterator[tuple[int, str, int]]:
+            for one in some:
+                yield settle_anew(one, where, form)
 
-    try:
-        done = watched(collect, finished, progress)
-    except (PySparkException, Py4JError) as error:
-        hint = "--debug shows all that Spark says; --engine local does without Spark"
-        raise ExtractError(f"the Spark job failed: {reason_of(error)}", hint) from error
-    if any(written.folder is None for written in done):
-        reason = f"Spark's workers do not see the directory {order.where}"
-        hint = "name one that is on a file system that all machines share"
-        raise ExtractError(reason, hint)
-    return done
+        what = f"numbering the nodes of {_many(len(settlements), 'part')}"
+        return self._collect(settlements, work, what)
+
+    def _collect(
+        self,
+        items: Sequence[Any],
+        work: Callable[[Iterable[Any]], Iterator[_T]],
+        what: str,
+        finished: Accumulator[Finished] | None = None,
+    ) -> list[_T]:
+        """Does work on each item, as a task of its own."""
+        context, group = self.context, uuid.uuid4().hex
+        if finished is None:
+            nothing: Finished = {}
+            finished = context.accumulator(nothing, ByTask())
+
+        def collect() -> list[_T]:
+            context.setJobGroup(group, f"extract: {what}", interruptOnCancel=True)
+            rows = context.parallelize(items, max(1, len(items))).setName(what)
+            return rows.mapPartitions(work).collect()
+
+        try:
+            return watched(collect, finished, self._progress)
+        except (PySparkException, Py4JError) as error:
+            hint = "--debug shows all that Spark says; --engine local does without Spark"
+            raise ExtractError(f"the Spark job failed: {reason_of(error)}", hint) from error
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _step(task: Task, account: Account) -> Step:
@@ -222,55 +334,3 @@ def _spooled(documents: Sequence[Listed], attempts: Path) -> list[Listed]:
                 shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), file)
             found[at] = Listed("<stdin>", max(1, copy.stat().st_size), str(copy))
     return found
-
-
-class _Target(NamedTuple):
-    """Where results go.
-
-    Attributes:
-        attempts: Where tasks have written.
-        directory: Where all results are.
-        ids: The ids of all subscribers.
-        writer: Writes the results, where that cannot be done by many.
-    """
-
-    attempts: Path
-    directory: Path
-    ids: Sequence[str]
-    writer: Writer | None
-
-    def take(self, written: worker.Written, matches: bool, rejected: bool) -> None:
-        """Takes over what a task has written."""
-        assert written.folder is not None
-        attempt = self.attempts / written.folder
-        if self.writer is not None:
-            unpack(attempt, self.writer, self.ids, matches, rejected)
-            return
-        for kind, wanted in (("matches", matches), ("rejected", rejected)):
-            if wanted:
-                for file in (attempt / kind).iterdir():
-                    name = f"part-{written.number:05d}{file.suffix}"
-                    file.rename(self.directory / kind / name)
-
-
-def _commit(plan: TaskPlan, done: Iterable[worker.Written], target: _Target) -> Iterator[Account]:
-    """Puts the results of all tasks together; gives the account of each, or of each document whose
-    queries were shared."""
-    by_number = {written.number: written for written in done}
-    together: dict[str, list[worker.Written]] = {}
-    for task in sorted(plan.tasks):
-        written = by_number[task.number]
-        if task.shares:
-            together.setdefault(task.batches[0][0].name, []).append(written)
-        else:
-            account = written.account
-            target.take(written, account.matches > 0, account.rejections > 0)
-            yield account
-    for parts in together.values():
-        accounts = [written.account for written in parts]
-        if accounts[worst(accounts)].documents["rejected"]:  # one reason is enough, and no rows
-            target.take(parts[worst(accounts)], matches=False, rejected=True)
-        else:
-            for written in parts:
-                target.take(written, written.account.matches > 0, written.account.rejections > 0)
-        yield one_account(accounts)

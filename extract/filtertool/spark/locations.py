@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple
 from pyarrow import fs
 
 from extract.chunktool.find import SUFFIXES, find_documents
+from extract.chunktool.source import open_source
+from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
 
 _URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
@@ -153,3 +155,61 @@ class Remote(io.RawIOBase):
             except (ValueError, NotImplementedError) as error:
                 raise OSError(str(error)) from error
         return self._file
+
+
+class Bytes:
+    """A document of which some bytes are read, here and there."""
+
+    def __init__(self, listed: Listed) -> None:
+        self._listed = listed
+        self._file: Any = None
+
+    def __enter__(self) -> Bytes:
+        if is_uri(self._listed.name) and not self._listed.path:
+            self._file = Remote(self._listed.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from one place to another; less if there are no more.
+
+        Raises:
+            OSError: They cannot be read.
+        """
+        if self._file is None:
+            self._file = open(self._listed.path or self._listed.name, "rb")  # noqa: SIM115 (ours)
+        self._file.seek(start)
+        parts = []
+        while start < end:
+            part = self._file.read(end - start)
+            if not part:
+                break
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def packed(listed: Listed) -> bool:
+    """Whether a document is gzipped.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with Bytes(listed) as document:
+        return document.read(0, len(GZIP)) == GZIP
+
+
+def unpack_into(listed: Listed, path: str) -> None:
+    """Writes the bytes of a document into a file, unpacked.
+
+    Raises:
+        DocumentError: It cannot be read, or unpacked.
+        OSError: The file cannot be written.
+    """
+    document = Remote(listed.name) if is_uri(listed.name) else listed.path or listed.name
+    with open_source(document, listed.name) as source, open(path, "wb") as file:
+        for window in source.windows():
+            file.write(window)

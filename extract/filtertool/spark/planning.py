@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from extract.filtertool.records import divide
 from extract.filtertool.spark.locations import Listed
+from extract.filtertool.spark.shares import Share, shares, weights
+from extract.filtertool.survey import PIECE_BYTES, Piece, Survey
+from extract.scheme.model import Scheme
 
 _TASKS_A_CORE: Final = 4  # more tasks than cores, so that a slow one does not keep others waiting
 _LEAST: Final = 1 << 18  # bytes that are worth a task
@@ -13,31 +18,56 @@ _MOST: Final = 1 << 27  # bytes that a task has at most, but for a document that
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
 _DOCUMENT: Final = 1 << 14  # bytes that opening a document takes as long as
-_LARGE: Final = 1 << 27  # bytes of a document that is too much for one worker
+_LARGE: Final = 1 << 25  # bytes of a document that is too much for one worker's memory
 _WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than one task
 _SHARED: Final = 1 << 26  # bytes of a document for which there is one more task, for memory's sake
 _SCAN: Final = 0.2  # part of the work that all shares of the queries have to do
+PIECE: Final = PIECE_BYTES  # of a large document
+_SCAN_PIECE: Final = 0.1  # the same on a piece, of which nothing but its records is looked at
 
 
 class Task(NamedTuple):
-    """Documents that are filtered one batch after the other.
+    """Documents that are filtered one batch after the other, or a part of the work on one.
 
     Attributes:
         number: Which task it is, from 1, in the order of the documents.
         cost: How much work it is, in bytes.
         batches: The documents; those of a batch are filtered together.
         shares: Which shares of the queries are evaluated on its one document; empty for all.
+        name: What the shares are called: the ids of chunks.
+        pieces: On which pieces of the document; empty for all of it.
+        first: Whether the documents count here. One that several tasks share counts once.
     """
 
     number: int
     cost: int
     batches: tuple[tuple[Listed, ...], ...]
     shares: tuple[int, ...] = ()
+    name: str = ""
+    pieces: tuple[Piece, ...] = ()
+    first: bool = True
 
     @property
     def documents(self) -> int:
-        """How many documents it has; one that is shared counts where the first share is."""
-        return sum(map(len, self.batches)) if not self.shares or 0 in self.shares else 0
+        """How many documents it has; one that is shared counts where its first task is."""
+        return sum(map(len, self.batches)) if self.first else 0
+
+    @property
+    def part(self) -> str:
+        """Tells tasks on one document apart; empty if it does all that is to be done there."""
+        if not self.shares:
+            return ""
+        return repr((self.shares, [(one.start, one.end) for one in self.pieces]))
+
+    @property
+    def what(self) -> str:
+        """What it does, in a few words."""
+        if not self.shares:
+            return f"{self.documents:,} in {len(self.batches):,} batches"
+        if not self.pieces:
+            return f"chunks {self.name}"
+        first, last = self.pieces[0].number + 1, self.pieces[-1].number + 1
+        return f"chunk {self.name}, pieces {first:,} to {last:,}"
 
 
 class TaskPlan(NamedTuple):
@@ -62,12 +92,8 @@ class TaskPlan(NamedTuple):
         for task in self.tasks[:20]:
             first, last = task.batches[0][0].name, task.batches[-1][-1].name
             names = first if first == last else f"{first} … {last}"
-            what = f"{task.documents:,} in {len(task.batches):,} batches"
-            if task.shares:
-                what = f"shares {', '.join(str(n + 1) for n in sorted(task.shares))} of queries"
-            lines.append(
-                f"  task {task.number:>5}  {_megabytes(task.cost):>9}  {what:<24}  {names}"
-            )
+            cost = _megabytes(task.cost)
+            lines.append(f"  task {task.number:>5}  {cost:>9}  {task.what:<28}  {names}")
         if len(self.tasks) > 20:
             lines.append(f"  … and {len(self.tasks) - 20:,} more")
         return "\n".join(lines)
@@ -77,39 +103,111 @@ def _megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
 
 
-def plan_tasks(documents: Sequence[Listed], cores: int, weights: Sequence[float] = ()) -> TaskPlan:
+def large_documents(documents: Sequence[Listed], cores: int) -> list[Listed]:
+    """Documents that would keep one core busy when all others are done, or that are large for one
+    worker's memory."""
+    total = sum(_cost(one) for one in documents)
+    large = min(_LARGE, max(_WORTH_SHARING, total // max(1, cores)))
+    return [one for one in documents if one.size >= large]
+
+
+def plan_tasks(
+    documents: Sequence[Listed],
+    cores: int,
+    every: Sequence[Share] = (),
+    surveys: Mapping[str, Survey] | None = None,
+    number: int = 1,
+) -> TaskPlan:
     """Makes tasks of documents.
 
     Args:
         documents: The documents, in the order that results are to have.
         cores: How many tasks can run at once.
-        weights: Which part of the work each share of the queries is, for documents that would keep
-            one core busy when all others are done, or that are large for one worker's memory.
+        every: The shares of the queries, for large documents.
+        surveys: What is known of large documents, by their names.
+        number: That of the first task.
 
     >>> plan_tasks([Listed("a", 10), Listed("b", 9_000_000), Listed("c", 10)], 1).tasks[0].batches
     ((Listed(name='b', size=9000000, path=''),),)
     """
     total = sum(_cost(one) for one in documents)
     most = min(_MOST, max(_LEAST, total // (_TASKS_A_CORE * max(1, cores))))
-    large = min(_LARGE, max(_WORTH_SHARING, total // max(1, cores)))
+    large = {one.name for one in large_documents(documents, cores)} if every else set()
     groups: list[list[Listed]] = []
     filled = 0
     for one in documents:
         cost = _cost(one)
-        if not groups or filled + cost > most:
+        if not groups or filled + cost > most or one.name in large:
             groups.append([])
             filled = 0
         groups[-1].append(one)
-        filled += cost
+        filled += most if one.name in large else cost
     tasks: list[Task] = []
     for group in groups:
-        shared = len(weights) > 1 and len(group) == 1 and group[0].size >= large
-        many = max(cores, -(-group[0].size // _SHARED)) if shared else 1
-        for shares in _even(weights, many) if shared else [()]:
-            weight = sum(weights[n] for n in shares) if shared else 1.0
-            cost = int(sum(map(_cost, group)) * (_SCAN + (1 - _SCAN) * weight))
-            tasks.append(Task(len(tasks) + 1, cost, _batches(group), shares))
+        if group[0].name in large:
+            known = (surveys or {}).get(group[0].name, Survey(0, ()))
+            made = _shared(group[0], cores, every, known, most)
+        else:
+            made = [Task(0, sum(map(_cost, group)), _batches(group))]
+        tasks += [task._replace(number=number + len(tasks) + n) for n, task in enumerate(made)]
     return TaskPlan(tuple(sorted(tasks, key=lambda task: (-task.cost, task.number))), cores)
+
+
+def expected_plan(scheme: Scheme, documents: Sequence[Listed], cores: int) -> TaskPlan:
+    """The plan that will be made, as far as it is known before large documents were looked at."""
+    large = large_documents(documents, cores)
+    division = divide(scheme)
+    surveys = {one.name: _expected(one, len(division.names)) for one in large}
+    return plan_tasks(documents, cores, shares(scheme, division), surveys)
+
+
+def _expected(one: Listed, names: int) -> Survey:
+    bounds = [*range(0, one.size, PIECE), one.size]
+    return Survey(
+        one.size,
+        tuple(
+            Piece(number, start, end, b"", b"", (), (1,) * names)
+            for number, (start, end) in enumerate(pairwise(bounds))
+        ),
+    )
+
+
+def _shared(
+    one: Listed, cores: int, every: Sequence[Share], known: Survey, most: int
+) -> list[Task]:
+    """The tasks of a large document."""
+    parts = weights(every)
+    made: list[Task] = []
+    whole = [n for n, share in enumerate(every) if not (known.pieces and share.records)]
+    for n, share in enumerate(every):
+        if n not in whole:
+            part = _SCAN_PIECE + (1 - _SCAN_PIECE) * parts[n]
+            pieces = [p for p in known.pieces if any(p.records[r] for r in share.records)]
+            for run in _runs(pieces, int(most / part)):
+                cost = int(sum(piece.size for piece in run) * part)
+                made.append(Task(0, cost, ((one,),), (n,), share.name, tuple(run)))
+    many = max(cores, -(-one.size // _SHARED))
+    for some in _even([parts[n] for n in whole], many) if whole else []:
+        part = _SCAN + (1 - _SCAN) * sum(parts[whole[n]] for n in some)
+        which = tuple([whole[n] for n in some])
+        name = " + ".join(dict.fromkeys(every[n].name for n in which))
+        made.append(Task(0, int(_cost(one) * part), ((one,),), which, name))
+    if not made:  # no piece has a record of anybody's; somebody has to say so
+        made.append(Task(0, _cost(one), ((one,),), (0,), every[0].name, known.pieces[:1]))
+    return [made[0], *[task._replace(first=False) for task in made[1:]]]
+
+
+def _runs(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+    """Pieces that follow one another, about so many bytes together."""
+    found: list[list[Piece]] = []
+    filled = 0
+    for piece in pieces:
+        if not found or filled + piece.size > most:
+            found.append([])
+            filled = 0
+        found[-1].append(piece)
+        filled += piece.size
+    return found
 
 
 def _even(weights: Sequence[float], most: int) -> list[tuple[int, ...]]:

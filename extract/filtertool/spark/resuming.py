@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from extract.filtertool.account import Account
 from extract.filtertool.local import Job
@@ -33,12 +33,16 @@ class Done:
         documents: Its documents as they were when it began.
         folder: Where its files are.
         account: What became of the documents.
+        part: Which part of the work on its one document it did; empty for all of it.
+        rows: As in `Written`.
     """
 
     job: str
     documents: tuple[Stamp, ...]
     folder: str
     account: Account
+    part: str = ""
+    rows: Any = None
 
 
 def digest(job: Job, form: str) -> str:
@@ -80,13 +84,24 @@ def finished(attempts: Path, job: str, documents: Iterable[Listed]) -> Iterator[
     The notes are those of our own tasks, in a directory that only we can write to.
     """
     wanted = {one.name: one for one in documents}
-    for file in sorted(attempts.glob(f"*/{_DONE}")):
-        with file.open("rb") as stream:
-            done = pickle.load(stream)
+    for done in _noted(attempts, job):
         names = [stamp[0] for stamp in done.documents]
-        if done.job != job or not all(name in wanted for name in names):
+        if done.part or not all(name in wanted for name in names):
             continue
         if stamps(wanted[name] for name in names) == done.documents:
             for name in names:
                 del wanted[name]
+            yield done
+
+
+def finished_parts(attempts: Path, job: str) -> dict[tuple[Stamp, str], Done]:
+    """Parts of documents that earlier runs have finished, by the document and the part."""
+    return {(done.documents[0], done.part): done for done in _noted(attempts, job) if done.part}
+
+
+def _noted(attempts: Path, job: str) -> Iterator[Done]:
+    for file in sorted(attempts.glob(f"*/{_DONE}")):
+        with file.open("rb") as stream:
+            done: Done = pickle.load(stream)
+        if done.job == job:
             yield done

@@ -1,9 +1,9 @@
-"""One large document for many tasks: each evaluates a share of the queries on it.
+"""One large document for many tasks: each evaluates a share of the queries on it, or on a part.
 
-A share has the queries that are answered by one chunk alone; one more share has all others. Every
-query is in exactly one share, so that its rows come from one task: nothing is left to be merged,
-sorted or counted again. A task scans the document for its share only, and keeps only what these
-queries look at: scanning is cheap, and memory is bounded by the largest share.
+A share has the queries that are answered by one chunk alone; those of several chunks are in one of
+their own. Of each there are two: one of queries that can be evaluated on pieces of a document, and
+one of those that cannot. Every query is in exactly one share. A task keeps of the document only
+what its queries look at: memory is bounded by the largest share, or piece.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from extract.filtertool.account import Account
+from extract.filtertool.records import Division
 from extract.scheme.model import Chunk, Scheme
 
 REST = "rest"
@@ -25,28 +26,44 @@ class Share(NamedTuple):
     Attributes:
         name: The id of the chunk that answers them; ``rest`` for those of several chunks, or none.
         queries: Indices into `Scheme.queries`.
+        records: If they can be evaluated on pieces: the names of their records, as indices into
+            `Division.names`. Else empty.
+        last: Whether it also has the queries that match no conforming document, and those in later
+            versions of XPath.
     """
 
     name: str
     queries: tuple[int, ...]
+    records: frozenset[int] = frozenset()
+    last: bool = False
 
 
-def shares(scheme: Scheme) -> tuple[Share, ...]:
-    """The shares of a scheme; all have queries, but for the rest, which may have none."""
+def shares(scheme: Scheme, division: Division | None = None) -> tuple[Share, ...]:
+    """The shares of a scheme; all have queries, but for the last one, which may have none.
+
+    Args:
+        scheme: The scheme.
+        division: Which queries can be evaluated on pieces; None for no query.
+    """
+    apart = {} if division is None else division.queries
     home: dict[int, str] = {}
     for chunk in scheme.every_chunk:
         name = chunk.id if chunk.prefix else REST
         for branch in chunk.branches:
             home[branch] = name if home.setdefault(branch, name) == name else REST
-    found: dict[str, list[int]] = {}
+    found: dict[tuple[str, bool], list[int]] = {}
     for number, query in enumerate(scheme.queries):
         homes = {home[branch] for branch in query.branches}
-        found.setdefault(homes.pop() if len(homes) == 1 else REST, []).append(number)
+        name = homes.pop() if len(homes) == 1 else REST
+        found.setdefault((name, number in apart), []).append(number)
+    made = []
+    for (name, pieces), queries in sorted(found.items(), key=lambda one: (one[0][0] == REST,)):
+        records = frozenset().union(*[apart[n] for n in queries]) if pieces else frozenset()
+        made.append(Share(name, tuple(queries), records))
+    at = next((n for n, one in enumerate(made) if one.name == REST and not one.records), len(made))
     if scheme.unsatisfiable or scheme.later:
-        found.setdefault(REST, [])
-    rest = found.pop(REST, None)
-    made = [Share(name, tuple(queries)) for name, queries in found.items()]
-    return tuple(made if rest is None else [*made, Share(REST, tuple(rest))])
+        made[at : at + 1] = [Share(REST, made[at].queries if made[at:] else (), last=True)]
+    return tuple(made)
 
 
 def weights(all_shares: Sequence[Share]) -> tuple[float, ...]:
@@ -56,12 +73,8 @@ def weights(all_shares: Sequence[Share]) -> tuple[float, ...]:
 
 
 def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
-    """The scheme with the queries of some shares only.
-
-    The rest has the unsatisfiable queries, for documents that break the schema, and those in later
-    versions of XPath.
-    """
-    rest = any(one.name == REST for one in some)
+    """The scheme with the queries of some shares only."""
+    last = any(one.last for one in some)
     queries = tuple([scheme.queries[n] for share in some for n in share.queries])
     needed = {branch for query in queries for branch in query.branches}
 
@@ -76,8 +89,8 @@ def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
         chunks=tuple([chunk for chunk in chunks if chunk.branches]),
         potpourri=reduced(scheme.potpourri),
         document=reduced(scheme.document),
-        unsatisfiable=scheme.unsatisfiable if rest else (),
-        later=scheme.later if rest else (),
+        unsatisfiable=scheme.unsatisfiable if last else (),
+        later=scheme.later if last else (),
         rejected=(),
     )
 

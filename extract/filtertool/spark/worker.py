@@ -12,25 +12,37 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from extract.chunktool.source import Document
+from extract.errors import DocumentError
 from extract.filtertool.account import Account, added
 from extract.filtertool.arrow import SCHEMAS, printable, record_batches
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
+from extract.filtertool.piecewise import PieceBytes, PieceFilter
 from extract.filtertool.processed import Processed
+from extract.filtertool.records import Division, divide
 from extract.filtertool.spark.isolation import one_by_one
-from extract.filtertool.spark.locations import Listed, Remote, is_uri
+from extract.filtertool.spark.locations import (
+    Bytes,
+    Listed,
+    Remote,
+    is_uri,
+    packed,
+    unpack_into,
+)
 from extract.filtertool.spark.parcels import ParcelWriter
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.resuming import Done, note, stamps
 from extract.filtertool.spark.shares import scheme_of, shares
+from extract.filtertool.survey import PIECE_BYTES, Survey, survey
 from extract.filtertool.writers import Format, Writer, open_writer
 
 _BATCH_BYTES: Final = 1 << 22
@@ -63,41 +75,58 @@ def tagged_schema(select: Select) -> Any:
 class Kept:
     """What a worker made from a job."""
 
-    key: tuple[str, tuple[int, ...]]
+    key: tuple[str, tuple[int, ...], bool]
     filter: DocumentFilter
     ids: tuple[str, ...]
 
 
 _kept: list[Kept] = []
+_divisions: dict[str, Division] = {}
 
 
-def keep(key: str, job: Job, some: tuple[int, ...] = ()) -> Kept:
+def keep(key: str, job: Job, some: tuple[int, ...] = (), pieces: bool = False) -> Kept:
     """The filter for a job; made once in each worker.
 
     Args:
         key: Tells jobs apart.
         job: The job.
         some: Which shares of the queries; empty for all.
+        pieces: Whether it is to filter pieces of documents.
     """
-    kept = known(key, some)
+    kept = known(key, some, pieces)
     if kept is not None:
         return kept
     del _kept[: max(0, len(_kept) - _JOBS + 1)]  # their memory is needed now
     gc.unfreeze()
+    made: DocumentFilter
     if some:
-        every = shares(job.scheme)
+        division = divided(key, job)
+        every = shares(job.scheme, division)
         job = replace(job, scheme=scheme_of(job.scheme, [every[n] for n in some]))
-    made = job.filter()
+        if pieces:
+            made = PieceFilter(job.scheme, job.factory, job.options, division.names)
+        else:
+            made = job.filter()
+    else:
+        made = job.filter()
     ids = tuple([one.id for one in made.plan.subscribers])
-    _kept.append(Kept((key, some), made, ids))
+    _kept.append(Kept((key, some, pieces), made, ids))
     gc.collect()
     gc.freeze()  # what was just made stays: no need to look at it again and again
     return _kept[-1]
 
 
-def known(key: str, some: tuple[int, ...] = ()) -> Kept | None:
+def known(key: str, some: tuple[int, ...] = (), pieces: bool = False) -> Kept | None:
     """The filter for a job, if it was made before."""
-    return next((one for one in _kept if one.key == (key, some)), None)
+    return next((one for one in _kept if one.key == (key, some, pieces)), None)
+
+
+def divided(key: str, job: Job) -> Division:
+    """Which queries of a job can be evaluated on pieces; found out once in each worker."""
+    if key not in _divisions:
+        _divisions.clear()
+        _divisions[key] = divide(job.scheme)
+    return _divisions[key]
 
 
 # -- rows for a DataFrame
@@ -193,11 +222,15 @@ class Written(NamedTuple):
         folder: Where, below the directory of all tasks; another attempt has another. None if this
             machine does not see that directory.
         account: What became of the documents.
+        rows: Of pieces, for each subscriber how many rows there are.
+        torn: Whether pieces did not fit the document any more, so that this counts for nothing.
     """
 
     number: int
     folder: str | None
     account: Account
+    rows: Any = None
+    torn: bool = False
 
 
 def write_results(
@@ -232,34 +265,96 @@ def write_results(
     target.mkdir()
     documents = stamps(one for batch in task.batches for one in batch) if job else ()
     before = kept.filter.figures()
+    rows = np.zeros(len(kept.ids), np.int64) if task.pieces else None
+    torn = False
     writer: Writer
-    if form == "xml":
+    if form == "xml" or task.pieces:
         writer = ParcelWriter(target, kept.ids)
     else:
         writer = open_writer(target, form, kept.ids, select)
     try:
-        for batch in task.batches:
-            for done in _results(kept, batch, attempt):
-                since = time.perf_counter()
-                writer.write(done.document, done.findings)
-                writer.reject(done.rejections)
-                account.add(done)
-                account.seconds.since("write", since)
+        for done in _results(kept, task, attempt):
+            since = time.perf_counter()
+            writer.write(done.document, done.findings)
+            writer.reject(done.rejections)
+            account.add(done)
+            if rows is not None:
+                rows += np.bincount(done.findings.subscriber, minlength=len(rows))
+                torn = torn or done.fate != "conforming"
+            account.seconds.since("write", since)
     finally:
         since = time.perf_counter()
         writer.close()
         account.seconds.since("write", since)
     account.workers = {0: _since(before, kept.filter.figures())}
     account.seconds.since("tasks", started)
-    if job and not task.shares:
-        note(target, Done(job, documents, folder, account))
-    return Written(task.number, folder, account)
+    if job and not torn:
+        note(target, Done(job, documents, folder, account, task.part, rows))
+    return Written(task.number, folder, account, rows, torn)
 
 
-def _results(kept: Kept, batch: Sequence[Listed], attempt: int) -> Iterable[Processed]:
-    if attempt >= _SUSPICIOUS:
-        return one_by_one(batch, lambda one: _processed(kept, located([one]))[0])
-    return _processed(kept, located(batch))
+def _results(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
+    if task.pieces:
+        yield from _pieces(kept, task)
+        return
+    for batch in task.batches:
+        if attempt >= _SUSPICIOUS:
+            yield from one_by_one(batch, lambda one: _processed(kept, located([one]))[0])
+        else:
+            yield from _processed(kept, located(batch))
+
+
+def _pieces(kept: Kept, task: Task) -> Iterator[Processed]:
+    """What is found on pieces of a document, up to the first that does not fit it any more."""
+    ((one,),) = task.batches
+    with Bytes(one) as document:
+        for piece in task.pieces:
+            body = b""  # does not fit
+            with contextlib.suppress(OSError, ValueError):
+                body = document.read(piece.start, piece.end)
+            part = PieceBytes(piece, body)
+            done = cast(PieceFilter, kept.filter).process_piece(one.name, part)
+            yield done
+            if done.fate != "conforming":
+                return
+
+
+def survey_document(
+    key: str, job: Job, listed: Listed, directory: str, size: int = PIECE_BYTES
+) -> tuple[Survey, str]:
+    """Looks where a large document may be cut.
+
+    Args:
+        key: Tells jobs apart.
+        job: The job.
+        listed: The document.
+        directory: Where there is room for a copy, if the document is packed.
+        size: About how many bytes a piece has.
+
+    Returns:
+        What was found; and where the pieces are to be read, if not from the document.
+    """
+    division, options = divided(key, job), job.options
+    path = ""
+    found = Survey(0, ())
+    # Whatever is wrong with the document is found again, and told, where it is filtered.
+    with contextlib.suppress(DocumentError, OSError):
+        if packed(listed):
+            path = os.path.join(directory, f"unpacked-{uuid4().hex}")
+            unpack_into(listed, path)
+            listed = listed._replace(path=path)
+        with Bytes(listed) as document:
+            found = survey(
+                job.scheme,
+                division,
+                _document(listed),
+                document.read,
+                listed.name,
+                size=size,
+                assume_valid=options.assume_valid,
+                limits=options.limits,
+            )
+    return found, path
 
 
 def located(documents: Iterable[Listed]) -> list[tuple[str, Document]]:
@@ -268,7 +363,7 @@ def located(documents: Iterable[Listed]) -> list[tuple[str, Document]]:
 
 
 def _document(listed: Listed) -> Document:
-    if is_uri(listed.name):
+    if is_uri(listed.name) and not listed.path:
         return Remote(listed.name)
     path = listed.path or listed.name
     if listed.size <= _BATCH_BYTES:  # in one go, for windows are made for larger ones

@@ -1,0 +1,145 @@
+"""Filtering pieces of a document: each gives the rows that the document gives in that range."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.chunktool.scanner import Outcome, Verdict
+from extract.filtertool.cutting import Cut, Origin
+from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.matcher import MatcherFactory, Unit
+from extract.filtertool.options import Options
+from extract.filtertool.processed import Processed
+from extract.filtertool.results import Findings
+from extract.filtertool.survey import Piece
+from extract.filtertool.table import NodeTable
+from extract.scheme.model import Scheme
+
+_CHANGED = "the document has changed since it was surveyed"
+
+
+class PieceBytes(NamedTuple):
+    """A piece with its bytes, those of head and tail left out."""
+
+    piece: Piece
+    body: bytes
+
+
+class PieceFilter(DocumentFilter):
+    """Filters pieces. Its documents are `PieceBytes`.
+
+    The survey has seen that the document keeps to the schema; that is not looked at again.
+
+    Args:
+        scheme: With those queries only that can be evaluated on pieces.
+        factory, options: As for `DocumentFilter`.
+        names: The names of records, `Division.names`.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        factory: MatcherFactory,
+        options: Options,
+        names: tuple[tuple[str, str], ...],
+    ) -> None:
+        super().__init__(scheme, factory, replace(options, assume_valid=True))
+        self._names = names
+
+    def process_piece(self, document: str, piece: PieceBytes) -> Processed:
+        """Filters a piece of a document. Unless its fate is ``conforming`` the piece does not fit
+        the document any more, and nothing of it counts."""
+        (done,) = self.process([(document, cast(Any, piece))])
+        return done
+
+    def _cut(self, name: str, document: Any) -> Cut:
+        piece, body = document
+        if len(body) != piece.size:
+            return Cut(name, len(body), Outcome(Verdict.WHOLE), lambda: body, reason=_CHANGED)
+        cut = self._cutter.cut(name, piece.head + body + piece.tail)
+        units = [self._placed(unit, piece) for unit in cut.units]
+        origin = _origin(piece)
+        return replace(cut, size=len(body), units=units, origins=[origin] * len(units))
+
+    def _placed(self, unit: Unit, piece: Piece) -> Unit:
+        """The unit with the positions that its elements have in the document."""
+        table = unit.table
+        if not piece.above:
+            return unit
+        starts = np.array([one.start for one in piece.above], np.int64)
+        rows = np.flatnonzero(table.start < len(piece.head))
+        which = np.searchsorted(starts, table.start[rows], "right") - 1
+        position = table.position.copy()
+        position[rows] = np.array([one.position for one in piece.above], np.int32)[which]
+        self._add_before(table, rows, which, piece, position)
+        return Unit(replace(table, position=position), lambda: unit.xml or b"")
+
+    def _add_before(
+        self,
+        table: NodeTable,
+        rows: NDArray[np.int64],
+        which: NDArray[np.int64],
+        piece: Piece,
+        position: NDArray[np.int32],
+    ) -> None:
+        """Adds to the children of open elements those that came before the piece."""
+        symbols = [table.automaton.symbol(*name) for name in self._names]
+        before = np.zeros((len(piece.above), table.automaton.symbols), np.int32)
+        before[:, symbols] = [one.before for one in piece.above]
+        above = np.full(len(table) + 1, -1, np.int64)  # -1 is the last
+        above[rows] = which
+        parent = above[table.parent]
+        children = np.flatnonzero((parent >= 0) & (table.start >= len(piece.head)))
+        position[children] += before[parent[children], table.symbol[children]]
+
+
+def _origin(piece: Piece) -> Origin | None:
+    shift = piece.start - len(piece.head)
+    return None if not shift else lambda offsets: offsets + shift
+
+
+class Rejoined:
+    """Puts the findings of a document's pieces together, in their order.
+
+    Args:
+        subscribers: How many subscribers there are.
+        before: For each of them how many rows came before; None for none.
+        without: Subscribers of whom nothing is to be said, for a query of theirs has failed.
+    """
+
+    def __init__(
+        self,
+        subscribers: int,
+        before: NDArray[np.int64] | None = None,
+        without: Collection[int] = (),
+    ) -> None:
+        self._before = np.zeros(subscribers, np.int64) if before is None else before.copy()
+        self._without = np.array(sorted(without), np.int64)
+
+    def add(self, findings: Findings) -> Findings:
+        """The nodes of a piece, numbered on from those before."""
+        if len(self._without):
+            keep = ~np.isin(findings.subscriber, self._without)
+            findings = replace(
+                findings,
+                subscriber=findings.subscriber[keep],
+                node=findings.node[keep],
+                ordinal=findings.ordinal[keep],
+            )
+        ordinal = findings.ordinal + self._before[findings.subscriber]
+        self._before += np.bincount(findings.subscriber, minlength=len(self._before))
+        return replace(findings, ordinal=ordinal)
+
+    def sum(self, every: Iterable[Findings], counted: bool) -> Findings:
+        """The numbers of all pieces, or only who has found anything."""
+        total = self._before
+        for findings in every:
+            total[findings.subscriber] += findings.count if counted else 1
+        total[self._without] = 0
+        subscriber = np.flatnonzero(total).astype(np.int32)
+        return replace(Findings.none(), subscriber=subscriber, count=total[subscriber])

@@ -1,0 +1,106 @@
+"""Which queries can be evaluated on pieces of a document, and where documents may be cut for that.
+
+A document is cut where a child of an *upper* element begins: the root, and what else stands above
+the records of chunks. Upper elements are in many pieces, all others are in one piece each. So a
+query can be evaluated piece by piece if each of its branches goes through an element that is not
+upper, and looks at nothing beyond that element but attributes of those above (TRAPS 24).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from extract.chunktool.outputs import Output
+from extract.scheme.model import Need, Scheme, Want
+from extract.scheme.spine import all_names
+from extract.scheme.splittable import why_not_splittable
+from extract.xpath.functions import Type
+from extract.xpath.parser import parse
+
+_LOOKED_AT: Final = 20_000  # branches that are looked at one by one; of the others nothing is known
+
+
+class Division(NamedTuple):
+    """What can be evaluated on pieces.
+
+    Attributes:
+        upper: The paths of upper elements.
+        names: The expanded names of upper elements and of records: URI and local name.
+        queries: The queries that can be evaluated on pieces, each with the names of its records, as
+            indices into ``names``; by their indices in `Scheme.queries`.
+    """
+
+    upper: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
+    queries: dict[int, frozenset[int]]
+
+    @property
+    def output(self) -> Output:
+        """What a scan has to keep so that it is known where the document may be cut."""
+        return Output("survey", tuple([Want(path, Need.CHILDREN) for path in self.upper]), False)
+
+
+def divide(scheme: Scheme) -> Division:
+    """Says which queries of a scheme can be evaluated on pieces of a document."""
+    spines = all_names(scheme.branches)
+    upper = {f"/{names[0]}" for names in spines if names}
+    for chunk in scheme.chunks:
+        names = chunk.prefix[1:].split("/")
+        upper |= {f"/{'/'.join(names[:n])}" for n in range(1, len(names))}
+    looks = _Looks(scheme, spines, frozenset(upper))
+    # Upper elements have positions among their siblings, too.
+    above = sorted({path.rpartition("/")[2] for path in upper})
+    numbers = {name: number for number, name in enumerate(above)}
+    queries: dict[int, frozenset[int]] = {}
+    whole = frozenset(scheme.document.branches)
+    for number, query in enumerate(scheme.queries):
+        if query.type is not Type.NODES or not whole.isdisjoint(query.branches):
+            continue
+        records = [looks.record(branch) for branch in query.branches]
+        if all(records):
+            found = [numbers.setdefault(name, len(numbers)) for name in records]
+            queries[number] = frozenset(found)
+    return Division(tuple(sorted(upper)), tuple([_expanded(scheme, n) for n in numbers]), queries)
+
+
+class _Looks:
+    """Finds out for branches where their records are."""
+
+    def __init__(self, scheme: Scheme, spines: list[tuple[str, ...]], upper: frozenset[str]):
+        self._xpaths = scheme.branches.xpaths
+        self._spines = spines
+        self._upper = upper
+        # Of the branches of these chunks it is known already.
+        self._depths: dict[int, int] = {}
+        for chunk in scheme.chunks:
+            if chunk.splittable and not chunk.whole:
+                depth = chunk.prefix.count("/")
+                self._depths |= dict.fromkeys(chunk.branches, depth)
+        self._left = _LOOKED_AT
+        self._known: dict[int, str] = {}
+
+    def record(self, branch: int) -> str:
+        """The name of a branch's records; empty if it cannot be evaluated record by record."""
+        known = self._known.get(branch)
+        if known is None:
+            known = self._known[branch] = self._record(branch)
+        return known
+
+    def _record(self, branch: int) -> str:
+        names = self._spines[branch]
+        for depth in range(1, len(names) + 1):
+            if f"/{'/'.join(names[:depth])}" not in self._upper:
+                break
+        else:
+            return ""
+        # What stays inside of a record stays inside of one that is further up.
+        if self._depths.get(branch, 0) < depth:
+            self._left -= 1
+            if self._left < 0 or why_not_splittable(parse(self._xpaths[branch]), depth):
+                return ""
+        return names[depth - 1]
+
+
+def _expanded(scheme: Scheme, name: str) -> tuple[str, str]:
+    prefix, _, local = name.rpartition(":")
+    return (scheme.namespaces[prefix] if prefix else "", local)

@@ -1,0 +1,269 @@
+"""A first look at a large document: does it keep to the schema, and where may it be cut?
+
+One scan that keeps nothing but upper elements and their children (`extract.filtertool.records`).
+It gives pieces of about the same size. A piece is a range of the document between two children of
+upper elements, with the tags of the elements that are open there around it: a well-formed document,
+on which queries find what they find in that range. What a piece cannot know, how many siblings came
+before it, goes with it (TRAPS 18).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.chunktool.automaton import Automaton
+from extract.chunktool.cut import Window
+from extract.chunktool.scan import Batch, Elements, ScanLimits
+from extract.chunktool.scanner import scan
+from extract.chunktool.source import Document, open_source
+from extract.filtertool.records import Division
+from extract.scheme.model import Scheme
+
+PIECE_BYTES: Final = 1 << 23  # that a piece has, about: the record that reaches it is the last
+_PROLOG: Final = 1 << 16  # bytes before the root that are worth repeating in every piece
+_NAME: Final = re.compile(rb"<([^\s/>]+)")
+
+Longs = NDArray[np.int64]
+Read = Callable[[int, int], bytes]
+
+
+class Above(NamedTuple):
+    """An upper element that is open where a piece begins.
+
+    Attributes:
+        start, content: Where its start tag begins and ends in the piece's head.
+        position: Its number among siblings of the same name.
+        before: For each name of records, how many of its children had it before the piece.
+    """
+
+    start: int
+    content: int
+    position: int
+    before: tuple[int, ...]
+
+
+class Piece(NamedTuple):
+    """A part of a document that queries can be evaluated on.
+
+    Attributes:
+        number: Which it is, from 0.
+        start, end: Its bytes in the document.
+        head: What stands before them: the document's prolog, and start tags.
+        tail: What stands behind them: end tags.
+        above: The elements whose start tags these are.
+        records: For each name of records how many it has.
+    """
+
+    number: int
+    start: int
+    end: int
+    head: bytes
+    tail: bytes
+    above: tuple[Above, ...]
+    records: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Its bytes, without head and tail."""
+        return self.end - self.start
+
+
+class Survey(NamedTuple):
+    """What a survey found.
+
+    Attributes:
+        size: Bytes of the document.
+        pieces: Its pieces; none if it cannot be evaluated piece by piece.
+    """
+
+    size: int
+    pieces: tuple[Piece, ...]
+
+
+def survey(
+    scheme: Scheme,
+    division: Division,
+    document: Document,
+    read: Read,
+    name: str = "",
+    *,
+    size: int = PIECE_BYTES,
+    assume_valid: bool = False,
+    limits: ScanLimits | None = None,
+) -> Survey:
+    """Looks where a document may be cut.
+
+    Args:
+        scheme: The scheme.
+        division: What can be evaluated on pieces.
+        document: The document.
+        read: Reads some of its bytes, from one place to another.
+        name: What messages call it.
+        size: About how many bytes a piece has.
+        assume_valid, limits: As for `extract.chunk`.
+
+    Raises:
+        DocumentError: It cannot be read, is not well-formed, or passes a limit.
+    """
+    automaton = Automaton(scheme, [division.output], assume_valid)
+    sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
+    with open_source(document, name) as source:
+        outcome = scan(source, automaton, sink, limits, table=True)
+    # What another scanner than the kernel has taken on may be in other encodings, or have entities.
+    if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:
+        return Survey(max(0, outcome.size), ())
+    return Survey(outcome.size, tuple(_pieces(sink, outcome.size, read)))
+
+
+class _Open(NamedTuple):
+    """An element that is open; its name is one of those of records, or -1."""
+
+    parent: int
+    start: int
+    content: int
+    position: int
+    name: int
+
+
+class _Boundary(NamedTuple):
+    """Where a piece begins.
+
+    Attributes:
+        at: The byte.
+        open: The elements that are open there, and how many of their children had which name.
+        records: How many records of each name there are before it.
+    """
+
+    at: int
+    open: tuple[tuple[_Open, tuple[int, ...]], ...]
+    records: tuple[int, ...]
+
+
+class _Boundaries:
+    """Finds where a document may be cut, while it is scanned; keeps no more than that.
+
+    Args:
+        symbols: Those of the names of records.
+        size: How many bytes a piece has at least.
+    """
+
+    def __init__(self, symbols: list[int], size: int) -> None:
+        self._symbols = symbols
+        self._size = size
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets everything."""
+        self.root = 0
+        self.found: list[_Boundary] = []
+        self.records = np.zeros(len(self._symbols), np.int64)
+        self._rows = 0
+        self._last = 0
+        self._open: dict[int, _Open] = {}
+        self._before: dict[int, Longs] = {}
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Takes what was found in a window."""
+        elements, ends = batch.elements, batch.ends
+        assert elements is not None
+        assert ends is not None
+        if not self._rows and len(elements.start):
+            self.root = int(elements.start[0])
+        which = np.full(max(int(elements.symbol.max(initial=0)), *self._symbols, 0) + 1, -1)
+        which[self._symbols] = np.arange(len(self._symbols))
+        name = which[elements.symbol]
+        at = 0
+        while True:
+            places = np.flatnonzero(
+                (elements.start[at:] >= self._last + self._size) & (elements.parent[at:] >= 0)
+            )
+            if not places.size:
+                break
+            row = at + int(places[0])
+            self._count(elements, name, at, row)
+            self._last, at = int(elements.start[row]), row
+            self.found.append(self._boundary(elements, name, row))
+        self._count(elements, name, at, len(name))
+        self._go_on(elements, name, ends.row)
+
+    def _count(self, elements: Elements, name: Any, first: int, last: int) -> None:
+        """Counts the children of upper elements, by name."""
+        rows = np.flatnonzero(name[first:last] >= 0) + first
+        if not rows.size:
+            return
+        self.records += np.bincount(name[rows], minlength=len(self.records))
+        key = elements.parent[rows].astype(np.int64) * len(self.records) + name[rows]
+        _, behind = np.unique(key[::-1], return_index=True)  # the last ones have the positions
+        for row in rows[len(rows) - 1 - behind].tolist():
+            parent = int(elements.parent[row])
+            counts = self._before.setdefault(parent, np.zeros(len(self.records), np.int64))
+            counts[name[row]] = elements.position[row]
+
+    def _boundary(self, elements: Elements, name: Any, row: int) -> _Boundary:
+        found = []
+        parent, child = int(elements.parent[row]), -1
+        while parent >= 0:
+            one = self._element(elements, name, parent)
+            known = self._before.get(parent)
+            before = np.zeros_like(self.records) if known is None else known.copy()
+            if child >= 0:
+                before[child] -= 1  # this one is in the piece's head, and counted there
+            found.append((one, tuple(before.tolist())))
+            parent, child = one.parent, one.name
+        return _Boundary(self._last, tuple(found[::-1]), tuple(self.records.tolist()))
+
+    def _element(self, elements: Elements, name: Any, row: int) -> _Open:
+        here = row - self._rows
+        if here < 0:
+            return self._open[row]
+        return _Open(
+            int(elements.parent[here]),
+            int(elements.start[here]),
+            int(elements.content[here]),
+            int(elements.position[here]),
+            int(name[here]),
+        )
+
+    def _go_on(self, elements: Elements, name: Any, ended: Any) -> None:
+        still = np.ones(len(elements.start), np.bool_)
+        still[ended[ended >= self._rows] - self._rows] = False
+        for row in ended[ended < self._rows].tolist():
+            self._open.pop(row, None)
+        for row in (np.flatnonzero(still) + self._rows).tolist():
+            self._open[row] = self._element(elements, name, row)
+        self._before = {row: counts for row, counts in self._before.items() if row in self._open}
+        self._rows += len(still)
+
+
+def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
+    prolog = read(0, sink.root)
+    tags: dict[tuple[int, int], bytes] = {}
+
+    def tag(one: _Open) -> bytes:
+        span = (one.start, one.content)
+        if span not in tags:
+            tags[span] = read(*span)
+        return tags[span]
+
+    first = _Boundary(0, (), (0,) * len(sink.records))
+    last = _Boundary(size, (), tuple(sink.records.tolist()))
+    bounds = [first, *sink.found, last]
+    made = []
+    for number, (begin, end) in enumerate(pairwise(bounds)):
+        head, above = prolog if begin.open else b"", []
+        for one, before in begin.open:
+            start = len(head)
+            head += tag(one)
+            above.append(Above(start, len(head), one.position, before))
+        names = [_NAME.match(tag(one)) for one, _ in reversed(end.open)]
+        tail = b"".join([b"</%s>" % name[1] for name in names if name is not None])
+        pairs = zip(end.records, begin.records, strict=True)
+        records = tuple([after - before for after, before in pairs])
+        made.append(Piece(number, begin.at, end.at, head, tail, tuple(above), records))
+    return made
