@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.cut import Window
-from extract.chunktool.scan import Batch, Elements, ScanLimits
+from extract.chunktool.scan import Batch, Elements
 from extract.chunktool.scanner import scan
 from extract.chunktool.source import Document, open_source
 from extract.filtertool.records import Division
+from extract.limits import Limits
 from extract.scheme.model import Scheme
 
 PIECE_BYTES: Final = 1 << 23  # that a piece has, about: the record that reaches it is the last
@@ -95,7 +96,7 @@ def survey(
     *,
     size: int = PIECE_BYTES,
     assume_valid: bool = False,
-    limits: ScanLimits | None = None,
+    limits: Limits | None = None,
 ) -> Survey:
     """Looks where a document may be cut.
 
@@ -113,7 +114,7 @@ def survey(
     """
     automaton = Automaton(scheme, [division.output], assume_valid)
     sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
-    with open_source(document, name) as source:
+    with open_source(document, name, limits) as source:
         outcome = scan(source, automaton, sink, limits, table=True)
     # What another scanner than the kernel has taken on may be in other encodings, or have entities.
     if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:

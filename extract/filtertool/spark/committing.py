@@ -13,6 +13,7 @@ from extract.filtertool.spark.settling import Part, Pieced, Settlement, settle
 from extract.filtertool.spark.shares import one_account, worst
 from extract.filtertool.spark.worker import Written
 from extract.filtertool.writers import Format, Writer
+from extract.limits import Limits
 
 Settle = Callable[[Sequence[Settlement]], list[tuple[int, str, int]]]
 
@@ -27,6 +28,7 @@ class Target(NamedTuple):
         writer: Writes results that cannot be written by many.
         form: In which format.
         select: What was asked for.
+        limits: How much a query may select.
     """
 
     attempts: Path
@@ -35,6 +37,7 @@ class Target(NamedTuple):
     writer: Writer
     form: Format
     select: Select
+    limits: Limits
 
     def take(self, written: Written, matches: bool, rejected: bool) -> None:
         """Takes over what a task has written."""
@@ -85,18 +88,19 @@ def _commit_one(
         target.take(written, written.account.matches > 0, written.account.rejections > 0)
     if not cut:
         return one_account(accounts)
-    pieced = Pieced(cut, target.attempts)
+    limits = target.limits if target.select == "nodes" else None
+    pieced = Pieced(document, cut, target.attempts, limits)
     total = one_account(accounts) if whole else _conforming(cut)
-    pieced.account.matches = _settled(document, pieced, target, settle_many)
+    pieced.account.matches = _settled(pieced, target, settle_many)
     target.writer.reject(pieced.rejections())
     total.merge(pieced.account)
     return total
 
 
-def _settled(document: str, pieced: Pieced, target: Target, settle_many: Settle) -> int:
+def _settled(pieced: Pieced, target: Target, settle_many: Settle) -> int:
     """Writes what was found on pieces; returns how many rows there are."""
     if target.select != "nodes":
-        return pieced.write_numbers(document, target.writer, target.ids, target.select)
+        return pieced.write_numbers(target.writer, target.ids, target.select)
     settlements = list(pieced.settlements())
     if target.form == "xml":
         return sum(settle(one, target.attempts, target.writer, target.ids) for one in settlements)

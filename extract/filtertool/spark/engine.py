@@ -91,7 +91,7 @@ def run_into_directory(
             work = _filtered(crew, job, left)
             report.seconds.since("job", before)
             before = time.perf_counter()
-            target = Target(attempts, directory, ids, writer, form, select)
+            target = Target(attempts, directory, ids, writer, form, select, job.options.limits)
             for account in commit(work, target, crew.settle):
                 report.merge(account)
             for number, earlier in enumerate(before_us, len(work) + 1):

@@ -19,6 +19,7 @@ from extract.chunktool.find import SUFFIXES, find_documents
 from extract.chunktool.source import open_source
 from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
+from extract.limits import Limits
 
 _URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
 _GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
@@ -202,7 +203,7 @@ def packed(listed: Listed) -> bool:
         return document.read(0, len(GZIP)) == GZIP
 
 
-def unpack_into(listed: Listed, path: str) -> None:
+def unpack_into(listed: Listed, path: str, limits: Limits) -> None:
     """Writes the bytes of a document into a file, unpacked.
 
     Raises:
@@ -210,6 +211,6 @@ def unpack_into(listed: Listed, path: str) -> None:
         OSError: The file cannot be written.
     """
     document = Remote(listed.name) if is_uri(listed.name) else listed.path or listed.name
-    with open_source(document, listed.name) as source, open(path, "wb") as file:
+    with open_source(document, listed.name, limits) as source, open(path, "wb") as file:
         for window in source.windows():
             file.write(window)

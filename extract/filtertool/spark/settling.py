@@ -21,6 +21,7 @@ from extract.filtertool.spark.parcels import Parcel
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.worker import Written
 from extract.filtertool.writers import Format, Writer, open_writer
+from extract.limits import Limits
 
 
 class Part(NamedTuple):
@@ -50,19 +51,39 @@ class Pieced:
     """What tasks on the pieces of one document have found.
 
     Args:
+        document: Its name.
         parts: The tasks and what they have written.
         attempts: Where they have written.
+        limits: How many nodes a query may select; None where nodes are only counted.
     """
 
-    def __init__(self, parts: Iterable[Part], attempts: Path) -> None:
+    def __init__(
+        self, document: str, parts: Iterable[Part], attempts: Path, limits: Limits | None
+    ) -> None:
         self._attempts = attempts
         by_share: dict[tuple[int, ...], list[Part]] = {}
         for part in sorted(parts, key=lambda part: part.task.pieces[0].number):
             by_share.setdefault(part.task.shares, []).append(part)
         self._shares = list(by_share.values())
         accounts = [part.written.account for share in self._shares for part in share]
-        self.failed = frozenset[str]().union(*[account.failing_queries for account in accounts])
+        failed = frozenset[str]().union(*[account.failing_queries for account in accounts])
+        self._too_many = self._beyond(limits.query_rows) - failed if limits is not None else set()
+        self._limits = limits
+        self._document = document
+        self.failed = failed | self._too_many
         self.account = _one_account(accounts)
+        self.account.failing_queries |= self._too_many
+        self.account.rejected_evaluations = len(self.account.failing_queries)
+
+    def _beyond(self, most: int) -> set[str]:
+        """Ids of queries that select more nodes than they may in one document."""
+        found: set[str] = set()
+        for share in self._shares:
+            rows = sum([part.written.rows for part in share])
+            if (rows > most).any():
+                ids = self._parcel(share[0].written).ids()
+                found |= {ids[n] for n in np.flatnonzero(rows > most).tolist()}
+        return found
 
     @property
     def tasks(self) -> list[Written]:
@@ -76,11 +97,13 @@ class Pieced:
             for written in self.tasks:
                 for one in self._parcel(written).rejections():
                     found.setdefault(one.query, one)
+            for name in sorted(self._too_many):
+                assert self._limits is not None
+                reason = self._limits.passed("query_rows")
+                found[name] = Rejection(self._document, name, "filter", reason)
         return list(found.values())
 
-    def write_numbers(
-        self, document: str, writer: Writer, ids: Sequence[str], select: Select
-    ) -> int:
+    def write_numbers(self, writer: Writer, ids: Sequence[str], select: Select) -> int:
         """Writes numbers of matches; returns how many rows there are."""
         rows = 0
         for share in self._shares:
@@ -88,7 +111,7 @@ class Pieced:
             every = (findings for one in parcels for _, findings in one.findings(ids))
             without = [number for number, one in enumerate(ids) if one in self.failed]
             found = Rejoined(len(ids), without=without).sum(every, select == "count")
-            writer.write(document, found)
+            writer.write(self._document, found)
             rows += len(found)
         return rows
 

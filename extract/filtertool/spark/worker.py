@@ -341,7 +341,7 @@ def survey_document(
     with contextlib.suppress(DocumentError, OSError):
         if packed(listed):
             path = os.path.join(directory, f"unpacked-{uuid4().hex}")
-            unpack_into(listed, path)
+            unpack_into(listed, path, options.limits)
             listed = listed._replace(path=path)
         with Bytes(listed) as document:
             found = survey(
