@@ -35,9 +35,8 @@ format: setup ## Bring the code into shape
 docs: setup ## Bring README.md, docs and their pictures up to date
 	$(BIN)/python -m tests.handbook
 
-bench: setup ## Measure normalising and chunking; `extract bench --help` lists what else there is
-	$(BIN)/extract bench trans
-	$(BIN)/extract bench chunk
+bench: setup ## Repeat the paper's experiments, with a report; `extract bench --help` lists what else there is
+	$(BIN)/extract bench university --html bench-university.html
 
 fuzz: setup ## Compare the kernel's verdict with libxml2's on a million mutated documents
 	$(BIN)/python -m tests.fuzz --executions 1000000

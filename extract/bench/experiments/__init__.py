@@ -23,8 +23,8 @@ from extract.bench.experiments.engines import engines
 from extract.bench.experiments.facts import facts
 from extract.bench.experiments.figures import figure_11, figure_12
 from extract.bench.experiments.growth import growth
-from extract.bench.experiments.own import parts
 from extract.bench.experiments.paper import QUOTED
+from extract.bench.experiments.parts import parts
 from extract.bench.experiments.results import Bars, Check, Results, Section, seconds, times
 from extract.bench.experiments.subject import USUAL_CHUNKS, Subject
 

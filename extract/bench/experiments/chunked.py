@@ -12,17 +12,19 @@ between it and the chunks is the gain of chunks alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from lxml import etree
 
 from extract.bench.experiments.clock import best
-from extract.bench.experiments.subject import CHUNKS, Subject, named
+from extract.bench.experiments.ours import numbers_of, seconds_of
+from extract.bench.experiments.rivals.lxml_ import parsed
+from extract.bench.experiments.subject import CHUNKS, Subject
 from extract.chunktool.chunks import chunk
-from extract.filtertool.filtering import DocumentFilter, Options
-from extract.filtertool.registry import AUTO, load_matcher
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
@@ -112,9 +114,11 @@ def run(subject: Subject, queries: int) -> Run:
     original, selected = best(lambda: _evaluate(documents, as_written))
     once, _ = best(lambda: _evaluate(documents, branches))
     cuts = tuple(_cut(scheme, documents, number) for number, scheme in schemes.items())
-    numbers, rows = (_ours(usual, documents, select) for select in ("count", "nodes"))
+    numbers, rows = (seconds_of(usual, documents, "count"), seconds_of(usual, documents, "nodes"))
     theirs = dict(zip([q.id for q in registered], selected, strict=True))
-    ours = _our_numbers(usual, documents)
+    ours: Counter[str] = Counter()
+    for found in numbers_of(usual, documents):
+        ours.update(found)
     return Run(
         queries,
         usual.counts()["canonical"],
@@ -124,7 +128,7 @@ def run(subject: Subject, queries: int) -> Run:
         numbers,
         rows,
         sum(theirs.values()),
-        tuple(q.id for q in registered if theirs[q.id] != ours.get(q.id, 0)),
+        tuple(q.id for q in registered if theirs[q.id] != ours[q.id]),
     )
 
 
@@ -132,16 +136,11 @@ def _evaluate(documents: Sequence[bytes], queries: Sequence[etree.XPath]) -> lis
     """Parses documents and evaluates queries; gives the number of nodes of each query."""
     found = [0] * len(queries)
     for document in documents:
-        tree = _parse(document)
+        tree = parsed(document)
         for number, query in enumerate(queries):
             result = query(tree)
             found[number] += len(result) if isinstance(result, list) else bool(result)
     return found
-
-
-def _parse(document: bytes) -> etree._ElementTree:
-    parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
-    return etree.fromstring(document, parser).getroottree()
 
 
 def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto"]) -> Cut:
@@ -158,25 +157,7 @@ def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto
             etree.XPath(scheme.branches.xpaths[n], namespaces=namespaces) for n in one.branches
         ]
         ours = [xml for document in cut for name, xml in document if name == one.id]
-        taken, _ = best(lambda ours=ours, queries=queries: _evaluate(ours, queries))  # type: ignore[misc]
+        taken, _ = best(partial(_evaluate, ours, queries))
         name = one.prefix or one.id
         parts.append(Part(name, len(one.queries), sum(map(len, ours)), taken))
     return Cut(number, seconds, tuple(parts))
-
-
-def _ours(scheme: Scheme, documents: Sequence[bytes], select: Literal["count", "nodes"]) -> float:
-    """All in all, from the bytes to the answers."""
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options(select))
-    filter_.process(named(documents[:1]))  # builds what is kept for all documents
-    return best(lambda: filter_.process(named(documents)))[0]
-
-
-def _our_numbers(scheme: Scheme, documents: Sequence[bytes]) -> dict[str, int]:
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("count"))
-    ids = [one.id for one in filter_.plan.subscribers]
-    found: dict[str, int] = {}
-    for done in filter_.process(named(documents)):
-        pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
-        for who, number in pairs:
-            found[ids[who]] = found.get(ids[who], 0) + number
-    return found

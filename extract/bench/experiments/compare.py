@@ -11,15 +11,18 @@ from typing import Any, Final
 from lxml import etree
 
 from extract.bench.experiments.clock import best
+from extract.bench.experiments.ours import numbers_of, seconds_of
 from extract.bench.experiments.results import Bar, Bars, Check, Section, times
 from extract.bench.experiments.rivals import RIVALS, Absent, Rival
-from extract.bench.experiments.subject import Subject, described, named
+from extract.bench.experiments.subject import Subject, described
 from extract.bench.table import Table
 from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.preptool.prepare import prepare
 from extract.subscriptions import Subscription, Subscriptions
 
+_SELECTS: Final[tuple[Select, ...]] = ("count", "nodes")
 _SECONDS: Final = 8.0  # for the queries of one rival
 _VALUES: Final = 40  # queries whose nodes are compared one by one
 _NODES: Final = 100_000  # and how many nodes of these, about
@@ -50,7 +53,7 @@ class Outcome:
 def compare(subject: Subject) -> tuple[Section, dict[str, str]]:
     """All rivals on the documents of a subject; and their versions."""
     documents = subject.few_documents
-    ours = {select: _ours(subject, documents, select) for select in ("count", "nodes")}
+    ours = {select: seconds_of(subject.scheme(), documents, select) for select in _SELECTS}
     seconds = ours["count"]
     queries = list(subject.queries)
     Random(1).shuffle(queries)  # a part of them is as mixed as all
@@ -105,24 +108,12 @@ def compare(subject: Subject) -> tuple[Section, dict[str, str]]:
     return section, versions
 
 
-def _ours(subject: Subject, documents: Sequence[bytes], select: Any) -> float:
-    filter_ = DocumentFilter(subject.scheme(), load_matcher(AUTO), Options(select))
-    filter_.process(named(documents[:1]))  # builds what is kept for all documents
-    return best(lambda: filter_.process(named(documents)))[0]
-
-
 class _OurAnswers:
     """Our answers on the first documents, to compare with."""
 
     def __init__(self, subject: Subject, documents: Sequence[bytes]) -> None:
         self._subject = subject
-        self._documents = documents
-        filter_ = DocumentFilter(subject.scheme(), load_matcher(AUTO), Options("count"))
-        ids = [one.id for one in filter_.plan.subscribers]
-        self.numbers: list[dict[str, int]] = []
-        for done in filter_.process(named(documents)):
-            who, numbers = done.findings.subscriber.tolist(), done.findings.count.tolist()
-            self.numbers.append({ids[w]: n for w, n in zip(who, numbers, strict=True)})
+        self.numbers = numbers_of(subject.scheme(), documents)
 
     def values(self, queries: Sequence[Subscription], document: bytes) -> dict[str, list[str]]:
         """The string value of every node that queries select, in document order."""

@@ -8,12 +8,11 @@ from typing import Final
 from lxml import etree
 
 from extract.bench.experiments.clock import best
+from extract.bench.experiments.ours import seconds_of
 from extract.bench.experiments.results import Line, Lines, Section
-from extract.bench.experiments.subject import Subject, described, megabytes, named
+from extract.bench.experiments.rivals.lxml_ import parsed
+from extract.bench.experiments.subject import Subject, described, megabytes
 from extract.bench.table import Table
-from extract.filtertool.filtering import DocumentFilter, Options
-from extract.filtertool.registry import AUTO, load_matcher
-from extract.scheme import Scheme
 from extract.subscriptions import Subscription
 
 _LXML: Final = 50  # queries that lxml is measured with
@@ -62,7 +61,9 @@ def _queries(subject: Subject) -> Points:
     every = len(subject.queries)
     numbers = sorted({n for n in (10, 100, 1_000, 10_000) if n < every} | {every})
     documents = subject.few_documents
-    return [(n, _ours(subject.scheme(n), documents), _lxml(subject, n, documents)) for n in numbers]
+    return [
+        (n, seconds_of(subject.scheme(n), documents), _lxml(subject, n, documents)) for n in numbers
+    ]
 
 
 def _sizes(subject: Subject) -> Points:
@@ -73,7 +74,7 @@ def _sizes(subject: Subject) -> Points:
     points: Points = []
     for size in sizes:
         documents = subject.scenario.documents(1, int(size))
-        measured = _ours(subject.scheme(count), documents), _lxml(subject, count, documents)
+        measured = seconds_of(subject.scheme(count), documents), _lxml(subject, count, documents)
         points.append((megabytes(documents), *measured))
     return points
 
@@ -90,25 +91,16 @@ def _documents(subject: Subject) -> Points:
         documents = [known[n % len(known)] for n in range(number)]
         few = documents[:8]  # for lxml each takes as long as the one before
         lxml = _lxml(subject, count, few) * number / len(few)
-        points.append((number, _ours(subject.scheme(count), documents), lxml))
+        points.append((number, seconds_of(subject.scheme(count), documents), lxml))
         number *= 2 if most < 64 else 4
     return points
-
-
-def _ours(scheme: Scheme, documents: Sequence[bytes]) -> float:
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("count"))
-    filter_.process(named(documents[:1]))  # builds what is kept for all documents
-    return best(lambda: filter_.process(named(documents)))[0]
 
 
 def _lxml(subject: Subject, queries: int, documents: Sequence[bytes]) -> float:
     every: Sequence[Subscription] = subject.subscriptions(queries)
     some = every[:: max(1, len(every) // _LXML)]
     compiled = [etree.XPath(f"count({q.xpath})", namespaces=q.namespaces) for q in some]
-    parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
-    parsing, trees = best(
-        lambda: [etree.fromstring(one, parser).getroottree() for one in documents]
-    )
+    parsing, trees = best(lambda: [parsed(one) for one in documents])
 
     def evaluate() -> None:
         for tree in trees:
