@@ -181,9 +181,10 @@ def test_too_many_contexts_are_handed_over() -> None:
         _scan(document, None, Anything())
 
 
-def test_assume_valid_only_counts_tags() -> None:
+def test_assume_valid_only_looks_for_the_end_tag() -> None:
     automaton = Anything(skip=True, assume_valid=True)
-    inside = b"<b c='</a>'>&x;<c></b><!-- </a> --><![CDATA[</a>]]><?p </a>?></c><d/>"
+    inside = b"<b>&x;<c></b><!-- </a> --><![CDATA[</a>]]><?p </a>?></c><d/></ab><ab>"
+    inside += b"<a><a b='/>'>></a><a b='>'/><a/><a\n/></a ><aaaaaaaaaaaaaaaaaaaaaa></a:a>"
     assert kernel_answer(automaton, b"<a>" + inside + b"</a>").verdict == GOOD
     assert kernel_answer(automaton, b"<a>" + inside + b"</a>", itertools.repeat(1)).verdict == GOOD
     assert kernel_answer(automaton, b"<a>" + inside + b"</b>").verdict == BAD

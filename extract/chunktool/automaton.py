@@ -129,7 +129,7 @@ class Automaton:
 
     Attributes:
         outputs: The outputs; lists of outputs are indices into this.
-        assume_valid: As given; a scan may then skip by counting tags alone.
+        assume_valid: As given; a scan may then skip by looking for an end tag alone.
     """
 
     START: Final = 0  # the state of the document node

@@ -125,6 +125,22 @@ static inline ct_bytes ct_find_stop(ct_bytes p, ct_bytes end, uint8_t stop)
     return p;
 }
 
+/* The next '<', or `end`. */
+static inline ct_bytes ct_find_tag(ct_bytes p, ct_bytes end)
+{
+#ifdef CT_SSE2
+    while (end - p >= 16) {
+        int mask = _mm_movemask_epi8(ct_is(ct_load(p), '<'));
+        if (mask)
+            return p + __builtin_ctz((unsigned)mask);
+        p += 16;
+    }
+#endif
+    while (p < end && *p != '<')
+        p++;
+    return p;
+}
+
 /* Where a name in a tag ends if it is one: at white space, a control character, '/', '>' or '='.
  * Whether what is before is a name is for `ct_name_shape` to say. */
 static inline ct_bytes ct_find_name_end(ct_bytes p, ct_bytes end)

@@ -240,7 +240,7 @@ static int open_element(ct_scan *s, ct_frame *frame, int32_t state, const ct_nam
         return code;
     }
     if (info->skip && !(s->table && info->inside)) {
-        s->mode = s->assume_valid ? CT_COUNT : CT_CHECK;
+        s->mode = s->assume_valid ? CT_TRUST : CT_CHECK;
         s->check_depth = s->depth;
         s->nesting = 0;
     }
@@ -408,38 +408,44 @@ static ct_bytes tag_end(ct_bytes p, ct_bytes end)
     return NULL;
 }
 
-/* Counts tags until the end tag of the skipped element. */
-static int count_tags(ct_scan *s, ct_bytes *at, ct_bytes end)
+/* Is this the name of a tag, and not only its beginning? The byte after it can be read. */
+static int tag_has_name(ct_bytes p, ct_bytes end, ct_bytes name, size_t length)
 {
-    ct_bytes p = *at, q;
-    int code = CT_OK;
-    while (code == CT_OK) {
-        q = memchr(p, '<', (size_t)(end - p));
-        *at = q == NULL ? end : q;
-        if (q == NULL || end - q < 2)
+    return same_name(p, end, name, length) &&
+           (p[length] == '>' || p[length] == '/' || ct_is_space(p[length]));
+}
+
+/* Finds the end tag of the skipped element. Of the tags in between only those of the same name
+ * matter: a document that is well-formed has every '<' at the beginning of a tag, a comment, a
+ * processing instruction or a CDATA section, or within one of the last three. */
+static int find_end(ct_scan *s, ct_bytes *at, ct_bytes end)
+{
+    const ct_frame *frame = &s->frames[s->depth];
+    ct_bytes p = *at, name = s->names + frame->name;
+    size_t length = frame->length;
+    for (;;) {
+        *at = p = ct_find_tag(p, end);
+        if (CT_UNLIKELY((size_t)(end - p) < length + 3))
             return ct_more(s, "an element");
-        if (q[1] == '!' || q[1] == '?') {
-            code = markup(s, q, end, &p);
-        } else if (q[1] == '/') {
-            if (s->nesting == 0) {
-                s->mode = CT_FOLLOW;
-                return CT_OK;
-            }
-            p = memchr(q, '>', (size_t)(end - q));
-            if (p == NULL)
-                return ct_more(s, "a tag");
+        int closing = p[1] == '/';
+        if (CT_UNLIKELY(p[1] == '!' || p[1] == '?')) {
+            int code = markup(s, p, end, &p);
+            if (code != CT_OK)
+                return code;
+        } else if (CT_LIKELY(!tag_has_name(p + 1 + closing, end, name, length))) {
             p++;
-            s->nesting--;
-        } else {
-            p = tag_end(q + 1, end);
+        } else if (!closing) {
+            p = tag_end(p + 1, end);
             if (p == NULL)
                 return ct_more(s, "a tag");
-            if (p[-1] != '/' && ++s->nesting + s->depth > s->depth_limit)
-                return ct_beyond(s, q, "depth");
+            s->nesting += p[-1] != '/';
+        } else if (s->nesting-- == 0) {
+            s->mode = CT_FOLLOW;
+            return CT_OK;
+        } else {
             p++;
         }
     }
-    return code;
 }
 
 static int content(ct_scan *s, ct_bytes *at, ct_bytes end)
@@ -447,8 +453,8 @@ static int content(ct_scan *s, ct_bytes *at, ct_bytes end)
     ct_bytes p = *at, after = p;
     int code = CT_OK;
     while (s->phase == CT_CONTENT && code == CT_OK) {
-        if (CT_UNLIKELY(s->mode == CT_COUNT)) {
-            code = count_tags(s, &p, end);
+        if (CT_UNLIKELY(s->mode == CT_TRUST)) {
+            code = find_end(s, &p, end);
             *at = after = p;
             continue;
         }

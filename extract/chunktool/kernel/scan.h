@@ -42,7 +42,7 @@ enum { CT_BEGIN, CT_PROLOG, CT_CONTENT, CT_EPILOG }; /* phases of a document */
 enum {
     CT_FOLLOW, /* the automaton is followed */
     CT_CHECK,  /* only well-formedness is looked at */
-    CT_COUNT   /* only tags are counted: the documents are trusted */
+    CT_TRUST   /* only the end of an element is looked for: the documents are trusted */
 };
 
 enum { CT_TEXT, CT_CDATA, CT_REFERENCES, CT_COMMENT, CT_PI }; /* kinds of leaves, as in scan.py */
@@ -122,7 +122,7 @@ typedef struct {
     uint8_t *names; /* of the open elements, one after the other */
     size_t names_used, names_size;
     int32_t check_depth; /* the element that is skipped; -1: the rest of the document */
-    int64_t nesting;     /* below it, where tags are only counted */
+    int64_t nesting;     /* elements of its name that are open below it, where documents are trusted */
 
     ct_attribute *attributes;
     size_t attribute_count, attribute_room;
