@@ -16,8 +16,7 @@ static int interned(ct_scan *s, ct_bytes p, int32_t id)
     }
 }
 
-/* Finds out what a name is in a context and leaves the answer with the name. */
-int ct_resolve(ct_scan *s, ct_bytes tag, int32_t id, int32_t context, int attribute)
+int ct_resolve_slow(ct_scan *s, ct_bytes tag, int32_t id, int32_t context, int attribute)
 {
     ct_name *name = &s->tables->names.items[id];
     if (name->colon == CT_BAD_QNAME)

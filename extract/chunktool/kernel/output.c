@@ -156,7 +156,7 @@ static int grow_leaves(ct_rows *r)
     return CT_OK;
 }
 
-int ct_need_rows(ct_scan *s)
+int ct_more_rows(ct_scan *s)
 {
     ct_rows *r = &s->rows;
     while (s->rowed < s->depth) {
@@ -180,16 +180,9 @@ int ct_need_rows(ct_scan *s)
     return CT_OK;
 }
 
-int ct_end_row(ct_scan *s, int64_t close, int64_t end)
+int ct_end_earlier_row(ct_scan *s, int32_t row, int64_t close, int64_t end)
 {
     ct_rows *r = &s->rows;
-    int32_t row = s->frames[s->depth].row;
-    s->rowed--;
-    if (CT_LIKELY(row >= r->first)) {
-        r->close[row - r->first] = close;
-        r->end[row - r->first] = end;
-        return CT_OK;
-    }
     size_t i = r->ends;
     if (i >= r->end_room && grow_ends(r) != CT_OK)
         return CT_MEMORY;
@@ -234,30 +227,12 @@ int ct_keep_leaf(ct_scan *s, const ct_state *state, int kind, int64_t start, int
     return CT_OK;
 }
 
-/* Counters of siblings live with the names: each belongs to the innermost open element that has
- * had such a child, and what it was before is put back when that element ends. So counting costs
- * the same however many children and names there are. */
-int ct_count_sibling(ct_scan *s, int32_t expanded, int32_t *position)
+int ct_enter_sibling(ct_scan *s, ct_cell *cell, int32_t expanded, uint64_t owner)
 {
-    ct_cell *cell = &s->tables->cells[expanded];
-    uint64_t owner = s->frames[s->depth].serial;
-    if (CT_UNLIKELY(cell->owner != owner)) {
-        if (s->undo_count >= s->undo_room &&
-            ct_grow(&s->undos, &s->undo_room, s->undo_count + 1, sizeof *s->undos) < 0)
-            return CT_MEMORY;
-        s->undos[s->undo_count++] = (ct_undo){cell->owner, expanded, cell->count};
-        cell->owner = owner;
-        cell->count = 0;
-    }
-    *position = ++cell->count;
+    if (ct_grow(&s->undos, &s->undo_room, s->undo_count + 1, sizeof *s->undos) < 0)
+        return CT_MEMORY;
+    s->undos[s->undo_count++] = (ct_undo){cell->owner, expanded, cell->count};
+    cell->owner = owner;
+    cell->count = 0;
     return CT_OK;
-}
-
-void ct_forget_siblings(ct_scan *s, const ct_frame *frame)
-{
-    while (s->undo_count > frame->undo) {
-        const ct_undo *undo = &s->undos[--s->undo_count];
-        s->tables->cells[undo->expanded].owner = undo->owner;
-        s->tables->cells[undo->expanded].count = undo->count;
-    }
 }

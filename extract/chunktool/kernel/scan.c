@@ -219,15 +219,12 @@ static int open_element(ct_scan *s, ct_frame *frame, int32_t state, const ct_nam
     frame->outputs = -1;
     if (s->table) {
         frame->serial = ++s->tables->serial;
-        frame->undo = s->undo_count;
         frame->row = -1;
         frame->texts = frame->comments = frame->pis = frame->in_text = 0;
-        s->depth--; /* counted in the parent */
-        s->frames[s->depth].in_text = 0;
         frame->symbol = name->symbol;
-        code = ct_count_sibling(s, name->expanded, &frame->position);
+        frame[-1].in_text = 0;
+        code = ct_count_sibling(s, &frame[-1], name->expanded, &frame->position);
         frame->undo = s->undo_count;
-        s->depth++;
         if (code != CT_OK)
             return code;
     }

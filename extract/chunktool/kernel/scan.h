@@ -236,7 +236,19 @@ static inline int ct_is_foreign(const ct_scan *s, ct_bytes p, ct_bytes end)
 /* attributes.c: from behind the element's name to behind the tag. `tag` is where it begins. */
 int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *after, int *empty,
                   int32_t *context);
-int ct_resolve(ct_scan *s, ct_bytes tag, int32_t name, int32_t context, int attribute);
+int ct_resolve_slow(ct_scan *s, ct_bytes tag, int32_t name, int32_t context, int attribute);
+
+/* Finds out what a name is in a context and leaves the answer with the name, where it mostly is. */
+static inline int ct_resolve(ct_scan *s, ct_bytes tag, int32_t id, int32_t context, int attribute)
+{
+    const ct_name *name = &s->tables->names.items[id];
+    int32_t known = attribute ? name->attribute_context : name->context;
+    int32_t expanded = attribute ? name->attribute_expanded : name->expanded;
+    if (CT_LIKELY(known == context && expanded != CT_UNBOUND && name->colon != CT_BAD_QNAME))
+        return CT_OK;
+    return ct_resolve_slow(s, tag, id, context, attribute);
+}
+
 /* Checks the limits of a tag that is longer than `tag_limit`; `name` is where its name ends. */
 int ct_long_tag(ct_scan *s, ct_bytes tag, ct_bytes name, ct_bytes after);
 /* Remembers the tag's xml:id; another scanner sees to one that is given twice. */
@@ -261,10 +273,51 @@ int ct_keep_everywhere(ct_scan *s, int64_t start, int64_t end);
 int ct_open_outputs(ct_scan *s, const ct_state *state);
 int ct_close_outputs(ct_scan *s, int64_t close, int64_t end);
 int ct_keep_leaf(ct_scan *s, const ct_state *state, int kind, int64_t start, int64_t end);
-int ct_need_rows(ct_scan *s);
-int ct_end_row(ct_scan *s, int64_t close, int64_t end);
-int ct_count_sibling(ct_scan *s, int32_t expanded, int32_t *position);
-void ct_forget_siblings(ct_scan *s, const ct_frame *frame);
+int ct_more_rows(ct_scan *s);
+int ct_end_earlier_row(ct_scan *s, int32_t row, int64_t close, int64_t end);
+int ct_enter_sibling(ct_scan *s, ct_cell *cell, int32_t expanded, uint64_t owner);
+/* Rows for all open elements that have none. */
+static inline int ct_need_rows(ct_scan *s)
+{
+    return s->rowed < s->depth ? ct_more_rows(s) : CT_OK;
+}
+
+/* The row of the element on top of the stack gets its end. */
+static inline int ct_end_row(ct_scan *s, int64_t close, int64_t end)
+{
+    ct_rows *r = &s->rows;
+    int32_t row = s->frames[s->depth].row;
+    s->rowed--;
+    if (CT_UNLIKELY(row < r->first))
+        return ct_end_earlier_row(s, row, close, end);
+    r->close[row - r->first] = close;
+    r->end[row - r->first] = end;
+    return CT_OK;
+}
+
+/* Counters of siblings live with the names: each belongs to the innermost open element that has
+ * had such a child, and what it was before is put back when that element ends. So counting costs
+ * the same however many children and names there are. */
+static inline int ct_count_sibling(ct_scan *s, const ct_frame *parent, int32_t expanded,
+                                   int32_t *position)
+{
+    ct_cell *cell = &s->tables->cells[expanded];
+    if (CT_UNLIKELY(cell->owner != parent->serial) &&
+        ct_enter_sibling(s, cell, expanded, parent->serial) != CT_OK)
+        return CT_MEMORY;
+    *position = ++cell->count;
+    return CT_OK;
+}
+
+static inline void ct_forget_siblings(ct_scan *s, const ct_frame *frame)
+{
+    while (s->undo_count > frame->undo) {
+        const ct_undo *undo = &s->undos[--s->undo_count];
+        s->tables->cells[undo->expanded].owner = undo->owner;
+        s->tables->cells[undo->expanded].count = undo->count;
+    }
+}
+
 /* Cuts what is open where the window ends; after it the ranges may be taken out. */
 int ct_cut_open(ct_scan *s);
 
