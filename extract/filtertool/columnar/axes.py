@@ -18,6 +18,7 @@ from extract.filtertool.columnar.columns import (
     Bools,
     Columns,
     Ints,
+    TooMuch,
     sorting,
 )
 from extract.filtertool.columnar.strings import instruction
@@ -28,10 +29,6 @@ MAX_PAIRS = 30_000_000  # pairs of nodes that a step may be on; then it is left 
 
 _LEAVES = {"text": TEXT, "comment": COMMENT, "processing-instruction": PI}
 REVERSE = frozenset({"ancestor", "ancestor-or-self", "preceding-sibling", "parent"})
-
-
-class TooMuch(Exception):
-    """A question that would take too much memory here."""
 
 
 class Pairs(NamedTuple):

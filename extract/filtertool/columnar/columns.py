@@ -28,6 +28,10 @@ ROW, TEXT, COMMENT, PI, ATTRIBUTE = range(5)  # kinds of nodes, in the order of 
 NOTHING: Final[Ints] = np.empty(0, np.int64)
 
 
+class TooMuch(Exception):
+    """A question that would take too much memory here."""
+
+
 def sorting(values: Ints) -> Ints:
     """The order that sorts an array, stable; of small numbers in linear time."""
     if values.size and values.min() >= -(1 << 15) and values.max() < 1 << 15:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from extract.errors import MatcherError
 from extract.filtertool.columnar.accept import reason_against
 from extract.filtertool.columnar.answering import Found, Share, answers_of, united, with_counts
-from extract.filtertool.columnar.axes import Axes, TooMuch
+from extract.filtertool.columnar.axes import Axes
 from extract.filtertool.columnar.bulk import Bulk
-from extract.filtertool.columnar.columns import Columns
+from extract.filtertool.columnar.columns import Columns, TooMuch
 from extract.filtertool.columnar.evaluator import Context, Evaluator
 from extract.filtertool.columnar.markup import oddity
 from extract.filtertool.columnar.names import NameBook

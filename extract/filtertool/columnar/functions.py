@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.columnar.columns import ATTRIBUTE, PI, ROW, TEXT, Bools
+from extract.filtertool.columnar.columns import ATTRIBUTE, PI, ROW, TEXT, Bools, TooMuch
 from extract.filtertool.columnar.markup import name_at
 from extract.filtertool.columnar.numbers import (
     normalize_space,
@@ -17,7 +17,7 @@ from extract.filtertool.columnar.numbers import (
     translate,
 )
 from extract.filtertool.columnar.reach import meets
-from extract.filtertool.columnar.strings import Texts, as_texts, instruction
+from extract.filtertool.columnar.strings import MAX_BYTES, Texts, as_texts, instruction
 from extract.xpath.ast import FunctionCall, StringLiteral
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS, Type
 from extract.xpath.types import type_of
@@ -91,6 +91,8 @@ def string(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
     if name == "substring":
         return _substring(run, call, at)
     texts = [run.string(argument, at).tolist() for argument in arguments]
+    if sum([sum(map(len, each)) for each in texts]) > MAX_BYTES:
+        raise TooMuch
     rows = zip(*texts, strict=True)
     if name == "concat":
         return as_texts([b"".join(row) for row in rows])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,15 @@ from extract.filtertool.columnar.columns import (
     TEXT,
     Columns,
     Ints,
+    TooMuch,
     sorting,
 )
 from extract.filtertool.columnar.markup import attribute_value, text_value
 from extract.filtertool.columnar.native import native_available, native_module
 from extract.filtertool.columnar.numbers import to_number
+
+MAX_PIECES: Final = 5_000_000  # pieces of text that string values may be put together from
+MAX_BYTES: Final = 1 << 28  # and their bytes
 
 Texts = NDArray[np.object_]
 
@@ -193,10 +197,24 @@ class Strings:
         out[plain] = as_texts(self._cut(unit[alone], texts.start[alone], texts.end[alone]))
         several = np.flatnonzero(~plain & (stop > first))
         if several.size:
-            for at in several.tolist():
-                out[at] = b"".join([self._piece(p) for p in range(first[at], stop[at])])
+            out[several] = self._texts_of(first[several], stop[several])
         values: list[bytes] = out.tolist()
         return values
+
+    def _texts_of(self, first: Ints, stop: Ints) -> Texts:
+        """The same for ranges of several pieces; one that comes again is made once.
+
+        Raises:
+            TooMuch: A text within a text within a text: together they take too much memory.
+        """
+        texts = self._columns.leaves[0]
+        both, which = np.unique(np.stack((first, stop)), axis=1, return_inverse=True)
+        size = texts.end[both[1] - 1] - texts.start[both[0]]
+        if size.sum() > MAX_BYTES or (both[1] - both[0]).sum() > MAX_PIECES:
+            raise TooMuch
+        ranges = zip(*both.tolist(), strict=True)
+        made = [b"".join([self._piece(p) for p in range(low, high)]) for low, high in ranges]
+        return as_texts(made)[which.reshape(-1)]
 
     def _cut(self, unit: Ints, start: Ints, stop: Ints) -> list[bytes]:
         """Bytes of documents."""

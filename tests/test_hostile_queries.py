@@ -1,0 +1,189 @@
+"""Queries that mean harm: refused when they are registered, or given up alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extract
+from extract.filtertool.cost import nodes_allowed
+from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.registry import load_matcher
+from extract.limits import Limits
+from tests.hostile import DTD, SECRET
+
+NAMESPACES = {
+    "date": "http://exslt.org/dates-and-times",
+    "dyn": "http://exslt.org/dynamic",
+    "exslt": "http://exslt.org/common",
+    "ours": "urn:ours",
+    "php": "http://php.net/xsl",
+    "re": "http://exslt.org/regular-expressions",
+    "str": "http://exslt.org/strings",
+}
+FOR_EVER = "'(x+x+)+y'"  # a pattern that takes twice as long for each further x
+SLOW = {
+    "test": f"//b[re:test(., {FOR_EVER})]",
+    "a-value": f"re:test(string(/a/b), {FOR_EVER})",
+    "replace": f"re:replace(string(/a/b), {FOR_EVER}, 'g', '')",
+    "axes": "//b[preceding::b/following::b/preceding::b/following::b]",
+}
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> extract.Schema:
+    path = tmp_path_factory.mktemp("schema") / "a.dtd"
+    path.write_text(DTD)
+    return extract.Schema.load(path, root="a")
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("secret") / "secret.xml"
+    path.write_text(f"<secret>{SECRET}</secret>")
+    return path
+
+
+def scheme_of(schema: extract.Schema, queries: dict[str, str], version: str = "1.0") -> Any:
+    some = [extract.Subscription(one, xpath, version=version) for one, xpath in queries.items()]
+    return extract.prepare(schema, extract.Subscriptions.of(some, NAMESPACES), chunks=1)
+
+
+def process(scheme: Any, document: bytes, matcher: str = "auto", **limits: Any) -> Processed:
+    chosen = Limits(**limits)
+    factory = load_matcher(matcher, chosen.query_seconds)
+    (done,) = DocumentFilter(scheme, factory, Options(limits=chosen)).process([("d", document)])
+    return done
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "document('{}')",
+        "doc('{}')",
+        "unparsed-text('{}')",
+        "date:date()",
+        "dyn:evaluate('//b')",
+        "exslt:node-set(//b)",
+        "str:tokenize('a b')",
+        "re:match('a', 'b')",
+        "php:function('system', 'ls')",
+        "ours:anything()",
+        "system-property('xsl:vendor')",
+        "key('a', 'b')",
+        "$HOME",
+    ],
+)
+def test_nothing_but_xpath_can_be_called(call: str, schema: extract.Schema, secret: Path) -> None:
+    (rejected,) = scheme_of(schema, {"q": call.format(secret)}).rejected
+    assert "there is no" in rejected.reason
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "doc('{}')//text()",
+        "doc-available('{}')",
+        "collection('{}')",
+        "uri-collection('{}')",
+        "unparsed-text('{}')",
+        "unparsed-text-lines('{}')",
+        "unparsed-text-available('{}')",
+        "json-doc('{}')",
+        "environment-variable('HOME')",
+        "available-environment-variables()",
+        "fn:doc('{}')",
+        "fn:unparsed-text#1('{}')",
+        "apply(unparsed-text#1, ['{}'])",
+        "let $f := doc#1 return $f('{}')",
+        "function-lookup(xs:QName('fn:unparsed-text'), 1)('{}')",
+        "function-lookup(xs:QName('fn:doc'), 1)('{}')",
+        "parse-xml('<!DOCTYPE a [<!ENTITY x SYSTEM \"{}\">]><a>&x;</a>')/string()",
+        "load-xquery-module('{}')",
+        "transform(map {{'stylesheet-location': '{}'}})",
+    ],
+)
+def test_later_versions_read_nothing_else(call: str, schema: extract.Schema, secret: Path) -> None:
+    for version in ("2.0", "3.0", "3.1"):
+        scheme = scheme_of(schema, {"q": call.format(secret)}, version)
+        if scheme.rejected:
+            continue
+        done = process(scheme, b"<a><b/></a>", query_seconds=20)
+        lists = done.findings.described.lists()
+        assert SECRET not in repr(lists)
+        assert done.rejections or lists.value in ([], ["false"], [""]), lists
+
+
+@pytest.mark.parametrize("matcher", ["auto", "lxml"])
+@pytest.mark.parametrize("name", SLOW)
+def test_a_query_that_takes_for_ever_is_given_up_alone(
+    name: str, matcher: str, schema: extract.Schema
+) -> None:
+    scheme = scheme_of(schema, {"bad": SLOW[name], "good": "/a/b[2]"})
+    document = b"<a><b>" + b"x" * 60 + b"</b>" + b"<b/>" * 4_000 + b"</a>"
+    done = process(scheme, document, matcher, query_seconds=0.2)
+    assert [one.query for one in done.rejections] == ["bad"]
+    assert "--max-query-seconds" in done.rejections[0].reason
+    assert done.findings.described.lists().start == [70]
+
+
+def test_costs_know_long_texts_and_patterns() -> None:
+    assert nodes_allowed("//b[contains(string(/), .)]") < 100_000
+    assert nodes_allowed("//b[. = /a]") < 100_000
+    assert nodes_allowed("re:test(/a, 'x')") == 0
+    assert nodes_allowed("//b[contains(., 'x')]") > 1_000_000
+
+
+def test_a_text_that_every_node_asks_for_is_made_once(schema: extract.Schema) -> None:
+    # Quadratic in the document, if each b had a copy of its own.
+    scheme = scheme_of(schema, {"q": "//b[contains(string(/a), 'no such text')]"})
+    document = b"<a>" + b"<b>some text</b>" * 20_000 + b"</a>"
+    assert not len(process(scheme, document).findings)
+
+
+def test_texts_in_texts_do_not_fill_the_memory(
+    schema: extract.Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.filtertool.columnar import functions, strings
+
+    monkeypatch.setattr(strings, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(functions, "MAX_BYTES", 1_000)
+    document = b"<a>" + b"<b>some text<b>more</b></b>" * 50 + b"</a>"
+    expected = {"q": 50, "long": 1}
+    scheme = scheme_of(
+        schema, {"q": "//b[string() = 'some textmore']", "long": f"concat({'/a, ' * 9}'')"}
+    )
+    done = process(scheme, document)
+    found = [one.query for one in done.findings.matches("d", ["q", "long"])]
+    assert {one: found.count(one) for one in found} == expected
+
+
+def test_deep_queries_are_refused_in_every_language(schema: extract.Schema) -> None:
+    deep = "/a" + "[b" * 5_000 + "]" * 5_000
+    brackets = "(" * 5_000 + "1" + ")" * 5_000
+    for version in ("1.0", "2.0", "3.1"):
+        for xpath in (deep, brackets, "-" * 300_000 + "1", "not(" * 5_000):
+            scheme = scheme_of(schema, {"bad": xpath, "good": "//b"}, version)
+            rejected = [one.id for one in scheme.rejected]
+            done = process(scheme, b"<a><b/></a>", query_seconds=20)
+            assert "bad" in rejected or [one.query for one in done.rejections] in (["bad"], [])
+            assert len(done.findings)
+
+
+def test_ids_may_be_anything_and_reach_the_rows_unchanged(schema: extract.Schema) -> None:
+    ids = [
+        "../../x",
+        "a\tb",
+        "line\nbreak",
+        "\x1b[31m",
+        "\u202e",
+        "'\"<&>",
+        "x" * 10_000,
+        "\U0001f600",
+    ]
+    queries = [json.loads(json.dumps({"id": one}))["id"] for one in ids]
+    scheme = scheme_of(schema, dict.fromkeys(queries, "//b"))
+    assert {one.query for one in extract.match(scheme, b"<a><b/></a>")} == set(ids)
