@@ -28,6 +28,7 @@ from extract.schema.roots import (
 )
 
 MAX_DECLARATIONS = 50_000
+MAX_EDGES = 2_000_000  # of which child may be in which parent
 
 _Bindings = tuple[tuple[str, str], ...]  # prefix and URI, sorted; "" is the default namespace
 
@@ -119,9 +120,14 @@ class _Model:
         queue = deque(starts)
         declarations: list[Declaration] = []
         unbound: dict[str, None] = {}
+        edges = 0
         while queue:
             name, bindings = queue.popleft()
             children = {}
+            edges += len(self._children(name))
+            if edges > MAX_EDGES:
+                reason = f"lets more than {MAX_EDGES:,} kinds of children be in their parents"
+                raise SchemaError(reason, "ANY below many elements does that", self.files.given)
             for child in self._children(name):
                 pair = (child, self.bindings(child, bindings))
                 if pair not in keys:

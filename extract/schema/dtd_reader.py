@@ -10,6 +10,7 @@ entities and conditional sections resolved. libxml2's limits against entity bomb
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,7 +69,9 @@ def read_dtd(files: SchemaFiles) -> dict[str, DtdElement]:
         _check(parser.error_log, files)
         raise SchemaError(error.msg, "", files.given) from error
     _check(parser.error_log, files)
-    contents = _content_models(etree.tostring(tree, encoding="unicode"))
+    subset = etree.tostring(tree, encoding="unicode")
+    _check_attributes(subset, files)
+    contents = _content_models(subset)
     declared = tree.docinfo.internalDTD.iterelements()
     return {
         name: _element(name, content, declaration)
@@ -159,8 +162,19 @@ def _check(log: Any, files: SchemaFiles) -> None:
         files.note(f"{place}:{line}: {entry.message}")
 
 
+MAX_ATTRIBUTES = 5_000
+
 # One declaration, quoted strings taken whole: an entity's value may look like a declaration.
 _DECLARATION = re.compile(r"""<!([A-Z]+)\s+((?:[^"'>]|"[^"]*"|'[^']*')*)>""")
+
+
+def _check_attributes(subset: str, files: SchemaFiles) -> None:
+    """Refuses elements with so many attributes that lxml takes for ever to list them."""
+    declared = (m[2].split(None, 1)[0] for m in _DECLARATION.finditer(subset) if m[1] == "ATTLIST")
+    for name, count in Counter(declared).items():
+        if count > MAX_ATTRIBUTES:
+            reason = f"the element {name} has more than {MAX_ATTRIBUTES:,} attributes"
+            raise SchemaError(reason, "", files.given)
 
 
 def _content_models(subset: str) -> list[tuple[str, str]]:

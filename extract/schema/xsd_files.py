@@ -23,6 +23,8 @@ _VERSIONING = "{http://www.w3.org/2007/XMLSchema-versioning}"
 _BUILT_IN = (XML_NAMESPACE, XSI_NAMESPACE, XSD[1:-1])
 _REFERENCES = (f"{XSD}import", f"{XSD}include", f"{XSD}redefine", f"{XSD}override")
 
+MAX_PARTICLES = 3_000  # of one choice or sequence; their square takes memory
+
 
 @dataclass(frozen=True, slots=True)
 class XsdDocument:
@@ -127,6 +129,11 @@ def _parse(content: bytes, path: Path, files: SchemaFiles) -> Any:
             root.sourceline,
         )
     etree.strip_elements(root, f"{XSD}annotation", with_tail=False)
+    for model in root.iter(f"{XSD}choice", f"{XSD}sequence", f"{XSD}all"):
+        if len(model) > MAX_PARTICLES:
+            reason = f"a content model has more than {MAX_PARTICLES:,} parts"
+            hint = "xmlschema compares each with each; use a substitution group, or xs:any"
+            raise SchemaError(reason, hint, files.show(path), model.sourceline)
     return root
 
 
