@@ -200,6 +200,9 @@ class Limits:
         return f"{metadata['passed'].format(getattr(self, name))} ({option(name)})"
 
 
+DEFAULTS: Final = Limits()  # made once: a small document is scanned in less time than they are
+
+
 def option(name: str) -> str:
     """What a limit is called on the command line.
 

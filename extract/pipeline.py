@@ -27,7 +27,7 @@ from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.results import Match
 from extract.filtertool.writers import REPORT, Format, Writer, open_writer, result_directory
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
@@ -78,7 +78,7 @@ def match(
     ...     found.query, found.path, found.start, found.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
-    options = Options("nodes", on_nonconforming, assume_valid, limits=limits or Limits())
+    options = Options("nodes", on_nonconforming, assume_valid, limits=limits or DEFAULTS)
     done, ids = _one(scheme, document, matcher, options, name)
     return _until_failure(done.findings.matches(done.document, ids), done)
 
@@ -106,7 +106,7 @@ def count(
         DocumentError: The document is not well-formed, cannot be read, or is rejected.
         MatcherError: As for `match`.
     """
-    options = Options("count", on_nonconforming, assume_valid, limits=limits or Limits())
+    options = Options("count", on_nonconforming, assume_valid, limits=limits or DEFAULTS)
     done, ids = _one(scheme, document, matcher, options, name)
     pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
     return _until_failure(((done.document, ids[who], number) for who, number in pairs), done)
@@ -165,7 +165,7 @@ def deliver(
     (5, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     options = Options("nodes", on_nonconforming, assume_valid, priority=True, limits=limits)
     filter_ = DocumentFilter(scheme, load_matcher(matcher, limits.query_seconds), options)
     ids = [one.id for one in filter_.plan.subscribers]

@@ -29,7 +29,7 @@ from extract.chunktool.scanner import Outcome, Verdict, kernel_scanner, scan
 from extract.chunktool.source import Document, open_source
 from extract.chunktool.streams import GZIP
 from extract.errors import DocumentError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.scheme.model import Scheme
 
 _SMALL: Final = 1 << 26  # bytes; beyond, results wait in temporary files
@@ -80,7 +80,7 @@ class Prefilter:
         self.scheme = scheme
         self.on_nonconforming = on_nonconforming
         self.assume_valid = assume_valid
-        self.limits = limits or Limits()
+        self.limits = limits or DEFAULTS
 
     def project(self, document: Document) -> bytes:
         """One small well-formed document that answers every query.

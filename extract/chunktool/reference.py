@@ -35,7 +35,7 @@ from extract.chunktool.table_sweep import Columns, TableSweep
 from extract.chunktool.tokens import TAG
 from extract.chunktool.verdict import Judge, Rejection, id_problem
 from extract.errors import DocumentError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE, Limits
 
 _BLOCK: Final = 1 << 20  # bytes that the parsers get at a time; expat is slow with long tokens else
 _LARGE: Final = 1 << 16  # bytes of a token from which on expat waits for it to double
@@ -61,7 +61,7 @@ class ReferenceScanner:
         self, automaton: Automaton, limits: Limits | None = None, table: bool = False
     ) -> None:
         self._automaton = automaton
-        self._limits = limits or Limits()
+        self._limits = limits or DEFAULTS
         self._table = table
         self._begun = False
         # Where we stand, in bytes of the document.

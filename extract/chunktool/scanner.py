@@ -20,7 +20,7 @@ from extract.chunktool.cut import Window
 from extract.chunktool.scan import Batch, HandOver, Scanner, Violation
 from extract.chunktool.source import WINDOW, Source
 from extract.errors import DocumentError, ExtractError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE, Limits
 
 if TYPE_CHECKING:
     from extract.chunktool.kernel import KernelScanner
@@ -169,7 +169,7 @@ def make_scanner(
         ExtractError: The kernel is asked for and not there.
     """
     _, make = next(_scanners(kernel))
-    return make(automaton, limits or Limits(), table)
+    return make(automaton, limits or DEFAULTS, table)
 
 
 def _scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
@@ -203,7 +203,7 @@ def scan(
         DocumentError: The document is not well-formed, cannot be read, or passes a limit; with
             file, byte offset, line and column.
     """
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     handed_over: list[str] = []
     for name, make in _scanners(kernel):
         sink.restart()

@@ -30,7 +30,7 @@ from extract.chunktool.streams import (
     can_go_back,
 )
 from extract.errors import DocumentError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE, Limits
 
 __all__ = ["WINDOW", "Document", "Source", "open_source", "unpacked_source"]
 
@@ -66,7 +66,7 @@ class Source:
         lasting: bool = True,
         limits: Limits | None = None,
     ) -> None:
-        self._limits = limits or Limits()
+        self._limits = limits or DEFAULTS
         self._read = 0
         self.name = name
         self.memory = memory
@@ -208,7 +208,7 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
         DocumentError: It cannot be opened.
         TypeError: It is no document: a file opened for text, say.
     """
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     memory: memoryview | None = None
     lasting = True
     data: Bytes

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
-from extract.limits import Limits
+from extract.limits import DEFAULTS
 
 _OPTIONS: Final = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 _ERROR: Final = 2  # as a level in libxml2's log; below are warnings
@@ -179,7 +179,7 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         r"Excessive depth in document: .*",
-        Limits().passed("depth"),
+        DEFAULTS.passed("depth"),
         "libxml2 goes no deeper, whatever it is told",
     ),
     (r"AttValue: \" or ' expected", "an attribute's value is not in quotes", ""),

@@ -20,7 +20,7 @@ from extract.filtertool.matcher import ELEMENT, Nodes, Select
 from extract.filtertool.order import BITS, Keys, Order
 from extract.filtertool.plan import Indices, Owners
 from extract.filtertool.table import NodeTable
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 
 Longs = NDArray[np.int64]
 
@@ -153,7 +153,7 @@ class Merger:
 
     def __init__(self, select: Select, limits: Limits | None = None) -> None:
         self._select = select
-        self._limits = limits or Limits()
+        self._limits = limits or DEFAULTS
         self._most = self._limits.value_bytes
         self._parts: list[Answered] = []
         self._values: list[tuple[int, float | str | bool]] = []

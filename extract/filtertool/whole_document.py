@@ -16,7 +16,7 @@ from extract.filtertool.results import is_true
 from extract.filtertool.spans import Span, find_spans
 from extract.filtertool.tags import tag_attributes
 from extract.filtertool.values import Values
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.schema.model import XML_NAMESPACE
 
 Found = list[int] | float | str | bool | Item
@@ -48,7 +48,7 @@ class WholeDocument:
     ) -> None:
         self.described = Described()
         self.data = data
-        self._limits = limits or Limits()
+        self._limits = limits or DEFAULTS
         self._most = self._limits.value_bytes
         self._alone = alone
         self._known: dict[Any, int] = {}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from extract.errors import SchemeError, SubscriptionsError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.auto import AUTO, Plan, best_plan
 from extract.preptool.canonical import collect
 from extract.preptool.choose import Choice, PrefixIndex, choose
@@ -94,7 +94,7 @@ def prepare(
     if workers < 1:
         raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
     statistics = sample_statistics(samples, schema) if samples else expected_statistics(schema)
-    expansion, limits = expansion or Expansion(), limits or Limits()
+    expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
     found = collect(schema, subscriptions, expansion, limits, progress)

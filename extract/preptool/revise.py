@@ -30,7 +30,7 @@ from dataclasses import replace
 from itertools import chain
 
 from extract.errors import SubscriptionsError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.arrange import Arrangement
 from extract.preptool.auto import Plan, best_plan
 from extract.preptool.canonical import (
@@ -70,7 +70,7 @@ class Reviser:
     """
 
     def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+        self._limits = limits or DEFAULTS
         self._weigh = weigh_of(scheme)
         expansion = Expansion.of(scheme.settings.limits)
         self._normaliser = Normaliser(scheme.schema, Prefixes(scheme.namespaces), expansion)

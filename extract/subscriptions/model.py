@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from extract.errors import SubscriptionsError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.subscriptions.bindings import check_bindings
 from extract.xpath.later import FIRST, VERSIONS
 
@@ -71,7 +71,7 @@ class Subscriptions(Sequence[Subscription]):
         from extract.subscriptions.reader import read_subscriptions
 
         source = "<stdin>" if path == "-" else str(path)
-        limits = limits or Limits()
+        limits = limits or DEFAULTS
         bound, version = _checked(namespaces), checked_version(version)
         return cls(tuple(read_subscriptions(path, source, bound, limits, version)), source)
 

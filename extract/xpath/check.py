@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from extract.errors import QuerySyntaxError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.xpath.ast import Binary, Expr, FunctionCall, StringLiteral, Union
 from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function, Type
 from extract.xpath.names import XML_NAMESPACE
@@ -33,7 +33,7 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
             number or type of arguments, a prefix without a namespace, a variable, a broken pattern;
             or it passes a limit.
     """
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     parsed = parse_with_mentions(xpath, limits)
     if xpath.count("|") >= limits.xpath_branches and united(parsed.expr) > limits.xpath_branches:
         raise QuerySyntaxError(limits.passed("xpath_branches"), SPLIT, xpath=xpath)

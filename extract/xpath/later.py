@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from extract.errors import QuerySyntaxError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 
 FIRST: Final = "1.0"  # what a query is in unless it says so
 VERSIONS: Final = (FIRST, "2.0", "3.0", "3.1")
@@ -54,7 +54,7 @@ def parse_later(
     from elementpath.exceptions import ElementPathError
     from elementpath.tdop import Parser
 
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     if len(xpath) > limits.xpath_chars:
         reason = limits.passed("xpath_chars")
         raise QuerySyntaxError(reason, _SPLIT, xpath=xpath, offset=limits.xpath_chars)

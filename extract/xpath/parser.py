@@ -22,7 +22,7 @@ from functools import partial
 from typing import Final, cast
 
 from extract.errors import QuerySyntaxError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.xpath.ast import (
     ANY_DEPTH,
     ANY_NAME,
@@ -55,7 +55,6 @@ from extract.xpath.names import NCNAME
 
 MAX_NAME: Final = 10_000  # characters
 
-_LIMITS: Final = Limits()
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _POINT: Final = re.compile(r"\.[0-9]")
@@ -105,7 +104,7 @@ def parse(xpath: str) -> Expr:
     return parse_with_mentions(xpath).expr
 
 
-def parse_with_mentions(xpath: str, limits: Limits = _LIMITS) -> Parsed:
+def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
     """Like `parse`, and where prefixes, functions and variables stand."""
     if len(xpath) > limits.xpath_chars:
         reason = limits.passed("xpath_chars")

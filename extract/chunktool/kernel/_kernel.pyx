@@ -16,7 +16,7 @@ import numpy as np
 from extract.chunktool.kernel.namespaces import Contexts
 from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, Violation
 from extract.errors import DocumentError
-from extract.limits import RAISE, Limits
+from extract.limits import DEFAULTS, RAISE
 
 
 cdef extern from "scan.h" nogil:
@@ -346,7 +346,7 @@ cdef class KernelScanner:
     cdef bint busy, over
 
     def __cinit__(self, automaton, limits=None, table=False):
-        self.limits = limits = limits or Limits()
+        self.limits = limits = limits or DEFAULTS
         self.automaton = automaton
         self.pool = _pool_of(automaton)
         try:
