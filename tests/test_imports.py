@@ -32,7 +32,8 @@ def modules(root: Path) -> dict[str, Path]:
     """Every module of the package by its dotted name; a package by that of its ``__init__``."""
     # `rglob` does not follow the symbolic link to the scenarios.
     folders = (root / "extract", root / "extract" / "scenarios")
-    files = sorted({file for folder in folders for file in folder.rglob("*.py")})
+    found = {file for folder in folders for file in folder.rglob("*.py")}
+    files = sorted(file for file in found if (file.parent / "__init__.py").exists())  # no scripts
     return {".".join(file.relative_to(root).with_suffix("").parts): file for file in files}
 
 
