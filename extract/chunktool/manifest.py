@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,6 +39,7 @@ from extract.chunktool.scan import Batch
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source
 from extract.errors import DocumentError
+from extract.files import whole_directory
 from extract.limits import Limits
 from extract.scheme.model import DOCUMENT, Scheme
 
@@ -139,8 +138,9 @@ def write_chunks(
         OSError: The files cannot be written.
     """
     target = Path(directory)
-    partial = _hidden(target, "partial")
-    try:
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise FileExistsError(17, "it is there, and holds no chunks of a document", str(target))
+    with whole_directory(target, durable=False) as partial:
         with (
             open_source(document, name, limits) as source,
             borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
@@ -157,10 +157,7 @@ def write_chunks(
                 chunks, size = (whole,), whole.bytes
             manifest = _manifest(source, outcome, size, digest, chunks)
         (partial / MANIFEST).write_bytes(_json(manifest))
-        _put_in_place(partial, target)
-        return manifest
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
 
 
 def _manifest(
@@ -187,28 +184,6 @@ def _json(manifest: Manifest) -> bytes:
         return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()
     except UnicodeEncodeError:  # a file name that is not text
         return (json.dumps(facts, indent=1) + "\n").encode()
-
-
-def _hidden(target: Path, kind: str) -> Path:
-    """A new directory beside another. Not from `tempfile`, whose directories nobody else sees."""
-    path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.{kind}")
-    path.mkdir()
-    return path
-
-
-def _put_in_place(partial: Path, target: Path) -> None:
-    """Gives a directory its name; one that had the name before is gone then."""
-    if not target.exists():
-        partial.rename(target)
-        return
-    if not (target / MANIFEST).is_file():
-        raise FileExistsError(17, "it is there, and holds no chunks of a document", str(target))
-    old = _hidden(target, "old")
-    try:
-        target.rename(old / "chunks")
-        partial.rename(target)
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
+
+from extract.files import whole_file
 
 
 @contextlib.contextmanager
@@ -46,21 +46,10 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
+    target = Path(path)
     if target.exists() and not target.is_file():  # a pipe or a device has no "whole or not"
         with target.open("wb") as stream:
             yield stream
         return
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            yield stream
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except FileNotFoundError as error:
-        if error.filename == str(partial):  # the user asked for another name than this one
-            raise FileNotFoundError(error.errno, error.strerror, path) from None
-        raise
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as stream:
+        yield stream

@@ -12,8 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Protocol
@@ -21,6 +19,7 @@ from typing import IO, Any, Final, Literal, Protocol
 import pyarrow as pa
 from pyarrow import parquet
 
+from extract.files import whole_directory
 from extract.filtertool.arrow import REJECTED, SCHEMAS, record_batches, rejected_batch
 from extract.filtertool.matcher import Select
 from extract.filtertool.processed import Rejection
@@ -73,33 +72,12 @@ def result_directory(path: str | Path) -> Iterator[Path]:
     """
     target = check_target(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(".partial", f".{target.name}.", target.parent))
-    try:
+    with whole_directory(target) as partial:
         yield partial
-        partial.chmod(0o755 if not target.exists() else target.stat().st_mode & 0o777)
-        _put_in_place(partial, target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _is_ours(directory: Path) -> bool:
     return (directory / REPORT).is_file() or not any(directory.iterdir())
-
-
-def _put_in_place(partial: Path, target: Path) -> None:
-    if not target.exists():
-        partial.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(".old", f".{target.name}.", target.parent))
-    try:
-        target.rename(old / "results")
-        try:
-            partial.rename(target)
-        except OSError:
-            (old / "results").rename(target)
-            raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def open_writer(directory: Path, form: Format, ids: Sequence[str], select: Select) -> Writer:

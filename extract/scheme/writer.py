@@ -7,14 +7,13 @@ the difference between two schemes is short. What has its usual value is left ou
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import Any
 
+from extract.files import whole_file
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
 from extract.scheme.model import FORMAT, Chunk, Later, Query, Scheme, Subscriber, Want
@@ -28,18 +27,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 def save_scheme(scheme: Scheme, path: str | Path) -> None:
     """Writes a scheme to a file, which then is whole: see `Scheme.save`."""
-    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(scheme_lines(scheme))
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except FileNotFoundError as error:  # the user asked for another name than this one
-        raise FileNotFoundError(error.errno, error.strerror, str(path)) from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as stream:
+        stream.writelines(line.encode() for line in scheme_lines(scheme))
 
 
 def scheme_lines(scheme: Scheme) -> Iterator[str]:

@@ -10,11 +10,14 @@ import contextlib
 import hashlib
 import os
 import pickle
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from extract.errors import ExtractError
+from extract.files import whole_file
 from extract.filtertool.account import Account
 from extract.filtertool.local import Job
 from extract.filtertool.spark.locations import Listed, is_uri
@@ -70,12 +73,8 @@ def _stamp(document: Listed) -> Stamp:
 
 def note(folder: Path, done: Done) -> None:
     """Notes beside its files that a task is done."""
-    partial = folder / f".{_DONE}"
-    with partial.open("wb") as file:
+    with whole_file(folder / _DONE) as file:
         pickle.dump(done, file, pickle.HIGHEST_PROTOCOL)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(folder / _DONE)
 
 
 def finished(attempts: Path, job: str, documents: Iterable[Listed]) -> Iterator[Done]:
@@ -100,8 +99,22 @@ def finished_parts(attempts: Path, job: str) -> dict[tuple[Stamp, str], Done]:
 
 
 def _noted(attempts: Path, job: str) -> Iterator[Done]:
+    _check_ours(attempts)
     for file in sorted(attempts.glob(f"*/{_DONE}")):
         with file.open("rb") as stream:
             done: Done = pickle.load(stream)
         if done.job == job:
             yield done
+
+
+def _check_ours(attempts: Path) -> None:
+    """Makes sure that nobody else can have written notes: reading them may run what they say.
+
+    Raises:
+        ExtractError: The directory belongs to somebody else, or others may write to it.
+    """
+    facts = os.lstat(attempts)
+    ours = not hasattr(os, "geteuid") or facts.st_uid == os.geteuid()
+    if not (stat.S_ISDIR(facts.st_mode) and ours and not facts.st_mode & 0o022):
+        reason = f"{attempts} is not a directory that only we can write to"
+        raise ExtractError(reason, "remove it: there is nothing in it to resume from")

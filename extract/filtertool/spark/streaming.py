@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from extract.files import whole_file
 from extract.filtertool.filtering import Options
 from extract.filtertool.local import Job
 from extract.filtertool.registry import AUTO, load_matcher
@@ -128,8 +129,10 @@ class _Schemes:
             data = self._current.read_bytes()
             digest = hashlib.sha256(data).hexdigest()
             if not self._file(digest).exists():
-                _write(self._file(digest), data)
-            _write(pin, digest.encode())
+                with whole_file(self._file(digest)) as stream:
+                    stream.write(data)
+            with whole_file(pin) as stream:
+                stream.write(digest.encode())
         digest = pin.read_text(encoding="ascii")
         if self._loaded is None or self._loaded[0] != digest:
             self._loaded = (digest, Scheme.load(self._file(digest)))
@@ -137,13 +140,3 @@ class _Schemes:
 
     def _file(self, digest: str) -> Path:
         return self._pins / f"{digest}.json"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Writes a file that is whole or not there, also after a crash."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
