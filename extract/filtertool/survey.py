@@ -232,14 +232,12 @@ class _Boundaries:
         )
 
     def _go_on(self, elements: Elements, name: Any, ended: Any) -> None:
-        still = np.ones(len(elements.start), np.bool_)
-        still[ended[ended >= self._rows] - self._rows] = False
-        for row in ended[ended < self._rows].tolist():
+        for row in ended.tolist():
             self._open.pop(row, None)
-        for row in (np.flatnonzero(still) + self._rows).tolist():
+        for row in (np.flatnonzero(elements.end < 0) + self._rows).tolist():
             self._open[row] = self._element(elements, name, row)
         self._before = {row: counts for row, counts in self._before.items() if row in self._open}
-        self._rows += len(still)
+        self._rows += len(elements.start)
 
 
 def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
