@@ -14,6 +14,7 @@ from extract.bench import BENCHMARKS
 from extract.cli.options import json_option
 from extract.cli.output import open_output
 from extract.cli.scenarios import SHARED, scenario_list, shared_data
+from extract.cli.terminal import is_terminal
 from extract.errors import ExtractError
 from extract.scenarios import scenario_names
 
@@ -77,18 +78,23 @@ def bench(
         from extract.bench.report import page, picture, text
 
         command = shlex.join(["extract", *sys.argv[1:]])
-        results = run(name, data, scale, command, spark, lambda what: click.echo(what, err=True))
+        told = _told if is_terminal(err=True) else (lambda _: None)
+        results = run(name, data, scale, command, spark, told)
         facts, shown, right = results.to_json(), text(results), results.right
         if html is not None:
             _write(html, page(results))
         if svg is not None and results.headline is not None:
-            told = results.facts
-            caption = f"{told['machine']}; {told['date']}; {results.title}"
+            facts_of = results.facts
+            caption = f"{facts_of['machine']}; {facts_of['date']}; {results.title}"
             _write(svg, picture(results.headline, caption))
     if output is not None:
         _write(output, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     click.echo(json.dumps(facts) if as_json else shown)
     return 0 if right else 1
+
+
+def _told(what: str) -> None:
+    click.echo(f"measuring: {what}", err=True)
 
 
 def _write(path: str, text: str) -> None:

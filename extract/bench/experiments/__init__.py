@@ -117,7 +117,7 @@ def _summary(against: Section, runs: list[chunked.Run]) -> Iterator[str]:
     assert isinstance(bars, Bars)
     ours = bars.bars[0].value
     others = [f"{bar.label} {times(bar.value / ours)}" for bar in bars.bars if not bar.ours]
-    yield f"{bars.title}: {seconds(ours)}. Others take longer by a factor: {', '.join(others)}."
+    yield f"{bars.title}: {seconds(ours)}. Other tools, in multiples of that: {', '.join(others)}."
     run = runs[-1]
     fixed = [cut for cut in run.cuts if cut.chunks != "auto"] or list(run.cuts)
     least = min(fixed, key=lambda cut: cut.sequential)

@@ -103,11 +103,13 @@ def named(documents: Sequence[bytes]) -> list[tuple[str, bytes]]:
 def described(documents: Sequence[bytes]) -> str:
     """How many and how large they are, in words.
 
-    >>> described([b"x" * 2_000_000]), described([b"x" * 400] * 20)
-    ('one document of 2.0 MB', '20 documents, 8 KB')
+    >>> described([b"x" * 2_000_000]), described([b"x" * 400] * 20), described([b"x" * 404])
+    ('one document of 2.0 MB', '20 documents, 8 KB', 'one document of 404 bytes')
     """
     size = megabytes(documents)
-    shown = f"{size:.1f} MB" if size >= 1 else f"{size * 1e3:,.3g} KB"
+    shown = f"{size:.1f} MB" if size >= 1 else f"{size * 1e3:.3g} KB"
+    if size < 1e-3:
+        shown = f"{size * 1e6:.0f} bytes"
     many = len(documents)
     return f"one document of {shown}" if many == 1 else f"{many} documents, {shown}"
 
