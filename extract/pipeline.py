@@ -304,6 +304,7 @@ def run_on_spark(
     options: Options | None = None,
     form: Format = "parquet",
     resume: bool = False,
+    conf: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> Report:
@@ -315,6 +316,7 @@ def run_on_spark(
         directory: Where the results go; Spark's workers must see it, too.
         master: Where to run: by default on this machine, or where ``spark-submit`` says.
         resume: Keep what is finished if this is interrupted, and go on from there the next time.
+        conf: Settings of Spark, such as ``spark.executor.memory``.
         scheme, matcher, options, form, progress, seconds: As for `run`.
 
     Raises:
@@ -331,7 +333,7 @@ def run_on_spark(
     options = options or Options()
     job = Job(scheme, load_matcher(matcher, options.limits.query_seconds), options)
     started = time.perf_counter()
-    with result_directory(directory) as partial, open_context(master) as context:
+    with result_directory(directory) as partial, open_context(master, conf=conf) as context:
         ready = time.perf_counter()
         kept = _kept_results(directory) if resume else None
         report = run_into_directory(context, job, documents, partial, form, progress, kept)

@@ -20,13 +20,14 @@ class FaultyFactory:
 
     Attributes:
         fault: ``kill`` ends the worker, ``executor`` the JVM that started it, ``raise`` fails the
-            task, and with ``full`` a worker's files cannot grow, as on a full disk.
+            task, ``hang`` never ends it, and with ``full`` a worker's files cannot grow, as on a
+            full disk.
         marker: A file that is made before the fault; where it is there, there is no fault.
         only: Faults happen only on units that have these bytes.
         again: Whether there is a fault each time.
     """
 
-    fault: Literal["kill", "executor", "full", "raise"]
+    fault: Literal["kill", "executor", "full", "hang", "raise"]
     marker: str
     only: bytes = b""
     again: bool = False
@@ -68,5 +69,7 @@ class FaultyMatcher:
         if self.plan.fault == "executor":  # it started a daemon, of which we are a fork
             status = Path(f"/proc/{os.getppid()}/stat").read_text(encoding="utf-8")
             os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            signal.pause()
+        if self.plan.fault == "hang":
             signal.pause()
         raise RuntimeError("a fault that was asked for")

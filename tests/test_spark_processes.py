@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from extract.cli import cli
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
+from extract.subscriptions import Subscriptions
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -78,7 +80,12 @@ def test_spark_runs_on_the_java_of_pypi(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_an_executor(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "sizes"), [("executor", "small"), ("executor", "large"), ("hang", "small")]
+)
+def test_a_cluster_that_loses_an_executor_or_tries_a_task_twice(
+    tmp_path: Path, fault: str, sizes: str
+) -> None:
     university = scenario("university")
     scheme = prepare(university.schema(), university.queries(40), 3)
     scheme.save(tmp_path / "scheme.json")
@@ -88,7 +95,7 @@ def test_a_cluster_that_loses_an_executor(tmp_path: Path) -> None:
     for n in range(6):
         (docs / f"{n}.xml").write_bytes(b"".join(university.document(100_000, seed=n)))
     command = [sys.executable, "-m", "tests.spark_cluster", str(tmp_path / "scheme.json")]
-    command += [str(docs), str(out), str(tmp_path / "marker")]
+    command += [str(docs), str(out), str(tmp_path / "marker"), fault, sizes]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, timeout=300, cwd=ROOT
@@ -103,6 +110,98 @@ def test_a_cluster_that_loses_an_executor(tmp_path: Path) -> None:
         for each in (out, tmp_path / "local")
     )
     assert found.equals(wanted)
+
+
+@pytest.mark.slow
+def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    university = scenario("university")
+    scheme, docs = tmp_path / "scheme.json", tmp_path / "incoming"
+    prepare(university.schema(), university.queries(40), 3).save(scheme)
+    docs.mkdir()
+    for n in range(6):
+        (docs / f"{n}.xml").write_bytes(b"".join(university.document(20_000, seed=n)))
+    command = [sys.executable, "-m", "tests.spark_stream", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def stream(fault: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [*command, fault],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=300,
+            cwd=ROOT,
+        )
+        return done.returncode, done.stderr[-2000:]
+
+    assert stream("before")[0] == 9  # killed when a batch is written, before it has its name
+    revised = prepare(university.schema(), Subscriptions.of({"new": "//name"}), 1)
+    revised.save(scheme)  # counts for batches that have not begun
+    assert stream("after")[0] == 9  # and when it has its name, before Spark has noted it
+    assert stream("") == (0, "")
+    folders = sorted((tmp_path / "out").glob("[0-9]*"))
+    assert [folder.name for folder in folders] == [f"{n:08d}" for n in range(3)]
+    found: dict[str, set[str]] = {}
+    for folder in folders:
+        rows = parquet.read_table(folder / "matches").to_pylist()
+        for name in {row["document"] for row in rows}:
+            assert name not in found  # each document is in one batch
+            found[name] = {row["query"] for row in rows if row["document"] == name}
+    assert len(found) == 6
+    assert sorted("new" in queries for queries in found.values()) == [False] * 4 + [True] * 2
+
+
+@pytest.mark.slow
+def test_a_standalone_cluster(tmp_path: Path) -> None:
+    import pyspark
+
+    from extract.filtertool.spark.java import require_java
+
+    university = scenario("university")
+    scheme = prepare(university.schema(), university.queries(40), 3)
+    scheme.save(tmp_path / "scheme.json")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for n in range(3):
+        (docs / f"{n}.xml").write_bytes(b"".join(university.document(50_000, seed=n)))
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(require_java().home),
+        "SPARK_WORKER_DIR": str(tmp_path / "work"),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": str(ROOT),
+    }
+    starter = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+
+    def start(what: str, *args: str) -> subprocess.Popen[str]:
+        command = [starter, f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *args]
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
+
+    def wait_for(process: subprocess.Popen[str], sign: str) -> str:
+        assert process.stdout is not None
+        return next(line for line in process.stdout if sign in line)
+
+    processes = [start("master.Master", "--port", "0", "--webui-port", "0")]
+    try:
+        url = re.search(r"spark://\S+", wait_for(processes[0], "Starting Spark master at"))
+        assert url is not None
+        args = ["--cores", "2", "--memory", "1g", "--webui-port", "0", url[0]]
+        processes.append(start("worker.Worker", *args))
+        wait_for(processes[1], "Successfully registered with master")
+        command = [sys.executable, "-m", "extract", "run", "--master", url[0]]
+        command += ["--scheme", str(tmp_path / "scheme.json"), str(docs)]
+        command += ["-o", str(tmp_path / "out"), "--conf", "spark.executor.memory=512m"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert done.returncode == 0, done.stderr
+    local = run_pipeline(scheme, sorted(map(str, docs.iterdir())), tmp_path / "local", workers=1)
+    found = parquet.read_table(tmp_path / "out" / "matches")
+    assert found.num_rows == local.matches > 0
 
 
 COLUMNS = ("document", "query", "ordinal")

@@ -90,6 +90,12 @@ from extract.subscriptions import Subscriptions
     help="The Spark master, such as spark://host:7077; by default all cores of this machine.",
 )
 @click.option(
+    "--conf",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of Spark, such as spark.executor.memory=2g; may be repeated.",
+)
+@click.option(
     "--jobs",
     "-j",
     default=0,
@@ -145,6 +151,7 @@ def run(
     output: str,
     engine: str,
     master: str | None,
+    conf: tuple[str, ...],
     jobs: int,
     matcher: str,
     on_nonconforming: Literal["fallback", "reject"],
@@ -193,8 +200,10 @@ def run(
         jobs = 0
     if engine == "spark":
         require_spark()  # before anything that takes long
-    elif master or resume:
-        raise click.UsageError("--master and --resume are for --engine spark.")
+    elif master or resume or conf:
+        raise click.UsageError("--master, --conf and --resume are for --engine spark.")
+    if bad := next((one for one in conf if not one.partition("=")[2]), None):
+        raise click.UsageError(f"--conf {bad}: write NAME=VALUE, as for spark-submit.")
     if jobs and master:
         raise click.UsageError("Give --master or --jobs, but not both.")
     check_target(output)
@@ -226,6 +235,7 @@ def run(
                 options=options,
                 form=form,
                 resume=resume,
+                conf={name: value for name, _, value in (one.partition("=") for one in conf)},
                 progress=told,
                 seconds=spent,
             )
@@ -312,5 +322,10 @@ def _summary(report: Report, output: str, seconds: float) -> None:
         ("rows", f"{facts['matches']:,}", what[report.select]),
         ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
     ]
+    if side := report.parallel:
+        gain = f"{side['gain']:.1f} times as fast as one by one"
+        work = f"{facts['seconds']['job']:.1f} s of work on {side['cores']} cores"
+        start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
+        rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
     Table(("", "", ""), rows, frozenset({1})).show()
     click.echo(f"\nResults are in {output}")

@@ -27,6 +27,7 @@ from extract.limits import Limits
 from extract.scheme.model import Scheme
 
 PIECE_BYTES: Final = 1 << 23  # that a piece has, about: the record that reaches it is the last
+_MOST: Final = 1 << 26  # bytes of a piece; where records are larger, no pieces are made
 _PROLOG: Final = 1 << 16  # bytes before the root that are worth repeating in every piece
 _NAME: Final = re.compile(rb"<([^\s/>]+)")
 
@@ -119,7 +120,8 @@ def survey(
     # What another scanner than the kernel has taken on may be in other encodings, or have entities.
     if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:
         return Survey(max(0, outcome.size), ())
-    return Survey(outcome.size, tuple(_pieces(sink, outcome.size, read)))
+    pieces = tuple(_pieces(sink, outcome.size, read))
+    return Survey(outcome.size, pieces if max(one.size for one in pieces) <= _MOST else ())
 
 
 class _Open(NamedTuple):

@@ -177,7 +177,11 @@ class _Crew:
         shipped, where, size = self._shipped, self._order.where, planning.PIECE
 
         def work(some: Iterable[Listed]) -> Iterator[tuple[str, Survey, str]]:
+            current: Any = TaskContext.get()
             for one in some:
+                if current.attemptNumber() >= worker.SUSPICIOUS:  # it may kill workers
+                    yield one.name, Survey(0, ()), ""
+                    continue
                 job = shipped.job.value
                 yield one.name, *worker.survey_document(shipped.key, job, one, where, size)
 

@@ -6,23 +6,25 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
 
 from extract.errors import DocumentError
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Findings
-from extract.filtertool.spark.locations import Listed
 
-_call: Callable[[Listed], Processed] | None = None
+_T = TypeVar("_T")
+_call: Callable[[Any], Processed] | None = None
 
 
 def one_by_one(
-    documents: Iterable[Listed], process: Callable[[Listed], Processed]
+    documents: Iterable[_T], process: Callable[[_T], Processed], name: Callable[[_T], str]
 ) -> Iterator[Processed]:
     """Processes documents in a child of this process; one that kills the child is rejected.
 
     Args:
-        documents: The documents.
+        documents: The documents, or pieces of one.
         process: What to do. The child is a fork, so that what was compiled here is there.
+        name: What a document is called.
     """
     global _call
     _call = process
@@ -36,14 +38,14 @@ def one_by_one(
             except BrokenProcessPool:
                 executor.shutdown()
                 executor = None
-                yield _fatal(one.name)
+                yield _fatal(name(one))
     finally:
         _call = None
         if executor is not None:
             executor.shutdown()
 
 
-def _process(document: Listed) -> Processed:
+def _process(document: Any) -> Processed:
     assert _call is not None
     return _call(document)
 

@@ -178,9 +178,10 @@ def _shared(
     """The tasks of a large document."""
     parts = weights(every)
     made: list[Task] = []
-    whole = [n for n, share in enumerate(every) if not (known.pieces and share.records)]
+    cut = bool(known.pieces)
+    whole = [n for n, each in enumerate(every) if not (cut and (each.records or each.idle))]
     for n, share in enumerate(every):
-        if n not in whole:
+        if n not in whole and not share.idle:
             part = _SCAN_PIECE + (1 - _SCAN_PIECE) * parts[n]
             pieces = [p for p in known.pieces if any(p.records[r] for r in share.records)]
             for run in _runs(pieces, int(most / part)):
@@ -193,7 +194,8 @@ def _shared(
         name = " + ".join(dict.fromkeys(every[n].name for n in which))
         made.append(Task(0, int(_cost(one) * part), ((one,),), which, name))
     if not made:  # no piece has a record of anybody's; somebody has to say so
-        made.append(Task(0, _cost(one), ((one,),), (0,), every[0].name, known.pieces[:1]))
+        first = next(n for n, share in enumerate(every) if share.records)
+        made.append(Task(0, _cost(one), ((one,),), (first,), every[first].name, known.pieces[:1]))
     return [made[0], *[task._replace(first=False) for task in made[1:]]]
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Final
 
 from pyspark import SparkConf, SparkContext
@@ -28,13 +28,16 @@ _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 @contextlib.contextmanager
-def open_context(master: str | None = None, name: str = "extract") -> Iterator[SparkContext]:
+def open_context(
+    master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
+) -> Iterator[SparkContext]:
     """Spark for one job: that which runs in this process already, or one that ends with the block.
 
     Args:
         master: Where to run; by default on all cores of this machine, or where ``spark-submit``
             says.
         name: What Spark's pages call the job.
+        conf: Settings of Spark, by their names; they count more than ours.
 
     Raises:
         ExtractError: There is no Java that Spark runs on, or Spark does not start.
@@ -43,14 +46,16 @@ def open_context(master: str | None = None, name: str = "extract") -> Iterator[S
     if active is not None:
         yield active
         return
-    context = _start(master, name)
+    context = _start(master, name, conf or {})
     try:
         yield context
     finally:
         context.stop()
 
 
-def local_session(master: str | None = None, name: str = "extract") -> SparkSession:
+def local_session(
+    master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
+) -> SparkSession:
     """A Spark session on this machine, or on the master given; the one that is active if there is.
 
     Raises:
@@ -59,7 +64,7 @@ def local_session(master: str | None = None, name: str = "extract") -> SparkSess
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
-    context = SparkContext._active_spark_context or _start(master, name)
+    context = SparkContext._active_spark_context or _start(master, name, conf or {})
     return SparkSession(context)
 
 
@@ -95,7 +100,7 @@ def with_attempts(master: str) -> str:
     return re.sub(r"^local\[([\d*]+)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
-def _start(master: str | None, name: str) -> SparkContext:
+def _start(master: str | None, name: str, given: Mapping[str, str]) -> SparkContext:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         use_java(require_java())
     # Spark would start the python3 that is first in the path.
@@ -103,7 +108,7 @@ def _start(master: str | None, name: str) -> SparkContext:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICK)
     conf = SparkConf().setAppName(name)
-    for key, value in settings(master).items():
+    for key, value in {**settings(master), **given}.items():
         conf.set(key, value)
     quiet = str(conf.get("spark.master", "")).startswith("local")
     # Everything that Spark and its workers say on one machine, for the case that it fails. On a

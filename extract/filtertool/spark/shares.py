@@ -30,12 +30,14 @@ class Share(NamedTuple):
             `Division.names`. Else empty.
         last: Whether it also has the queries that match no conforming document, and those in later
             versions of XPath.
+        idle: Whether there is nothing to do for it on a document that keeps to the schema.
     """
 
     name: str
     queries: tuple[int, ...]
     records: frozenset[int] = frozenset()
     last: bool = False
+    idle: bool = False
 
 
 def shares(scheme: Scheme, division: Division | None = None) -> tuple[Share, ...]:
@@ -62,7 +64,9 @@ def shares(scheme: Scheme, division: Division | None = None) -> tuple[Share, ...
         made.append(Share(name, tuple(queries), records))
     at = next((n for n, one in enumerate(made) if one.name == REST and not one.records), len(made))
     if scheme.unsatisfiable or scheme.later:
-        made[at : at + 1] = [Share(REST, made[at].queries if made[at:] else (), last=True)]
+        left = made[at].queries if made[at:] else ()
+        idle = not left and not scheme.later
+        made[at : at + 1] = [Share(REST, left, last=True, idle=idle)]
     return tuple(made)
 
 

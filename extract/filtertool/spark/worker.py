@@ -42,13 +42,13 @@ from extract.filtertool.spark.parcels import ParcelWriter
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.resuming import Done, note, stamps
 from extract.filtertool.spark.shares import scheme_of, shares
-from extract.filtertool.survey import PIECE_BYTES, Survey, survey
+from extract.filtertool.survey import PIECE_BYTES, Piece, Survey, survey
 from extract.filtertool.writers import Format, Writer, open_writer
 
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
-_SUSPICIOUS: Final = 2  # attempts, after which the documents are suspected to kill workers
+SUSPICIOUS: Final = 2  # attempts, after which the documents are suspected to kill workers
 _JOBS: Final = 8  # jobs whose filters a worker keeps; a share of the queries is one
 
 MATCH, REJECTED, ACCOUNT = "match", "rejected", "account"
@@ -295,28 +295,38 @@ def write_results(
 
 def _results(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
     if task.pieces:
-        yield from _pieces(kept, task)
+        yield from _pieces(kept, task, attempt)
         return
+
+    def alone(one: Listed) -> Processed:
+        return _processed(kept, located([one]))[0]
+
     for batch in task.batches:
-        if attempt >= _SUSPICIOUS:
-            yield from one_by_one(batch, lambda one: _processed(kept, located([one]))[0])
+        if attempt >= SUSPICIOUS:
+            yield from one_by_one(batch, alone, lambda one: one.name)
         else:
             yield from _processed(kept, located(batch))
 
 
-def _pieces(kept: Kept, task: Task) -> Iterator[Processed]:
+def _pieces(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
     """What is found on pieces of a document, up to the first that does not fit it any more."""
     ((one,),) = task.batches
-    with Bytes(one) as document:
-        for piece in task.pieces:
-            body = b""  # does not fit
-            with contextlib.suppress(OSError, ValueError):
-                body = document.read(piece.start, piece.end)
-            part = PieceBytes(piece, body)
-            done = cast(PieceFilter, kept.filter).process_piece(one.name, part)
-            yield done
-            if done.fate != "conforming":
-                return
+    pieces = cast(PieceFilter, kept.filter)
+
+    def process(piece: Piece) -> Processed:
+        body = b""  # does not fit
+        with contextlib.suppress(OSError, ValueError), Bytes(one) as document:
+            body = document.read(piece.start, piece.end)
+        return pieces.process_piece(one.name, PieceBytes(piece, body))
+
+    if attempt >= SUSPICIOUS:
+        found = one_by_one(task.pieces, process, lambda _: one.name)
+    else:
+        found = map(process, task.pieces)
+    for done in found:
+        yield done
+        if done.fate != "conforming":
+            return
 
 
 def survey_document(
