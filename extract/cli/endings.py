@@ -57,7 +57,8 @@ def ended_in_order() -> Iterator[None]:
 def _end(number: int, frame: FrameType | None) -> None:
     if _is_importing(frame) and hasattr(signal, "setitimer"):
         # Modules written in C, such as lxml, swallow what is raised while they are loaded.
-        signal.signal(signal.SIGALRM, lambda _, now: _end(number, now))
+        # Sent again, not raised from there: somebody may hold the signal back by then.
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(number))
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)
         return
     if number == signal.SIGINT:
