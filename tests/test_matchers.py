@@ -14,17 +14,21 @@ from pathlib import Path
 
 import pytest
 
+import extract
 from extract.errors import MatcherError
 from extract.filtertool.columnar import ColumnarFactory
-from extract.filtertool.cost import nodes_allowed
+from extract.filtertool.cost import Bound, nodes_allowed
+from extract.filtertool.filtering import DocumentFilter, Options
 from extract.filtertool.lxml_matcher import LxmlFactory
 from extract.filtertool.matcher import MatcherFactory, Question, Unit
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.filtertool.sandbox import ChildDied, Sandbox, TimeLimit
+from extract.limits import Limits
 from tests.matchers import DOCUMENT, MatcherContract, unit_of
 from tests.plugin.extract_naive import NaiveFactory
 
 PLUGIN = Path(__file__).parent / "plugin"
+SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
 
 
 class TestLxml(MatcherContract):
@@ -161,6 +165,51 @@ def test_usual_queries_are_not_suspicious(xpath: str, allowed: float) -> None:
 )
 def test_hostile_queries_are(xpath: str) -> None:
     assert nodes_allowed(xpath) < 3_000
+
+
+def test_names_tell_more_than_the_number_of_elements() -> None:
+    """An ordinary query on a large document pays for no child process."""
+    asked: list[str] = []
+
+    def named() -> dict[str, int]:
+        asked.append("")
+        return {"student": 2_000, "name": 5_000, "a": 3_000}
+
+    bound = Bound("//student//name[x]")
+    assert bound.affords(1_000, named)
+    assert not asked  # counting takes time, too
+    assert not bound.affords(200_000)
+    assert Bound("//student//name").affords(200_000, named)
+    assert Bound("//student[@x = 5]//name").affords(200_000, named)
+    assert not Bound(HOSTILE).affords(200_000, named)
+    assert not Bound("//a[preceding::a/following::a/preceding::a]").affords(3_000, named)
+
+
+@pytest.mark.parametrize("matcher", ["auto", "lxml"])
+@pytest.mark.parametrize("document", ["conforming", "nonconforming"])
+def test_no_way_through_match_hangs(matcher: str, document: str) -> None:
+    """Each of these took from ten seconds to minutes, in libxml2 or in columns."""
+    schema = extract.Schema.load(SCHEMA, root="db")
+    queries = {
+        "axes": HOSTILE,
+        "pairs": "//name[//name = //student]",
+        "text": "//name[translate(/, 'abcdefghij', '0123456789') = translate(/db, 'xy', 'ab')]",
+        "siblings": "//student[preceding-sibling::*[following-sibling::*[preceding-sibling::*]]]",
+        "good": "//student[@id = '5']/name",
+    }
+    scheme = extract.prepare(schema, extract.Subscriptions.of(queries), 2)
+    students = b"".join(b"<student id='%d'><name>n</name></student>" % n for n in range(3_000))
+    data = b"<db>" + b"<zzz/>" * (document == "nonconforming") + students + b"</db>"
+    ready = DocumentFilter(
+        scheme,
+        load_matcher(matcher, 0.5),
+        Options("count", limits=Limits(query_seconds=0.5)),
+    )
+    (done,) = ready.process([("d", data)])
+    assert {one.query for one in done.rejections} == {"axes", "pairs", "text", "siblings"}
+    assert all("(--max-query-seconds)" in one.reason for one in done.rejections)
+    assert len(done.findings) == 1
+    assert done.figures["guarded_evaluations"] >= 4
 
 
 def test_a_hostile_query_is_given_up_and_the_others_are_answered() -> None:

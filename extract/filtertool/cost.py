@@ -7,15 +7,18 @@ has to tell ``//a[.//b]`` from ``//a[preceding::a/following::a]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from extract.xpath.ast import (
+    ANY_NODE,
     Binary,
     Expr,
     FilterPath,
     FunctionCall,
     LocationPath,
+    NameTest,
     Negate,
     Step,
     Union,
@@ -23,15 +26,25 @@ from extract.xpath.ast import (
 from extract.xpath.parser import parse
 
 LIMIT: Final = 1e9  # some seconds of libxml2's time
+_A_SECOND: Final = 1.5e8  # of it: what `extract bench` data cost, about
 
 _FEW: Final = 8.0  # children of an element: many have none, few have many
 _DEPTH: Final = 32.0  # ancestors; and on average no element has more descendants
+_TEXT: Final = 20.0  # what the text of a node costs, next to finding the node
+_TRANSLATE: Final = 10.0  # how many times that if characters are replaced
 _WIDE: Final = frozenset({"following", "preceding", "following-sibling", "preceding-sibling"})
 _DEEP: Final = frozenset({"descendant", "descendant-or-self"})
 _HIGH: Final = frozenset({"ancestor", "ancestor-or-self"})
 _NARROW: Final = frozenset({"child", "attribute", "namespace"})
 _DOWN: Final = _DEEP | _NARROW | {"self"}
+_BELOW: Final = frozenset({"child", "descendant"})
+_OTHERS: Final = frozenset({"attribute", "namespace"})  # axes to what is no element
 _LARGEST: Final = 40  # as a power of two: more nodes than memory holds
+
+
+def limit_for(seconds: float) -> float:
+    """The cost from which on an expression may take longer than allowed, or simply too long."""
+    return min(LIMIT, seconds * _A_SECOND)
 
 
 class _Cost(NamedTuple):
@@ -57,20 +70,79 @@ def nodes_allowed(xpath: str, limit: float = LIMIT) -> float:
         return float("inf")
     expr = parse(xpath)
     low, high = 0, _LARGEST
-    if _cost(expr, 2.0**high, True).work <= limit:
+    if _cost(expr, Sizes(2.0**high), True).work <= limit:
         return float("inf")
-    if _cost(expr, 1.0, True).work > limit:
+    if _cost(expr, Sizes(1.0), True).work > limit:
         return 0.0
     while high - low > 1:
         middle = (low + high) // 2
-        if _cost(expr, 2.0**middle, True).work <= limit:
+        if _cost(expr, Sizes(2.0**middle), True).work <= limit:
             low = middle
         else:
             high = middle
     return 2.0**low
 
 
-def _cost(expr: Expr, n: float, outermost: bool = False) -> _Cost:
+class Sizes:
+    """How many nodes there are.
+
+    Args:
+        elements: The number of elements.
+        named: How many of them have each local name; None if that is not known.
+    """
+
+    __slots__ = ("all", "named")
+
+    def __init__(self, elements: float, named: Mapping[str, int] | None = None) -> None:
+        self.all = elements
+        self.named = named
+
+    def of(self, step: Step) -> float:
+        """How many nodes a step can lead to at most."""
+        test = step.test
+        if self.named is None or not isinstance(test, NameTest) or test.local == "*":
+            return self.all
+        return self.all if step.axis in _OTHERS else float(self.named.get(test.local, 0))
+
+
+class Bound:
+    """Whether an expression can take very long, asked of many documents.
+
+    Args:
+        xpath: The expression.
+        limit: The cost from which on it can.
+    """
+
+    __slots__ = ("_allowed", "_expr", "_limit", "_xpath")
+
+    def __init__(self, xpath: str, limit: float = LIMIT) -> None:
+        self._xpath = xpath
+        self._limit = limit
+        self._allowed = nodes_allowed(xpath, limit)
+        self._expr: Expr | None = None
+
+    def affords(self, elements: int, named: Callable[[], Mapping[str, int]] | None = None) -> bool:
+        """Whether it is fast enough on a document.
+
+        Args:
+            elements: How many elements there are.
+            named: Counts them by local name; asked only if their number alone does not tell.
+
+        >>> Bound("//a//b").affords(1_000_000)
+        False
+        >>> Bound("//a//b").affords(1_000_000, lambda: {"a": 1_000, "b": 5_000})
+        True
+        """
+        if elements <= self._allowed:
+            return True
+        if named is None:
+            return False
+        if self._expr is None:
+            self._expr = parse(self._xpath)
+        return _cost(self._expr, Sizes(elements, named()), True).work <= self._limit
+
+
+def _cost(expr: Expr, n: Sizes, outermost: bool = False) -> _Cost:
     if isinstance(expr, LocationPath):
         return _path(expr.steps, n, _Cost(0.0), expr.absolute or outermost)
     if isinstance(expr, FilterPath):
@@ -79,7 +151,7 @@ def _cost(expr: Expr, n: float, outermost: bool = False) -> _Cost:
         return _path(expr.steps, n, _Cost(work, start.size), outermost)
     if isinstance(expr, Union):
         parts = [_cost(part, n, outermost) for part in expr.parts]
-        size = min(n, sum(part.size for part in parts))
+        size = min(n.all, sum(part.size for part in parts))
         return _Cost(sum(part.work for part in parts) + (size * size if size > _DEPTH else 0), size)
     if isinstance(expr, Binary):
         left, right = _cost(expr.left, n, outermost), _cost(expr.right, n, outermost)
@@ -90,25 +162,27 @@ def _cost(expr: Expr, n: float, outermost: bool = False) -> _Cost:
     if isinstance(expr, FunctionCall):
         if expr.prefix:  # of EXSLT: regular expressions, some of which take for ever
             return _Cost(float("inf"))
-        work = sum(_cost(each, n, outermost).work + _text(each, n) for each in expr.arguments) + 1
-        return _Cost(work + n, n) if expr.name == "id" else _Cost(work)
+        texts = sum(_text(each, n) for each in expr.arguments)
+        texts *= _TRANSLATE if expr.name == "translate" else 1.0
+        work = sum(_cost(each, n, outermost).work for each in expr.arguments) + texts + 1
+        return _Cost(work + n.all, n.all) if expr.name == "id" else _Cost(work)
     return _Cost(1.0)
 
 
-def _text(expr: Expr, n: float) -> float:
+def _text(expr: Expr, n: Sizes) -> float:
     """What it may take to read the text of the nodes that an argument gives, next to finding them.
 
     That of the document, or of a path from it, is as long as the document; that of a node in a
     filter is short, on average.
     """
-    return n if isinstance(expr, LocationPath) and expr.absolute else 0.0
+    return _TEXT * n.all if isinstance(expr, LocationPath) and expr.absolute else 0.0
 
 
-def _sum(exprs: Iterable[Expr], n: float) -> float:
+def _sum(exprs: Iterable[Expr], n: Sizes) -> float:
     return sum(_cost(expr, n).work for expr in exprs)
 
 
-def _path(steps: Iterable[Step], n: float, start: _Cost, anywhere: bool) -> _Cost:
+def _path(steps: Iterable[Step], n: Sizes, start: _Cost, anywhere: bool) -> _Cost:
     """The cost of steps.
 
     Args:
@@ -119,15 +193,16 @@ def _path(steps: Iterable[Step], n: float, start: _Cost, anywhere: bool) -> _Cos
             down: all elements together have no more than `_DEPTH` times as many descendants.
     """
     work, size = start
-    for step in steps:
+    for step in _rewritten(steps):
         if step.axis not in _DOWN:
             anywhere = True
-        most = n if anywhere else min(n, _DEPTH)
+        there = n.of(step)
+        most = there if anywhere else min(there, _DEPTH)
         if step.axis in _WIDE:
-            reached = n
-            work += size * n
+            reached = there
+            work += size * n.all
             if size > 1:  # each node's are united with those of all others, one by one
-                work += size * n * n
+                work += size * reached * reached
         elif step.axis == "self":
             reached = size
             work += size
@@ -136,12 +211,30 @@ def _path(steps: Iterable[Step], n: float, start: _Cost, anywhere: bool) -> _Cos
             work += reached
         else:
             reached = min(most, size * (most if step.axis in _DEEP else _reach(step)))
-            work += min(size * _DEPTH, size * n) if size > 1 else reached
+            work += size * min(_DEPTH, n.all) if size > 1 else n.all
             if size > _DEPTH:
                 work += reached * reached
         size = reached
         work += size * _sum(step.predicates, n)
     return _Cost(work, size)
+
+
+def _rewritten(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps as libxml2 takes them: ``//b`` without a filter is one step to all descendants."""
+    before: Step | None = None
+    for step in steps:
+        if before is not None:
+            if step.axis in _BELOW and not step.predicates:
+                step = replace(step, axis="descendant")
+            else:
+                yield before
+        before = None
+        if step.axis == "descendant-or-self" and step.test == ANY_NODE and not step.predicates:
+            before = step
+        else:
+            yield step
+    if before is not None:
+        yield before
 
 
 def _reach(step: Step) -> float:

@@ -16,7 +16,7 @@ from lxml import etree
 
 from extract.errors import MatcherError
 from extract.filtertool.collect import Collector
-from extract.filtertool.cost import LIMIT, nodes_allowed
+from extract.filtertool.cost import Bound, limit_for
 from extract.filtertool.matcher import (
     Answers,
     Matcher,
@@ -30,6 +30,7 @@ from extract.filtertool.parsed import (
     Place,
     Unplaced,
     compiled,
+    local_names,
     open_in_child,
     places,
     places_in_child,
@@ -53,17 +54,19 @@ class LxmlFactory:
     Attributes:
         seconds: How long a question that may take very long can take on one unit, in a process of
             its own; then it is given up.
-        limit: From which estimated cost on a question counts as such (`extract.filtertool.cost`).
+        limit: From which estimated cost on a question counts as such (`extract.filtertool.cost`);
+            None to take it from ``seconds``.
     """
 
     name: str = "lxml"
     consumes: Literal["xml", "table"] = "xml"
     seconds: float = 60.0
-    limit: float = LIMIT
+    limit: float | None = None
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
         """A matcher for these questions."""
-        return LxmlMatcher(questions, namespaces, self.seconds, self.limit)
+        limit = limit_for(self.seconds) if self.limit is None else self.limit
+        return LxmlMatcher(questions, namespaces, self.seconds, limit)
 
 
 class LxmlMatcher:
@@ -121,7 +124,7 @@ class LxmlMatcher:
         index: int,
         select: Select,
     ) -> None:
-        guarded = unit.size > question.allowed
+        guarded = not all(bound.affords(unit.size, unit.named) for bound in question.bounds)
         if guarded:
             self._figures["guarded_evaluations"] += 1
         if question.type is not Type.NODES:
@@ -183,9 +186,9 @@ class _Question:
         self._limit = limit
 
     @cached_property
-    def allowed(self) -> float:
-        """On how many nodes it may be evaluated in this process."""
-        return min([nodes_allowed(xpath, self._limit) for xpath in self.branches], default=0.0)
+    def bounds(self) -> list[Bound]:
+        """How long its branches may take."""
+        return [Bound(xpath, self._limit) for xpath in self.branches]
 
     @cached_property
     def countable(self) -> bool:
@@ -221,3 +224,10 @@ class _Evaluation:
         self.parsed = ParsedUnit(xml)
         self.size = len(table)
         self.unique = Placing(table).unique
+        self._named: Counter[str] | None = None
+
+    def named(self) -> Counter[str]:
+        """How many elements there are of each local name."""
+        if self._named is None:
+            self._named = local_names(self.parsed.tree)
+        return self._named

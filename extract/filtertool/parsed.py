@@ -6,6 +6,7 @@ serves here and in a child process, which can send no nodes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -41,6 +42,15 @@ def parse(xml: bytes) -> Any:
         etree.XMLSyntaxError: It is not well-formed.
     """
     return etree.fromstring(xml, etree.XMLParser(**PARSER_OPTIONS)).getroottree()
+
+
+def local_names(tree: Any) -> Counter[str]:
+    """How many elements there are of each local name."""
+    tags = Counter([element.tag for element in tree.getroot().iter("*")])
+    found: Counter[str] = Counter()
+    for tag, times in tags.items():
+        found[tag.rpartition("}")[2]] += times
+    return found
 
 
 class ParsedUnit:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from extract.errors import DocumentError
-from extract.filtertool.cost import LIMIT, nodes_allowed
+from extract.filtertool.cost import LIMIT, Bound
 from extract.filtertool.describe import Described
 from extract.filtertool.elementpath_matcher import LaterXPath
 from extract.filtertool.matcher import Select
@@ -53,7 +53,7 @@ class WholeMatcher:
         self._limits = limits
         self._alone = alone
         self._limit = limit
-        self._compiled: dict[str, tuple[Any, float]] = {}
+        self._compiled: dict[str, tuple[Any, Bound]] = {}
         self.figures: Counter[str] = Counter()
 
     def too_large(self, size: int) -> str:
@@ -137,18 +137,18 @@ class WholeMatcher:
         if query.version != FIRST:
             self.figures["elementpath_evaluations"] += 1
             return child.find(query)
-        compiled_, allowed = self._libxml2(query.xpath)
-        if document.size > allowed:
+        compiled_, bound = self._libxml2(query.xpath)
+        if not bound.affords(document.size, document.named):
             self.figures["guarded_evaluations"] += 1
             return child.find(query, self._namespaces)
         return document.find(compiled_) if self._select == "nodes" else document.count(compiled_)
 
-    def _libxml2(self, xpath: str) -> tuple[Any, float]:
-        """The compiled query, and on how many elements it may be evaluated here."""
+    def _libxml2(self, xpath: str) -> tuple[Any, Bound]:
+        """The compiled query, and how long it may take."""
         known = self._compiled.get(xpath)
         if known is None:
             query = compiled(xpath, self._namespaces)
-            known = self._compiled[xpath] = (query, nodes_allowed(xpath, self._limit))
+            known = self._compiled[xpath] = (query, Bound(xpath, self._limit))
         return known
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ from extract.chunktool.verdict import rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.describe import Described, Item, limited, standalone
 from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
-from extract.filtertool.parsed import parse, plain
+from extract.filtertool.parsed import local_names, parse, plain
 from extract.filtertool.results import is_true
 from extract.filtertool.spans import Span, find_spans
 from extract.filtertool.tags import tag_attributes
@@ -65,6 +66,14 @@ class WholeDocument:
     def size(self) -> int:
         """The number of elements."""
         return len(self._elements)
+
+    def named(self) -> Mapping[str, int]:
+        """How many elements there are of each local name."""
+        return self._named
+
+    @cached_property
+    def _named(self) -> Mapping[str, int]:
+        return local_names(self.tree)
 
     def forget(self) -> None:
         """Begins a new list of descriptions."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from extract.filtertool.columnar.markup import oddity
 from extract.filtertool.columnar.names import NameBook
 from extract.filtertool.columnar.plan import Plan
 from extract.filtertool.columnar.spines import Declined, Spines
+from extract.filtertool.cost import LIMIT, Bound, limit_for
 from extract.filtertool.lxml_matcher import LxmlFactory
 from extract.filtertool.matcher import (
     Answers,
@@ -38,6 +40,11 @@ from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 
 Indices = NDArray[np.int32]
+
+# A path from the document in a filter, or siblings of siblings: the work grows with the square of
+# the nodes, or faster. What does not look so is not looked at any closer: there may be very many.
+_DOUBTFUL: Final = re.compile(r"[\[(,=<>+|-]\s*/|\b(?:and|or|div|mod)\s*/|-sibling::")
+_GUARDED: Final = "guarded_evaluations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,9 @@ class ColumnarMatcher:
         self._names = NameBook()
         self.declined: dict[int, str] = {}
         self._alone: list[tuple[int, Expr]] = []  # questions that are evaluated one by one
+        self._bounds: dict[int, list[Bound]] = {}  # of those that may take very long
+        seconds = getattr(fallback, "seconds", None)
+        self._limit = LIMIT if seconds is None else limit_for(seconds)
         spines = Spines()
         for number, question in enumerate(questions):
             try:
@@ -92,8 +102,10 @@ class ColumnarMatcher:
     def _add(self, spines: Spines, number: int, question: Question) -> None:
         parts = []
         alone = []
+        doubtful = [xpath for xpath in question.branches if _DOUBTFUL.search(xpath)]
         for xpath in question.branches:
-            found = spines.read(xpath) if question.type is Type.NODES else None
+            together = question.type is Type.NODES and not doubtful
+            found = spines.read(xpath) if together else None
             if found is None:
                 expr = parse(xpath)
                 reason = reason_against(expr)
@@ -105,6 +117,8 @@ class ColumnarMatcher:
         for part in parts:
             spines.add(number, part)
         self._alone += alone
+        if doubtful:
+            self._bounds[number] = [Bound(xpath, self._limit) for xpath in doubtful]
 
     # -- matching
 
@@ -140,6 +154,9 @@ class ColumnarMatcher:
     def report(self) -> Report:
         """What was done so far."""
         figures = {"columnar_questions": len(self._own), "lxml_questions": len(self._left)}
+        guarded = [one.report().figures.get(_GUARDED, 0) for one in self._matchers.values()]
+        if any(guarded):
+            figures[_GUARDED] = int(sum(guarded))
         return Report({**figures, **self._figures})
 
     def _ask_other(
@@ -157,8 +174,15 @@ class ColumnarMatcher:
 
     def _shares(self, units: Sequence[Unit], places: Indices, select: Select) -> list[Share]:
         every = np.arange(len(self._questions), dtype=np.int32)
+        late = self._too_costly(units)
         try:
-            return [Share(self._match(units, select), places, every)]
+            shares = [Share(self._match(units, select, late), places, every)]
+            for number in sorted(late):  # guarded there, and each for itself
+                local, asked = np.arange(len(units), dtype=np.int32), np.array([number], np.int32)
+                share = self._ask_other(f"late {number}", asked, units, local, select)
+                shares.append(share._replace(units=places))
+            self._figures["questions_left"] += len(late) * len(units)
+            return shares
         except TooMuch:
             if len(units) == 1:
                 local = np.zeros(1, np.int32)
@@ -170,7 +194,16 @@ class ColumnarMatcher:
             *self._shares(units[middle:], places[middle:], select),
         ]
 
-    def _match(self, units: Sequence[Unit], select: Select) -> Answers:
+    def _too_costly(self, units: Sequence[Unit]) -> set[int]:
+        """The questions that may take very long on one of the units."""
+        if not self._bounds or self._fallback is None:
+            return set()
+        most = max(len(unit.table) for unit in units)
+        bounds = self._bounds.items()
+        return {number for number, some in bounds if not all(one.affords(most) for one in some)}
+
+    def _match(self, units: Sequence[Unit], select: Select, late: Collection[int]) -> Answers:
+        """Answers all questions but those in ``late``."""
         self._names.forget()
         columns = Columns([unit.table for unit in units], self._names)
         run = Evaluator(Axes(columns, self._namespaces))
@@ -179,6 +212,8 @@ class ColumnarMatcher:
         values: list[Value] = []
         at = Context(columns.documents)
         for number, expr in self._alone:
+            if number in late:
+                continue
             kind = self._questions[number].type
             if kind is Type.NODES:
                 nodes = run.nodes(expr, at).nodes
