@@ -64,8 +64,8 @@ def whole_directory(target: Path, durable: bool = True) -> Iterator[Path]:
         OSError: It cannot be written.
     """
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    partial.mkdir()
-    try:
+    try:  # from here on: a signal may come between any two steps
+        partial.mkdir()
         yield partial
         if durable:
             _sync_tree(partial)

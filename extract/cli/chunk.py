@@ -133,8 +133,8 @@ class _Run:
     def directory(self) -> Any:
         """Makes the output directory; one that stays empty is removed again."""
         made = not self.output.exists()
-        self.output.mkdir(parents=True, exist_ok=True)
         try:
+            self.output.mkdir(parents=True, exist_ok=True)
             yield
         finally:
             if made and not self.done:
