@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint format docs bench fuzz soak clean
+.PHONY: help setup demo test test-all lint format docs bench fuzz soak wheel lock sbom clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -43,6 +43,15 @@ fuzz: setup ## Compare the kernel's verdict with libxml2's on a million mutated 
 
 soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
 	$(BIN)/python -m tests.soak --rounds 300 --minutes 10
+
+wheel: setup ## Build dist/*.whl, the same bytes each time from the same sources
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+lock: setup ## Write requirements-dev.lock: the developers' environment, with digests
+	$(BIN)/python .ci/lock.py > requirements-dev.lock
+
+sbom: setup ## Write sbom.json (CycloneDX): what is installed with extract
+	$(BIN)/python .ci/sbom.py > sbom.json
 
 clean: ## Remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

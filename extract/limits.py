@@ -114,6 +114,18 @@ class Limits:
         "it unpacks to more than {:,} bytes",
         "Bytes that a gzipped document may unpack to whatever the ratio.",
     )
+    document_seconds: float = _limit(
+        3600.0,
+        "answer",
+        "it took longer than {:g} s of processor time and was given up",
+        "Processor time that `extract run` may take for one document.",
+    )
+    document_memory: int = _limit(
+        1 << 33,
+        "answer",
+        "it took more than {:,} bytes of memory and was given up",
+        "Bytes of memory that `extract run` may take for one document.",
+    )
     whole_bytes: int = _limit(
         1 << 28,
         "answer",

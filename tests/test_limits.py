@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import pytest
@@ -17,9 +17,14 @@ import extract
 from extract.cli import cli
 from extract.errors import SubscriptionsError
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.local import Job, run_local
 from extract.filtertool.registry import load_matcher
+from extract.filtertool.writers import result_directory
 from extract.limits import Limits, option
 from extract.preptool.revise import Reviser
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DTD = "<!ELEMENT a (#PCDATA | a | b)*><!ATTLIST a c CDATA #IMPLIED d CDATA #IMPLIED>"
 DTD += "<!ELEMENT b EMPTY>"
@@ -208,3 +213,83 @@ def test_options_reach_every_stage(tmp_path: Path) -> None:
         "longer than 9 characters (--max-xpath-chars)",
         "more than 3 levels of nested elements (--max-depth)",
     ]
+
+
+# A matcher that takes what it is told to, in a worker that may die of it.
+
+
+class _Greedy:
+    """Takes time or memory on a document that has a certain text."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def match(self, units: Any, select: Any) -> Any:
+        for unit in units:
+            if b"spin" in unit.table.data:
+                while True:
+                    pass
+            if b"eat" in unit.table.data:
+                _ = [b"x" * (1 << 26) for _ in range(100)]
+        return self._inner.match(units, select)
+
+    def report(self) -> Any:
+        return self._inner.report()
+
+
+@dataclass(frozen=True)
+class GreedyFactory:
+    """Makes them."""
+
+    name: str = "greedy"
+    consumes: Literal["xml", "table"] = "table"
+
+    def build(self, questions: Any, namespaces: Any) -> Any:
+        return _Greedy(load_matcher("columnar").build(questions, namespaces))
+
+
+@pytest.fixture
+def greedy(tmp_path: Path) -> list[str]:
+    """Documents, one that takes for ever and one that takes all memory among them."""
+    texts = {"good": b"fine", "slow": b"spin", "large": b"eat", "other": b"fine"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.xml").write_bytes(b"<a><b/>" + text + b"</a>")
+    return [str(tmp_path / f"{name}.xml") for name in texts]
+
+
+GREEDY = Limits(document_seconds=1.0, document_memory=1 << 30)
+EXPECTED = {"slow": "document_seconds", "large": "document_memory"}
+
+
+def check_greedy(found: dict[str, str]) -> None:
+    """Two documents are rejected, each for its reason; the others are not."""
+    assert {Path(name).stem: reason for name, reason in found.items() if reason} == {
+        name: GREEDY.passed(limit) for name, limit in EXPECTED.items()
+    }
+
+
+def test_a_document_that_takes_too_much_is_rejected_alone(
+    schema: extract.Schema, greedy: list[str]
+) -> None:
+    job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
+    done = list(run_local(job, greedy))
+    assert [one.document for one in done] == greedy
+    check_greedy({one.document: one.rejections[0].reason if one.rejections else "" for one in done})
+    assert [len(one.findings) for one in done] == [1, 0, 0, 1]
+
+
+def test_spark_rejects_the_same(
+    spark: SparkSession, schema: extract.Schema, greedy: list[str], tmp_path: Path
+) -> None:
+    from extract.filtertool.spark.engine import run_into_directory
+    from extract.filtertool.spark.locations import find
+
+    job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
+    with result_directory(tmp_path / "out") as partial:
+        run_into_directory(spark.sparkContext, job, find(greedy), partial, "jsonl")
+    lines = [
+        json.loads(line)
+        for path in (tmp_path / "out/rejected").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    check_greedy({one["document"]: one["reason"] for one in lines})

@@ -19,10 +19,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Final
 
-from extract.errors import DocumentError
-from extract.filtertool.filtering import DocumentFilter, Options, Processed, Rejection
+from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.guard import died_of, guarded
 from extract.filtertool.matcher import MatcherFactory
-from extract.filtertool.results import Findings
 from extract.scheme.model import Scheme
 
 _BATCH_BYTES: Final = 1 << 22
@@ -83,15 +82,17 @@ def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Proc
     Args:
         job: What to do.
         paths: The documents; ``"-"`` is standard input.
-        workers: How many processes; 0 for one on each core. With 1, all is done in this process.
+        workers: How many processes; 0 for one on each core. With 1, all is done in this process;
+            then no limit of time or memory can be held.
 
     Yields:
         What became of each document, in the order of ``paths``.
     """
+    here_only = workers == 1 or "-" in paths  # standard input is ours
     workers = workers or available_cores()
     work = list(batches(paths, workers))
     workers = min(workers, len(work))
-    if workers <= 1 or "-" in paths:  # standard input is ours
+    if here_only or not workers:
         here = job.filter()
         for batch in work:
             yield from here.process([(_name(path), path) for path in batch])
@@ -148,9 +149,12 @@ class _Pool:
         for path in batch:
             executor = self._start(1)
             try:
-                yield from _submit(executor, [path]).result()
+                asked = _submit(executor, [path])
+                (child,) = executor._processes.values()
+                yield from asked.result()
             except BrokenProcessPool:
-                yield _fatal(path)
+                child.join()
+                yield died_of(path, child.exitcode, self._job.options.limits)
             finally:
                 _stop(executor)
 
@@ -184,13 +188,6 @@ def interrupted_afterwards() -> Iterator[None]:
         raising[which](which, None)
 
 
-def _fatal(path: str) -> Processed:
-    reason = "the process that filtered it was killed, for want of memory perhaps"
-    error = DocumentError(reason, "filter it with fewer processes at a time", path)
-    rejection = Rejection(path, None, "filter", reason)
-    return Processed(path, "rejected", Findings.none(), (rejection,), error=error)
-
-
 def _stop(executor: ProcessPoolExecutor) -> None:
     """Ends workers, whatever they are doing."""
     children = list((getattr(executor, "_processes", None) or {}).values())
@@ -217,4 +214,5 @@ def _begin(job: Job) -> None:
 
 def _process(batch: Sequence[Any]) -> list[Processed]:
     assert _filter is not None
-    return _filter.process([(_name(path), path) for path in batch])
+    with guarded(_filter.options.limits):
+        return _filter.process([(_name(path), path) for path in batch])

@@ -8,16 +8,19 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from extract.errors import DocumentError
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.guard import died_of, guarded
+from extract.filtertool.processed import Processed
+from extract.limits import Limits
 
 _T = TypeVar("_T")
 _call: Callable[[Any], Processed] | None = None
 
 
 def one_by_one(
-    documents: Iterable[_T], process: Callable[[_T], Processed], name: Callable[[_T], str]
+    documents: Iterable[_T],
+    process: Callable[[_T], Processed],
+    name: Callable[[_T], str],
+    limits: Limits,
 ) -> Iterator[Processed]:
     """Processes documents in a child of this process; one that kills the child is rejected.
 
@@ -25,6 +28,7 @@ def one_by_one(
         documents: The documents, or pieces of one.
         process: What to do. The child is a fork, so that what was compiled here is there.
         name: What a document is called.
+        limits: How long it may take for one, and how much memory.
     """
     global _call
     _call = process
@@ -34,24 +38,21 @@ def one_by_one(
             if executor is None:
                 executor = ProcessPoolExecutor(1, multiprocessing.get_context("fork"))
             try:
-                yield executor.submit(_process, one).result()
+                asked = executor.submit(_process, one, limits)
+                (child,) = executor._processes.values()
+                yield asked.result()
             except BrokenProcessPool:
+                child.join()
                 executor.shutdown()
                 executor = None
-                yield _fatal(name(one))
+                yield died_of(name(one), child.exitcode, limits)
     finally:
         _call = None
         if executor is not None:
             executor.shutdown()
 
 
-def _process(document: Any) -> Processed:
+def _process(document: Any, limits: Limits) -> Processed:
     assert _call is not None
-    return _call(document)
-
-
-def _fatal(name: str) -> Processed:
-    reason = "the process that filtered it was killed, for want of memory perhaps"
-    error = DocumentError(reason, "give Spark's Python workers more memory", name)
-    rejection = Rejection(name, None, "filter", reason)
-    return Processed(name, "rejected", Findings.none(), (rejection,), error=error)
+    with guarded(limits):
+        return _call(document)

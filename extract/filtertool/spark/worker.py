@@ -24,6 +24,7 @@ from extract.errors import DocumentError
 from extract.filtertool.account import Account, added
 from extract.filtertool.arrow import SCHEMAS, printable, record_batches
 from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.guard import guarded
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.piecewise import PieceBytes, PieceFilter
@@ -297,15 +298,18 @@ def _results(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
     if task.pieces:
         yield from _pieces(kept, task, attempt)
         return
+    limits = kept.filter.options.limits
 
     def alone(one: Listed) -> Processed:
         return _processed(kept, located([one]))[0]
 
     for batch in task.batches:
         if attempt >= SUSPICIOUS:
-            yield from one_by_one(batch, alone, lambda one: one.name)
+            yield from one_by_one(batch, alone, lambda one: one.name, limits)
         else:
-            yield from _processed(kept, located(batch))
+            with guarded(limits):
+                done = _processed(kept, located(batch))
+            yield from done
 
 
 def _pieces(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
@@ -320,7 +324,8 @@ def _pieces(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
         return pieces.process_piece(one.name, PieceBytes(piece, body))
 
     if attempt >= SUSPICIOUS:
-        found = one_by_one(task.pieces, process, lambda _: one.name)
+        limits = kept.filter.options.limits
+        found = one_by_one(task.pieces, process, lambda _: one.name, limits)
     else:
         found = map(process, task.pieces)
     for done in found:

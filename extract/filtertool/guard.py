@@ -1,0 +1,79 @@
+"""What one document may take, in time and memory: held by a process that ends if it takes more.
+
+libxml2, numpy and the matchers cannot be interrupted. So a worker lets the system end it when its
+time is up, and ends itself when its memory is; whoever gave it the documents then gives them out
+one by one, and rejects the one that a process died of once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from typing import Final
+
+from extract.errors import DocumentError
+from extract.filtertool.processed import Processed, Rejection
+from extract.filtertool.results import Findings
+from extract.limits import RAISE, Limits
+
+OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its memory
+
+
+@contextlib.contextmanager
+def guarded(limits: Limits) -> Iterator[None]:
+    """Ends this process, which must be a worker, if what is in the block takes too much."""
+    before = _limit_memory(limits.document_memory)
+    timed = hasattr(signal, "setitimer")
+    if timed:  # nobody handles the signal, so that it also ends a process that is busy in C
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, limits.document_seconds)
+    try:
+        yield
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if before is not None:
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _limit_memory(most: int) -> tuple[int, int] | None:
+    """Lets this process take so many bytes more than it has; what was allowed before.
+
+    None if the system cannot say how much it has.
+    """
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, OSError, ValueError):
+        return None
+    soft, hard = before = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = [now + most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(allowed), hard))
+    return before
+
+
+def died_of(name: str, status: int | None, limits: Limits) -> Processed:
+    """What became of a document that a worker died of.
+
+    Args:
+        name: The document.
+        status: How the worker ended, as `multiprocessing.Process.exitcode` says.
+        limits: What it had to keep to.
+    """
+    reason = "the process that filtered it was killed, for want of memory perhaps"
+    hint = "filter it with fewer processes at a time, or give Spark's Python workers more memory"
+    if hasattr(signal, "SIGPROF") and status == -signal.SIGPROF:
+        reason, hint = limits.passed("document_seconds"), RAISE
+    elif status == OUT_OF_MEMORY:
+        reason, hint = limits.passed("document_memory"), RAISE
+    error = DocumentError(reason, hint, name)
+    rejection = Rejection(name, None, "filter", reason)
+    return Processed(name, "rejected", Findings.none(), (rejection,), error=error)
