@@ -55,7 +55,9 @@ def test_a_scheme_and_a_summary(tmp_path: Path) -> None:
         "/db/lecturer",
         "/db/student/name",
     ]
-    rows = [line.split() for line in result.stderr.splitlines()]
+    assert "query 'none' cannot match: " in result.stderr
+    table = result.stderr[result.stderr.index("chunk  ") :]
+    rows = [line.split() for line in table.splitlines()]
     assert rows[0][:3] == ["chunk", "queries", "share"]
     assert ["3", "3", "60%", "2", "2", "~21%", "no", "/db/student/name"] in rows
     assert "6 queries in" in result.stderr

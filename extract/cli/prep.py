@@ -22,19 +22,13 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.progress import progress as display
+from extract.cli.preparing import prepared, tell
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
-from extract.cli.terminal import warn
-from extract.errors import QuerySyntaxError, SubscriptionsError
 from extract.limits import Limits
 from extract.preptool.explain import chunk_reports
-from extract.preptool.prepare import WEIGHTS, prepare
-from extract.schema.model import Schema
-from extract.scheme import Rejected, Scheme
-from extract.subscriptions import Subscriptions
-
-_SHOWN = 20  # rejected queries shown one by one; the others are in the scheme
+from extract.preptool.prepare import WEIGHTS
+from extract.scheme import Scheme
 
 
 @click.command(cls=WithLimits)
@@ -103,38 +97,28 @@ def prep(
       extract prep -s university.dtd -q queries.tsv --chunks auto --sample doc.xml -o scheme.json
     """
     started = time.perf_counter()
-    model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
-    if not subscriptions:
-        hint = "write one query a line: id<TAB>xpath, or just the XPath"
-        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
-    weigh = WEIGHTS[weights]
-    with display(len(subscriptions), progress, "queries") as shown:
-        scheme = prepare(
-            model,
-            subscriptions,
-            chunks,
-            weigh,
-            samples=samples,
-            workers=workers,
-            progress=shown.advance,
-            limits=limits,
-        )
+    scheme = prepared(
+        schema,
+        queries,
+        root,
+        namespaces,
+        version,
+        chunks,
+        limits,
+        progress,
+        weigh=WEIGHTS[weights],
+        samples=samples,
+        workers=workers,
+    )
     with open_output(output) as stream:
         stream.writelines(scheme.lines())
     seconds = time.perf_counter() - started
     if as_json:
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
     else:
-        for rejected in scheme.rejected[:_SHOWN]:
-            warn(f"query {rejected.id!r} rejected: {_error(rejected, queries)}\n")
+        tell(scheme, queries)
         _summary(scheme, seconds)
     return 1 if scheme.rejected else 0
-
-
-def _error(one: Rejected, file: str) -> QuerySyntaxError:
-    place = ("<stdin>" if file == "-" else file, one.line, one.column)
-    return QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
 
 
 def _facts(scheme: Scheme, seconds: float) -> dict[str, Any]:
@@ -148,15 +132,10 @@ def _facts(scheme: Scheme, seconds: float) -> dict[str, Any]:
 
 def _summary(scheme: Scheme, seconds: float) -> None:
     counts = scheme.counts()
-    lines = [f"Note: {note}" for note in (*scheme.schema.notes, *scheme.notes)]
-    if counts["rejected"] > _SHOWN:
-        lines.append(f"… and {counts['rejected'] - _SHOWN:,} more rejected, all in the scheme")
-    for line in lines:
-        click.echo(line, err=True)
+    for note in scheme.notes:
+        click.echo(f"Note: {note}", err=True)
     chunk_table(scheme).show(err=True)
     click.echo(err=True)
-    for one in scheme.unsatisfiable[:_SHOWN] if not counts["satisfiable"] else ():
-        click.echo(f"query {one.subscriber.id!r} cannot match: {one.reason}", err=True)
     click.echo(
         f"{counts['registered']:,} queries in {seconds:.1f} s: "
         f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different, "

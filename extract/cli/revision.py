@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from extract.cli.preparing import unsatisfiable_lines
 from extract.errors import QuerySyntaxError
 from extract.preptool.canonical import Outcome
-from extract.preptool.explain import harmless
 from extract.scheme import Chunk, Rejected, Scheme, Unsatisfiable
 
 _SHOWN = 20  # of each kind, one by one
@@ -73,8 +73,7 @@ class Revision:
             place = (self.source, wrong.line, wrong.column, wrong.xpath, wrong.offset)
             error = QuerySyntaxError(wrong.reason, wrong.hint, *place)
             yield f"query {wrong.id!r} rejected: {error}\n"
-        for dead in self.unsatisfiable[:_SHOWN]:
-            yield harmless(f"query {dead.subscriber.id!r} cannot match: {dead.reason}")
+        yield from unsatisfiable_lines(after, self.unsatisfiable[:_SHOWN])
         more = sum(max(0, len(some) - _SHOWN) for some in (self.rejected, self.unsatisfiable))
         if more:
             yield f"… and {more:,} more such, all in the scheme"

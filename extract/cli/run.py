@@ -23,11 +23,12 @@ from extract.cli.options import (
     select_option,
     xpath_version_option,
 )
+from extract.cli.preparing import prepared, tell
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.cli.tables import Table
 from extract.cli.terminal import warn
-from extract.errors import DocumentError, SubscriptionsError
+from extract.errors import DocumentError
 from extract.filtertool.filtering import Options
 from extract.filtertool.local import available_cores
 from extract.filtertool.matcher import Select
@@ -38,11 +39,9 @@ from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.planning import expected_plan
 from extract.filtertool.writers import Format, check_target
 from extract.limits import Limits
-from extract.pipeline import prepare, run_on_spark
 from extract.pipeline import run as run_pipeline
-from extract.schema.model import Schema
+from extract.pipeline import run_on_spark
 from extract.scheme import Scheme
-from extract.subscriptions import Subscriptions
 
 
 @click.command(cls=WithLimits)
@@ -208,8 +207,10 @@ def run(
         raise click.UsageError("Give --master or --jobs, but not both.")
     check_target(output)
     started = time.perf_counter()
-    loaded = _scheme(scheme, schema, queries, root, namespaces, version, chunks, limits)
-    prepared = time.perf_counter()
+    loaded = _scheme(scheme, schema, queries, root, namespaces, version, chunks, limits, progress)
+    spent = {"prepare": time.perf_counter() - started}
+    if queries is not None and not as_json:
+        tell(loaded, queries)
     listed = _without_results(find(documents), output)
     if explain:
         click.echo(expected_plan(loaded, listed, jobs or available_cores()))
@@ -222,7 +223,6 @@ def run(
         limits=limits,
         priority=priority,
     )
-    spent = {"prepare": prepared - started}
     with display(len(listed), progress) as shown:
         told = _teller(shown)
         if engine == "spark":
@@ -273,6 +273,7 @@ def _scheme(
     version: str,
     chunks: int | Literal["auto"],
     limits: Limits,
+    progress: bool | None,
 ) -> Scheme:
     """The scheme of the file, or one that is made now."""
     if scheme is not None:
@@ -281,12 +282,7 @@ def _scheme(
         return Scheme.load(scheme)
     if schema is None or queries is None:
         raise click.UsageError("Give --scheme, or --schema and --queries.")
-    model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
-    if not subscriptions:
-        hint = "write one query a line: id<TAB>xpath, or just the XPath"
-        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
-    return prepare(model, subscriptions, chunks, limits=limits)
+    return prepared(schema, queries, root, namespaces, version, chunks, limits, progress)
 
 
 def _without_results(listed: list[Listed], output: str) -> list[Listed]:

@@ -12,6 +12,7 @@ from extract.preptool.estimate import Estimator
 from extract.preptool.labels import as_path, as_percent
 from extract.preptool.ledger import Ledger
 from extract.preptool.pieces import Pieces
+from extract.preptool.spelling import Spelling
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import (
     DOCUMENT,
@@ -87,6 +88,7 @@ class QueryReport:
         same: Ids of the other subscriptions with the same normal form.
         branches: Its normal form, branch by branch.
         version: Of XPath.
+        hint: What may have been meant by names that the schema does not have.
     """
 
     id: str
@@ -98,6 +100,7 @@ class QueryReport:
     same: tuple[str, ...] = ()
     branches: tuple[BranchReport, ...] = field(default=())
     version: str = FIRST
+    hint: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain values."""
@@ -106,6 +109,7 @@ class QueryReport:
             "xpath": self.xpath,
             "status": self.status,
             "reason": self.reason,
+            "hint": self.hint,
             "absolute": self.absolute,
             "type": self.type,
             "version": self.version,
@@ -128,6 +132,8 @@ class QueryReport:
             yield f"in XPath {self.version}: {self.reason}"
         elif len(self.branches) > 1:
             yield f"normal form: the union of {len(self.branches):,} branches"
+        if self.hint:
+            yield f"Hint: {self.hint}"
         if self.same:
             yield f"the same normal form as: {_some(self.same)}"
         for branch in self.branches:
@@ -153,7 +159,10 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
         return QueryReport(found.id, found.xpath, "rejected", found.reason + hint)
     if isinstance(found, Unsatisfiable):
         one = found.subscriber
-        return QueryReport(one.id, one.xpath, "unsatisfiable", found.reason, one.absolute)
+        hint = Spelling(scheme.schema, scheme.namespaces).of(one.absolute)
+        return QueryReport(
+            one.id, one.xpath, "unsatisfiable", found.reason, one.absolute, hint=hint
+        )
     if isinstance(found, Later):
         one, reason = found.subscriber, "evaluated by elementpath, as it is, on the whole document"
         return QueryReport(
@@ -169,6 +178,7 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
         query.type.value,
         tuple([other.id for other in query.subscribers if other is not one]),
         tuple(_branches(scheme, query, one)),
+        hint=Spelling(scheme.schema, scheme.namespaces).of(one.absolute),
     )
 
 

@@ -1,0 +1,101 @@
+"""What `prep` and `run` have in common: a scheme is made, and what is odd about it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, Literal
+
+import click
+
+from extract.cli.progress import progress as display
+from extract.cli.terminal import warn
+from extract.errors import QuerySyntaxError, SubscriptionsError
+from extract.limits import Limits
+from extract.preptool.explain import harmless
+from extract.preptool.prepare import prepare
+from extract.preptool.spelling import Spelling
+from extract.schema.model import Schema
+from extract.scheme import Scheme
+from extract.scheme.model import Unsatisfiable
+from extract.subscriptions import Subscriptions
+
+_REJECTED: Final = 20  # queries shown one by one
+_UNSATISFIABLE: Final = 5
+_SLIPS: Final = 5
+_FEW: Final = 1_000  # queries that are looked at for slips
+
+
+def prepared(
+    schema: str,
+    queries: str,
+    root: str | None,
+    namespaces: dict[str, str],
+    version: str,
+    chunks: int | Literal["auto"],
+    limits: Limits,
+    progress: bool | None,
+    **more: Any,
+) -> Scheme:
+    """Makes a scheme from files.
+
+    Raises:
+        SchemaError: The schema cannot be loaded.
+        SubscriptionsError: The queries cannot be loaded, or there are none.
+    """
+    model = Schema.load(schema, root, namespaces)
+    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
+    if not subscriptions:
+        hint = "write one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
+    with display(len(subscriptions), progress, "queries") as shown:
+        return prepare(model, subscriptions, chunks, limits=limits, progress=shown.advance, **more)
+
+
+def tell(scheme: Scheme, file: str) -> None:
+    """Says on standard error which queries are rejected, cannot match, or look like a slip.
+
+    Args:
+        scheme: The scheme.
+        file: Where the queries are, as the user named it.
+    """
+    for one in scheme.rejected[:_REJECTED]:
+        place = ("<stdin>" if file == "-" else file, one.line, one.column)
+        error = QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
+        warn(f"query {one.id!r} rejected: {error}\n")
+    if len(scheme.rejected) > _REJECTED:
+        more = len(scheme.rejected) - _REJECTED
+        click.echo(f"… and {more:,} more rejected, all in the scheme\n", err=True)
+    lines = [*unsatisfiable_lines(scheme, scheme.unsatisfiable[:_UNSATISFIABLE])]
+    if len(scheme.unsatisfiable) > _UNSATISFIABLE:
+        more = len(scheme.unsatisfiable) - _UNSATISFIABLE
+        lines.append(f"… and {more:,} more that cannot match, all in the scheme")
+    lines += islice(_slips(scheme), _SLIPS)
+    for line in lines:
+        click.echo(line, err=True)
+    if lines:
+        click.echo(err=True)
+    for note in scheme.schema.notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+def unsatisfiable_lines(scheme: Scheme, some: Iterable[Unsatisfiable]) -> Iterator[str]:
+    """Why queries cannot match, and how they may have been meant."""
+    names = Spelling(scheme.schema, scheme.namespaces)
+    for dead in some:
+        one = dead.subscriber
+        yield harmless(f"query {one.id!r} cannot match: {dead.reason}")
+        hint = names.of(one.absolute)
+        if hint:
+            yield harmless(f"Hint: {hint}")
+
+
+def _slips(scheme: Scheme) -> Iterator[str]:
+    """Queries that can match only because the schema is open somewhere, and have names that are
+    much like its own. Of very many queries none is looked at: somebody else has written those."""
+    names = Spelling(scheme.schema, scheme.namespaces)
+    few = scheme.queries if len(scheme.queries) <= _FEW else ()
+    for one in (query.subscribers[0] for query in few):
+        hint = names.of(one.absolute)
+        if hint:
+            yield harmless(f"Note: query {one.id!r} may be a slip: {hint}")
