@@ -13,6 +13,7 @@ from extract.cli.endings import Terminated
 from extract.errors import ExtractError
 
 _HINTS: dict[type[OSError], str] = {
+    FileExistsError: "name another place, or remove it; only what extract wrote is replaced",
     FileNotFoundError: "check the name; relative names start at the current directory",
     IsADirectoryError: "name a file, not a directory",
     NotADirectoryError: "one of the directories in the name is a file",
@@ -32,6 +33,9 @@ def report(error: BaseException, debug: bool) -> int:
         return 128 + 13  # as if SIGPIPE had ended it: `extract trans … | head` is no failure
     if isinstance(error, click.ClickException):
         error.show()  # click's own 1 would mean "done, but something was rejected" here
+        example = _example(error.ctx) if isinstance(error, click.MissingParameter) else ""
+        if example:
+            click.echo(f"Hint: for example, {example}", err=True)
         return 2
     if debug:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
@@ -43,6 +47,16 @@ def report(error: BaseException, debug: bool) -> int:
         return 128 + 2
     click.echo(f"{click.style('Error:', fg='red', bold=True)} {_describe(error)}", err=True)
     return 2
+
+
+def _example(ctx: click.Context | None) -> str:
+    """The first example in the help of a command; those of a group show its commands."""
+    while ctx is not None:
+        _, _, examples = (ctx.command.help or "").partition("Example:\n")
+        if examples:
+            return examples.strip().splitlines()[0]
+        ctx = ctx.parent
+    return ""
 
 
 def _describe(error: BaseException) -> str:

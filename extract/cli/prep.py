@@ -40,7 +40,8 @@ from extract.scheme import Scheme
 @click.option(
     "--chunks",
     "-n",
-    required=True,
+    default="auto",
+    show_default=True,
     callback=chunk_number,
     metavar="N|auto",
     help="Into how many chunks to cut documents, next to the potpourri; auto finds the cheapest.",
@@ -93,8 +94,8 @@ def prep(
 
     \b
     Example:
-      extract prep --schema schemas/university.dtd --queries queries.tsv --chunks 5 -o scheme.json
-      extract prep -s university.dtd -q queries.tsv --chunks auto --sample doc.xml -o scheme.json
+      extract prep --schema schemas/university.dtd --queries queries.tsv -o scheme.json
+      extract prep -s university.dtd -q queries.tsv --chunks 5 --sample doc.xml -o scheme.json
     """
     started = time.perf_counter()
     scheme = prepared(

@@ -251,6 +251,9 @@ def run(
                 progress=told,
                 seconds=spent,
             )
+    for note, count in report.notes.most_common(_NOTES):
+        documents_ = f"{count:,} document{'s' * (count != 1)}"
+        click.echo(f"Note: {documents_} not cut: {_shown(note)}", err=True)
     for message in report.examples:
         warn(f"rejected: {message}\n")
     if as_json:

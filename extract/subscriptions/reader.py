@@ -59,7 +59,10 @@ def _read(path: str | Path, source: str, limits: Limits) -> bytes:
             data = _some(stream, most)
     except OSError as error:
         reason = f"cannot read the query file: {error.strerror or error}"
-        raise SubscriptionsError(reason, "check the name of the file", source) from error
+        hint = "check the name of the file"
+        if re.search(r"//|[\[(@*]", source):  # somebody has given the query itself
+            hint = f"write the XPath into a file, or pipe it: echo '{source}' | … --queries -"
+        raise SubscriptionsError(reason, hint, source) from error
     try:
         if data.startswith(b"\x1f\x8b"):
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
