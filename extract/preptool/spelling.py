@@ -26,7 +26,7 @@ class Spelling:
     >>> order = Declaration(0, "{urn:o}order")
     >>> schema = Schema("memory", "xsd", (order,), roots=(0,), prefixes={"po": "urn:o"})
     >>> Spelling(schema, {}).of("/order")
-    'order is in the namespace urn:o: write po:order, and bind it with --ns po=urn:o'
+    'order is in the namespace urn:o: write po:order, with --ns po=urn:o'
     >>> Spelling(schema, {"po": "urn:o"}).of("/po:odrer")
     'did you mean po:order instead of po:odrer?'
     """
@@ -44,24 +44,35 @@ class Spelling:
         Args:
             xpath: A query in canonical form.
         """
-        hints: dict[str, None] = {}
+        near: dict[str, None] = {}
+        lost: dict[str, list[NameTest]] = {}
         for axis, test in _names(parse(xpath)):
             known = self._attributes if axis == "attribute" else self._elements
             uri = self._namespaces.get(test.prefix, "") if test.prefix else ""
             name = f"{{{uri}}}{test.local}" if uri else test.local
-            if name not in known and test.prefix != "xml":
-                hints[self._instead(test, known)] = None
-        return "; ".join(filter(None, hints))
+            if name in known or test.prefix == "xml":
+                continue
+            same = sorted(name for name in known if local_of(name) == test.local)
+            if not same:
+                near[self._near(test, known)] = None
+            elif test not in lost.setdefault(namespace_of(same[0]), []):
+                lost[namespace_of(same[0])].append(test)
+        return "; ".join(filter(None, [*(self._lost(*each) for each in lost.items()), *near]))
 
-    def _instead(self, test: NameTest, known: set[str]) -> str:
-        same = sorted(name for name in known if local_of(name) == test.local)
-        if same:
-            uri = namespace_of(same[0])
-            if not uri:
-                return f"{test.local} is in no namespace: write it without a prefix"
-            prefix = self._prefixes.get(uri, "p")
-            instead = f"write {prefix}:{test.local}, and bind it with --ns {prefix}={uri}"
-            return f"{test} is in the namespace {uri}: {instead}"
+    def _lost(self, uri: str, tests: list[NameTest]) -> str:
+        """Names that are of another namespace."""
+        names, are = " and ".join(map(str, tests)), "is" if len(tests) == 1 else "are"
+        if not uri:
+            return f"{names} {are} in no namespace: write it without a prefix"
+        bound = next((prefix for prefix, one in self._namespaces.items() if one == uri), "")
+        if tests[0].prefix and not bound:
+            return f"{names} {are} in the namespace {uri}: bind --ns {tests[0].prefix}={uri}"
+        prefix = bound or self._prefixes.get(uri, "p")
+        instead = " and ".join(f"{prefix}:{test.local}" for test in tests)
+        return f"{names} {are} in the namespace {uri}: write {instead}, with --ns {prefix}={uri}"
+
+    def _near(self, test: NameTest, known: set[str]) -> str:
+        """The name that is most like another."""
         near = difflib.get_close_matches(test.local, sorted({local_of(name) for name in known}), 1)
         if not near:
             return ""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ Documents = Callable[[Iterator[Any]], Iterator[worker.Batch]]
 
 def run(
     spark: SparkSession,
-    scheme: Scheme,
+    scheme: Scheme | str | Path,
     paths: str | Sequence[str],
     select: Select = "nodes",
     matcher: str = AUTO,
@@ -46,7 +47,7 @@ def run(
 
     Args:
         spark: The session.
-        scheme: The queries, from `extract.prepare` or `Scheme.load`.
+        scheme: The queries, from `extract.prepare` or `Scheme.load`; or the scheme's file.
         paths: Files, directories or globs that all workers can open.
         select: ``"nodes"``, ``"count"`` or ``"doc"``, as in `extract run`.
         matcher: Which matcher evaluates.
@@ -61,7 +62,7 @@ def run(
 
 def results(
     spark: SparkSession,
-    scheme: Scheme,
+    scheme: Scheme | str | Path,
     paths: str | Sequence[str],
     select: Select = "nodes",
     matcher: str = AUTO,
@@ -84,7 +85,7 @@ def results(
 
 def match(
     frame: DataFrame,
-    scheme: Scheme,
+    scheme: Scheme | str | Path,
     content: str = "content",
     id: str = "path",  # noqa: A002
     select: Select = "nodes",
@@ -108,7 +109,10 @@ def match(
 
 
 def project(
-    frame: DataFrame, scheme: Scheme, content: str = "content", options: Options | None = None
+    frame: DataFrame,
+    scheme: Scheme | str | Path,
+    content: str = "content",
+    options: Options | None = None,
 ) -> DataFrame:
     """The documents of a column reduced to what the queries look at, for a matcher of one's own.
 
@@ -116,7 +120,7 @@ def project(
     """
     options = options or Options()
     spark = frame.sparkSession
-    shipped = spark.sparkContext.broadcast(scheme)
+    shipped = spark.sparkContext.broadcast(_loaded(scheme))
     others = [name for name in frame.columns if name != content]
     position = frame.columns.index(content)
     typed = frame.selectExpr(
@@ -150,17 +154,21 @@ def project(
     return typed.mapInArrow(reduce, schema)
 
 
+def _loaded(scheme: Scheme | str | Path) -> Scheme:
+    return scheme if isinstance(scheme, Scheme) else Scheme.load(scheme)
+
+
 def _evaluated(
     spark: SparkSession,
     frame: DataFrame,
-    scheme: Scheme,
+    scheme: Scheme | str | Path,
     select: Select,
     matcher: str,
     options: Options | None,
     documents: Documents,
 ) -> DataFrame:
     chosen = replace(options or Options(), select=select)
-    job = Job(scheme, load_matcher(matcher, chosen.limits.query_seconds), chosen)
+    job = Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
     shipped = ship(spark.sparkContext, job)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
