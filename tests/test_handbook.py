@@ -47,6 +47,12 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} points at {target}"
 
 
+def test_every_test_file_that_a_page_names_is_there() -> None:
+    for page in pages():
+        for name in re.findall(r"pytest ([\w/*.]+)", page.read_text(encoding="utf-8")):
+            assert list(ROOT.glob(name)), f"{page.name} names {name}"
+
+
 def test_a_block_without_mark_is_not_run() -> None:
     text = "<!-- run -->\n```sh\necho 1\n```\n\n```text\n1\n```\n\n```sh\nrm -rf x\n```\n"
     (example,) = examples(text)
