@@ -83,7 +83,7 @@ def test_what_the_command_line_gives_replaces_what_it_excludes(here: Path) -> No
     assert prepared.exit_code == 0, prepared.stderr
     assert run("--config", "job/extract.toml", "--scheme", "s.json").exit_code == 0
     text = GOOD.replace('engine = "local"', 'master = "spark://nowhere:1"\nresume = true')
-    (here / FOUND).write_text(text, encoding="utf-8")
+    (here / FOUND).write_text(f'{text}[conf]\n"spark.x" = "1"\n', encoding="utf-8")
     assert run("--config", "job/extract.toml", "--engine", "local").exit_code == 0
 
 

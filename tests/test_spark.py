@@ -441,15 +441,9 @@ def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("missing", "message"),
-    [("_homes", "Spark needs Java 17 or 21: there is none"), ("", "Spark is not installed")],
-)
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1:x", "spark://"])
 def test_a_master_that_does_not_answer(master: str, tmp_path: Path) -> None:
-    result = command(
-        "run", "--scheme", "none.json", "d", "-o", tmp_path / "out", "--master", master
-    )
+    result = command("--scheme", "none.json", "d", "-o", tmp_path / "out", "--master", master)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: no Spark master answers at {master}: ")
     assert "Hint: check host and port" in result.stderr
@@ -466,6 +460,10 @@ def test_a_frame_takes_the_file_of_a_scheme(
     assert counts[0] == counts[1] > 0
 
 
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("_homes", "Spark needs Java 17 or 21: there is none"), ("", "Spark is not installed")],
+)
 def test_what_is_missing_is_said_before_anything_is_done(
     monkeypatch: pytest.MonkeyPatch, docs: Path, tmp_path: Path, missing: str, message: str
 ) -> None:

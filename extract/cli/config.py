@@ -106,8 +106,8 @@ class _Entry:
     def _shaped(self, param: click.Parameter) -> Any:
         """The value as the option takes it, if it is of the right kind."""
         value = self.value
-        if isinstance(value, dict) and self.key == "ns":
-            return [f"{prefix}={uri}" for prefix, uri in value.items()]
+        if isinstance(value, dict) and isinstance(param, click.Option) and param.multiple:
+            return [f"{name}={one}" for name, one in value.items()]  # as --ns and --conf take it
         if _many(param):
             value = [value] if isinstance(value, str) else value
             if isinstance(value, list) and all(isinstance(one, str) for one in value):

@@ -197,6 +197,7 @@ def run(
     if engine == "local" and wins(ctx, "engine"):
         master = master if wins(ctx, "master") else None
         resume = resume and wins(ctx, "resume")
+        conf = conf if wins(ctx, "conf") else ()
     if wins(ctx, "jobs") and not wins(ctx, "master"):
         master = None
     elif wins(ctx, "master") and not wins(ctx, "jobs"):
