@@ -23,7 +23,7 @@ from extract.preptool.prepare import prepare
 from extract.subscriptions import Subscription, Subscriptions
 
 _SELECTS: Final[tuple[Select, ...]] = ("count", "nodes")
-_SECONDS: Final = 8.0  # for the queries of one rival
+_SECONDS: Final = 6.0  # for the queries of one rival
 _VALUES: Final = 40  # queries whose nodes are compared one by one
 _NODES: Final = 100_000  # and how many nodes of these, about
 
