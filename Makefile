@@ -38,7 +38,14 @@ docs: setup ## Bring README.md, docs and their pictures up to date
 bench: setup ## Repeat the paper's experiments, with a report; `extract bench --help` lists what else there is
 	$(BIN)/extract bench university --html bench-university.html
 
-fuzz: setup ## Compare the kernel's verdict with libxml2's on a million mutated documents
+FUZZ_SECONDS ?= 60
+
+fuzz: setup ## Fuzz queries, schemas and schemes by coverage, and the kernel against libxml2
+	-@$(BIN)/python -m pip install --quiet 'atheris>=3.0' # else without coverage
+	@for target in xpath dtd xsd scheme document; do \
+	  echo "$$target, $(FUZZ_SECONDS) seconds"; \
+	  $(BIN)/python -m tests.fuzz.guided $$target --seconds $(FUZZ_SECONDS) || exit 1; \
+	done
 	$(BIN)/python -m tests.fuzz --executions 1000000
 
 soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
