@@ -1,6 +1,6 @@
 """A job on a small cluster, in a process of its own.
 
-python -m tests.spark_cluster SCHEME DOCS OUT MARKER executor|hang small|large
+python -m tests.spark_cluster MASTER SCHEME DOCS OUT MARKER executor|hang small|large
 
 With ``executor`` one of the two executors is killed in the middle of a task. With ``hang`` a task
 never ends, until Spark starts it a second time elsewhere, and takes what comes first.
@@ -27,17 +27,21 @@ SPECULATION = {
     "spark.speculation.quantile": "0.1",
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.minTaskRuntime": "1s",
+    "spark.speculation.efficiency.enabled": "false",
+    "spark.executor.memory": "512m",
 }
 
 
-def main(scheme: str, documents: str, out: str, marker: str, fault: Any, sizes: str) -> None:
+def main(
+    master: str, scheme: str, documents: str, out: str, marker: str, fault: Any, sizes: str
+) -> None:
     small: Any = planning
     small._LEAST = 1  # several tasks
     if sizes == "large":
         small._LARGE, small.PIECE = 1, 30_000
     job = Job(Scheme.load(scheme), FaultyFactory(fault, marker), Options())
     conf = SPECULATION if fault == "hang" else {}
-    with open_context("local-cluster[2,1,1024]", conf=conf) as context:
+    with open_context(master, conf=conf) as context:
         report = run_into_directory(context, job, find([documents]), Path(out))
     print(report.documents["seen"], report.matches)
 
