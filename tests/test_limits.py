@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -197,6 +198,14 @@ def test_every_limit_is_an_option_with_the_same_name_and_default() -> None:
                 assert limit is None or parameter.default == limit.default
     assert by_command["run"] == {f"max_{one.name}" for one in fields(Limits)}
     assert by_command["chunk"] == by_command["project"] <= by_command["filter"]
+
+
+def test_the_page_on_security_names_every_limit_and_only_tests_that_exist(repo_root: Path) -> None:
+    page = (repo_root / "docs/security.md").read_text()
+    missing = [one.name for one in fields(Limits) if f"`{one.name}`" not in page]
+    assert not missing
+    for name in re.findall(r"`(tests/[a-z_/]+\.py)`", page):
+        assert (repo_root / name).exists(), name
 
 
 def test_options_reach_every_stage(tmp_path: Path) -> None:
