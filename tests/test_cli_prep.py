@@ -87,6 +87,8 @@ def test_json_has_the_same_facts() -> None:
     assert [chunk["id"] for chunk in facts["chunks"]] == ["1", "2", "potpourri"]
     assert facts["chunks"][0]["share"] == pytest.approx(facts["chunks"][0]["queries"] / 5)
     assert facts["notes"] == []
+    (told,) = facts["rejected"]
+    assert (told["id"], told["line"], told["offset"]) == ("bad", 7, 4)
 
 
 def test_a_bad_query_is_shown_and_the_others_go_on() -> None:

@@ -178,6 +178,30 @@ def test_what_is_broken_is_rejected_and_the_rest_goes_on(here: Path) -> None:
         assert (broken["stage"], broken["line"]) == ("chunk", 2)
 
 
+def test_queries_that_a_scheme_rejects_are_told_wherever_it_is_used(here: Path) -> None:
+    Path("q.tsv").write_text(QUERIES + "bad\t//a[\n", encoding="utf-8")
+    run("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o", "s.json")
+    result = run("run", "--scheme", "s.json", "docs", "-o", "out", "--json")
+    assert result.exit_code == 1
+    assert "query 'bad' rejected: expected an expression" in result.stderr
+    assert json.loads(result.stdout)["queries"]["rejected"] == 1
+    run("chunk", "--scheme", "s.json", "docs", "-o", "chunks")
+    result = run("filter", "--scheme", "s.json", "chunks", "-o", "m.jsonl")
+    assert result.exit_code == 1
+    assert "query 'bad' rejected: expected an expression" in result.stderr
+    result = run("filter", "--scheme", "s.json", "chunks", "-o", "m.jsonl", "--json")
+    (told,) = json.loads(result.stderr)["rejected"]
+    assert (told["id"], told["line"], told["offset"]) == ("bad", 5, 4)
+
+
+def test_many_rejected_documents_do_not_flood_the_screen(here: Path) -> None:
+    for n in range(30):
+        Path(f"docs/broken{n}.xml").write_text("<db>")
+    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out")
+    assert result.stderr.count("rejected: docs/broken") == 20
+    assert "… and more of 30 rejections, all in out/rejected" in result.stderr
+
+
 def test_documents_that_break_the_schema_can_be_rejected(here: Path) -> None:
     Path("docs/wrong.xml").write_text("<db><zzz/></db>")
     args = ["--queries", "q.tsv", "docs", "--on-nonconforming", "reject", "-o", "out"]

@@ -101,6 +101,20 @@ def run_spark(
     return report
 
 
+def test_workers_of_a_foreign_session_run_the_python_that_runs_us(
+    spark: SparkSession, scheme: Scheme, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.filtertool.spark.session import use_this_python
+
+    monkeypatch.delenv("PYSPARK_PYTHON")  # as in a script that starts Spark itself
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python3")
+    assert extract.spark.run(spark, scheme, str(docs / "0.xml"), select="doc").count() > 0
+    monkeypatch.setenv("PYSPARK_PYTHON", "/chosen/python3")  # by the user
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/chosen/python3")
+    use_this_python(spark.sparkContext)
+    assert spark.sparkContext.pythonExec == "/chosen/python3"
+
+
 def rows(folder: Path) -> list[tuple[Any, ...]]:
     """All rows of a folder, sorted."""
     if any(folder.glob("*.parquet")):

@@ -22,7 +22,7 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import prepared, tell
+from extract.cli.preparing import prepared, rejected_facts, tell
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
 from extract.limits import Limits
@@ -126,6 +126,7 @@ def _facts(scheme: Scheme, seconds: float) -> dict[str, Any]:
     return {
         "queries": scheme.counts(),
         "chunks": [asdict(one) for one in chunk_reports(scheme)],
+        "rejected": rejected_facts(scheme),
         "notes": [*scheme.schema.notes, *scheme.notes],
         "seconds": round(seconds, 3),
     }

@@ -52,6 +52,36 @@ def prepared(
         return prepare(model, subscriptions, chunks, limits=limits, progress=shown.advance, **more)
 
 
+def tell_rejected(scheme: Scheme, file: str = "") -> None:
+    """Says on standard error which queries are rejected, with a caret under the place.
+
+    Args:
+        scheme: The scheme.
+        file: Where the queries are; empty if nobody knows, as for a scheme that was loaded.
+    """
+    for one in scheme.rejected[:_REJECTED]:
+        place = (file, one.line, one.column) if file else ("", 0, 0)
+        error = QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
+        warn(f"query {one.id!r} rejected: {error}\n")
+    if len(scheme.rejected) > _REJECTED:
+        more = len(scheme.rejected) - _REJECTED
+        click.echo(f"… and {more:,} more rejected, all in the scheme\n", err=True)
+
+
+def rejected_facts(scheme: Scheme) -> list[dict[str, Any]]:
+    """The same as plain values, of all queries that are rejected."""
+    return [
+        {
+            "id": one.id,
+            "xpath": one.xpath,
+            "reason": one.reason,
+            "line": one.line or None,
+            "offset": one.offset if one.offset >= 0 else None,
+        }
+        for one in scheme.rejected
+    ]
+
+
 def tell(scheme: Scheme, file: str) -> None:
     """Says on standard error which queries are rejected, cannot match, or look like a slip.
 
@@ -59,13 +89,7 @@ def tell(scheme: Scheme, file: str) -> None:
         scheme: The scheme.
         file: Where the queries are, as the user named it.
     """
-    for one in scheme.rejected[:_REJECTED]:
-        place = ("<stdin>" if file == "-" else file, one.line, one.column)
-        error = QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
-        warn(f"query {one.id!r} rejected: {error}\n")
-    if len(scheme.rejected) > _REJECTED:
-        more = len(scheme.rejected) - _REJECTED
-        click.echo(f"… and {more:,} more rejected, all in the scheme\n", err=True)
+    tell_rejected(scheme, "<stdin>" if file == "-" else file)
     lines = [*unsatisfiable_lines(scheme, scheme.unsatisfiable[:_UNSATISFIABLE])]
     if len(scheme.unsatisfiable) > _UNSATISFIABLE:
         more = len(scheme.unsatisfiable) - _UNSATISFIABLE

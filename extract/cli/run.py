@@ -23,7 +23,7 @@ from extract.cli.options import (
     select_option,
     xpath_version_option,
 )
-from extract.cli.preparing import prepared, tell
+from extract.cli.preparing import prepared, tell, tell_rejected
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.cli.tables import Table
@@ -215,8 +215,12 @@ def run(
     started = time.perf_counter()
     loaded = _scheme(scheme, schema, queries, root, namespaces, version, chunks, limits, progress)
     spent = {"prepare": time.perf_counter() - started}
-    if queries is not None and not as_json:
+    if queries is None:
+        tell_rejected(loaded)
+    elif not as_json:
         tell(loaded, queries)
+    else:
+        tell_rejected(loaded, queries)
     listed = _without_results(find(documents), output)
     if explain:
         click.echo(expected_plan(loaded, listed, jobs or available_cores()))
@@ -261,6 +265,9 @@ def run(
         click.echo(harmless(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
     for message in report.examples:
         warn(f"rejected: {message}\n")
+    if report.rejections > len(report.examples):
+        where = os.path.join(output, "rejected")
+        click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

@@ -29,6 +29,7 @@ from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark import worker
 from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.planning import plan_tasks
+from extract.filtertool.spark.session import use_this_python
 from extract.filtertool.spark.shipping import ship
 from extract.scheme.model import Scheme
 
@@ -73,6 +74,7 @@ def results(
     Every document has one row of kind ``account``: its fate, size and number of matches.
     """
     context = spark.sparkContext
+    use_this_python(context)
     found = find([paths] if isinstance(paths, str) else paths)
     tasks = plan_tasks(found, context.defaultParallelism).tasks
     rows = [([[list(one) for one in batch] for batch in task.batches],) for task in tasks]
@@ -103,6 +105,7 @@ def match(
         select, matcher, options: As for `run`.
         tagged: Whether to give rejections and accounts as well, as `results` does.
     """
+    use_this_python(frame.sparkSession.sparkContext)
     rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
     found = _evaluated(frame.sparkSession, rows, scheme, select, matcher, options, _from_rows)
     return found if tagged else _matches(found, select)
@@ -120,6 +123,7 @@ def project(
     """
     options = options or Options()
     spark = frame.sparkSession
+    use_this_python(spark.sparkContext)
     shipped = spark.sparkContext.broadcast(_loaded(scheme))
     others = [name for name in frame.columns if name != content]
     position = frame.columns.index(content)

@@ -44,6 +44,7 @@ def open_context(
     """
     active = SparkContext._active_spark_context
     if active is not None:
+        use_this_python(active)
         yield active
         return
     context = _start(master, name, conf or {})
@@ -87,6 +88,18 @@ def settings(master: str | None) -> dict[str, str]:
             "spark.log.level": "ERROR",
         }
     return found
+
+
+def use_this_python(context: SparkContext) -> None:
+    """Lets the workers of a session on this machine run the Python that runs us.
+
+    A session that somebody else has started takes the ``python3`` that is first in the path, which
+    need not have extract: that of ``.venv/bin/python script.py`` has not. What the user has chosen
+    stays, and so does what a cluster has.
+    """
+    chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
+    if not chosen and str(context.master).startswith("local"):
+        context.pythonExec = sys.executable
 
 
 def with_attempts(master: str) -> str:
