@@ -221,7 +221,7 @@ def run_into(
     paths: Sequence[str],
     factory: MatcherFactory,
     options: Options,
-    workers: int = 0,
+    jobs: int = 0,
     progress: Progress | None = None,
 ) -> Report:
     """Filters documents on the local engine, and writes what is found.
@@ -232,13 +232,13 @@ def run_into(
         paths: The documents.
         factory: The matcher.
         options: How to filter.
-        workers: How many processes; 0 for one on each core.
+        jobs: How many processes; 0 for one on each core.
         progress: Told what was done since the last call.
     """
     report = Report(scheme, "local", factory.name, options.select)
     started = time.perf_counter()
     writer.reject(rejected_queries(scheme))
-    for done in run_local(Job(scheme, factory, options), paths, workers):
+    for done in run_local(Job(scheme, factory, options), paths, jobs):
         before = time.perf_counter()
         writer.write(done.document, done.findings)
         writer.reject(done.rejections)
@@ -258,7 +258,7 @@ def run(
     matcher: str = AUTO,
     options: Options | None = None,
     form: Format = "parquet",
-    workers: int = 0,
+    jobs: int = 0,
     progress: Progress | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> Report:
@@ -271,7 +271,7 @@ def run(
         matcher: Which matcher evaluates.
         options: How to filter.
         form: In which format to write.
-        workers: How many processes; 0 for one on each core.
+        jobs: How many processes; 0 for one on each core.
         progress: Told what was done since the last call.
         seconds: How long what came before has taken, for the report.
 
@@ -287,7 +287,7 @@ def run(
     with result_directory(directory) as partial:
         writer = open_writer(partial, form, ids, options.select)
         try:
-            report = run_into(writer, scheme, paths, factory, options, workers, progress)
+            report = run_into(writer, scheme, paths, factory, options, jobs, progress)
         finally:
             writer.close()
         _write_report(report, partial, seconds)

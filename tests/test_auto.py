@@ -31,7 +31,7 @@ DESCRIPTOR = b"".join(scenario("ejb").document(60_000))
 
 def university(count: int = 500, workers: int = 1) -> Scheme:
     queries = scenario("university").queries(count)
-    return prepare(UNIVERSITY, queries, "auto", samples=[PEOPLE], workers=workers)
+    return prepare(UNIVERSITY, queries, "auto", sample=[PEOPLE], workers=workers)
 
 
 # -- The cost model
@@ -65,7 +65,7 @@ def test_larger_chunks_and_more_branches_cost_more() -> None:
 
 
 def test_what_no_sample_has_costs_only_the_call() -> None:
-    scheme = prepare(UNIVERSITY, Subscriptions.of(["//email"]), 1, samples=[b"<db/>"])
+    scheme = prepare(UNIVERSITY, Subscriptions.of(["//email"]), 1, sample=[b"<db/>"])
     estimator = Estimator(scheme.statistics, scheme.namespaces)
     matching = Matching(estimator, estimator.keep(Marks()), LXML)
     assert matching.branch_seconds((), {Shape(): 1}) == pytest.approx(
@@ -121,7 +121,7 @@ def test_auto_is_the_same_each_time_and_in_any_order(tmp_path: Path) -> None:
     assert university() == scheme
     queries = list(scenario("university").queries(500))
     Random(1).shuffle(queries)
-    other = prepare(UNIVERSITY, Subscriptions.of(queries), "auto", samples=[PEOPLE])
+    other = prepare(UNIVERSITY, Subscriptions.of(queries), "auto", sample=[PEOPLE])
     assert _decision(other) == _decision(scheme)
     scheme.save(tmp_path / "scheme.json")
     loaded = Scheme.load(tmp_path / "scheme.json")
@@ -150,10 +150,10 @@ def test_more_workers_want_more_chunks() -> None:
 
 def test_a_chunk_is_projected_where_that_saves_much() -> None:
     few = Subscriptions.of(["/db/student[link]/name", "/db/student[url]/name", "//student[@id]"])
-    full = prepare(UNIVERSITY, few, "auto", samples=[PEOPLE])
+    full = prepare(UNIVERSITY, few, "auto", sample=[PEOPLE])
     assert not any(chunk.projected for chunk in full.chunks)  # //student[@id] wants all of it
     one = Subscriptions.of(["/db/student[@id = '1']/name", "/db/student[name]/email/text()"])
-    scheme = prepare(UNIVERSITY, one, "auto", samples=[PEOPLE])
+    scheme = prepare(UNIVERSITY, one, "auto", sample=[PEOPLE])
     [chunk] = scheme.chunks
     assert (chunk.prefix, chunk.projected) == ("/db/student", True)
     estimator = Estimator(scheme.statistics, scheme.namespaces)
@@ -163,7 +163,7 @@ def test_a_chunk_is_projected_where_that_saves_much() -> None:
 
 @pytest.mark.parametrize("queries", [[], ["/db/zzz"], ["/db"], ["id('x')"], ["count(//name)"]])
 def test_auto_where_there_is_nothing_to_cut(queries: list[str], tmp_path: Path) -> None:
-    scheme = prepare(UNIVERSITY, Subscriptions.of(queries), "auto", samples=[PEOPLE])
+    scheme = prepare(UNIVERSITY, Subscriptions.of(queries), "auto", sample=[PEOPLE])
     assert scheme.chunks == ()
     assert scheme.settings.chunks == 1
     assert not any(note.startswith("auto") for note in scheme.notes)
@@ -180,15 +180,15 @@ def test_a_revised_scheme_decides_as_a_fresh_one() -> None:
     source = scenario("ejb")
     queries = list(source.queries(300))
     schema = source.schema()
-    start = prepare(schema, Subscriptions.of(queries[:150]), "auto", samples=[DESCRIPTOR])
+    start = prepare(schema, Subscriptions.of(queries[:150]), "auto", sample=[DESCRIPTOR])
     reviser = Reviser(start)
     for query in queries[150:]:
         reviser.add(Subscription(query.id, query.xpath))
-    fresh = prepare(schema, Subscriptions.of(queries), "auto", samples=[DESCRIPTOR])
+    fresh = prepare(schema, Subscriptions.of(queries), "auto", sample=[DESCRIPTOR])
     assert _decision(reviser.scheme()) == _decision(fresh)
     for query in queries[:250]:
         reviser.remove(query.id)
-    fresh = prepare(schema, Subscriptions.of(queries[250:]), "auto", samples=[DESCRIPTOR])
+    fresh = prepare(schema, Subscriptions.of(queries[250:]), "auto", sample=[DESCRIPTOR])
     assert _decision(reviser.scheme()) == _decision(fresh)
 
 

@@ -103,7 +103,7 @@ def local_results(scheme: extract.Scheme, docs: Path) -> Path:
     from extract.pipeline import run
 
     target = docs.parent / "local"
-    run(scheme, sorted(map(str, docs.iterdir())), target, form="jsonl", workers=2)
+    run(scheme, sorted(map(str, docs.iterdir())), target, form="jsonl", jobs=2)
     return target
 
 

@@ -146,7 +146,7 @@ def test_the_same_as_without_spark(
     options = Options(select, standalone=form == "xml")
     paths = [str(path) for path in sorted(docs.rglob("*.xml*"))]
     there = docs.parent / "local"
-    local = run_pipeline(scheme, paths, there, options=options, form=form, workers=1)
+    local = run_pipeline(scheme, paths, there, options=options, form=form, jobs=1)
     out = docs.parent / "out"
     assert local.documents == report.documents
     assert report.documents["rejected"] == 2
@@ -270,7 +270,7 @@ def test_a_large_document_that_changes_between_two_looks(
     found = rows(docs.parent / "out" / "matches")
     paths = [str(path) for path in sorted(docs.rglob("*.xml*"))]
     there = docs.parent / "local"
-    run_pipeline(scheme, paths, there, options=Options("count"), workers=1)
+    run_pipeline(scheme, paths, there, options=Options("count"), jobs=1)
     assert found == rows(there / "matches")
 
 

@@ -155,7 +155,7 @@ def check_cluster(directory: Path, master: str, fault: str, sizes: str) -> None:
     assert done.returncode == 0, done.stderr
     assert (directory / "marker").exists()
     paths = sorted(map(str, docs.iterdir()))
-    local = run_pipeline(scheme, paths, directory / "local", workers=1)
+    local = run_pipeline(scheme, paths, directory / "local", jobs=1)
     assert done.stdout.split() == ["6", str(local.matches)]
     found, wanted = (
         parquet.read_table(each / "matches").sort_by([(c, "ascending") for c in COLUMNS])
@@ -188,7 +188,7 @@ def test_a_standalone_cluster(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     paths = sorted(map(str, (tmp_path / "docs").iterdir()))
-    local = run_pipeline(scheme, paths, tmp_path / "local", workers=1)
+    local = run_pipeline(scheme, paths, tmp_path / "local", jobs=1)
     assert parquet.read_table(tmp_path / "out" / "matches").num_rows == local.matches > 0
 
 

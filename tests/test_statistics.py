@@ -194,7 +194,7 @@ def compare(scheme: Scheme, documents: list[bytes], factor: float) -> None:
 def test_estimates_are_near_the_real_sizes(name: str, chunks: int) -> None:
     one = scenario(name)
     document = b"".join(one.document(100_000))
-    scheme = prepare(one.schema(), one.queries(200), chunks, samples=[document])
+    scheme = prepare(one.schema(), one.queries(200), chunks, sample=[document])
     compare(scheme, [document], 1.05)
 
 
@@ -204,7 +204,7 @@ def test_estimates_are_near_the_real_sizes_of_messages(shared_data: Path) -> Non
     documents = [file.read_bytes() for file in sorted((folder / "docs").iterdir())[:8]]
     schema = Schema.load(folder / "nitf.dtd", root="nitf")
     # lxml writes <a></a> as <a/>, and leaves out the DOCTYPE: that is what the factor is for.
-    compare(prepare(schema, queries, 5, samples=documents), documents, 1.5)
+    compare(prepare(schema, queries, 5, sample=documents), documents, 1.5)
 
 
 @pytest.mark.slow
@@ -213,11 +213,11 @@ def test_estimates_are_near_the_real_sizes_of_an_auction_site(shared_data: Path)
     schema = Schema.load(folder / "auction.dtd", root="site")
     document = gzip.decompress((folder / "xmark-f0.1.xml.gz").read_bytes())
     queries = Subscriptions.of(random_queries(schema, 40, 1))
-    compare(prepare(schema, queries, 3, samples=[document]), [document], 1.2)
+    compare(prepare(schema, queries, 3, sample=[document]), [document], 1.2)
 
 
 def test_a_chunk_that_no_sample_has_is_just_the_document_element() -> None:
     samples = [b"<db><student id='s'><name>Ada</name></student></db>"]
-    scheme = prepare(UNIVERSITY, Subscriptions.of(["/db/lecturer/name"]), 1, samples=samples)
+    scheme = prepare(UNIVERSITY, Subscriptions.of(["/db/lecturer/name"]), 1, sample=samples)
     kept = Estimator(scheme.statistics, scheme.namespaces).of_chunk(scheme.chunks[0])
     assert (kept.elements, kept.size_bytes) == (1, len(b"<db></db>"))

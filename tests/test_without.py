@@ -148,7 +148,7 @@ def test_the_rows_are_the_same_without_spark(spark: SparkSession, tmp_path: Path
     with result_directory(tmp_path / "spark") as partial:
         job = Job(scheme, load_matcher(), Options())
         run_into_directory(spark.sparkContext, job, listed, partial, "jsonl")
-    run(scheme, [each.name for each in listed], tmp_path / "local", form="jsonl", workers=1)
+    run(scheme, [each.name for each in listed], tmp_path / "local", form="jsonl", jobs=1)
     both = [
         sorted(
             [

@@ -76,7 +76,7 @@ def _ratio(value: float) -> str:
 
 def _scheme(case: Case, chunks: int | Literal["auto"], workers: int = 1) -> Scheme:
     samples = case.samples if chunks == "auto" else ()
-    return prepare(case.schema, case.queries, chunks, samples=samples, workers=workers)
+    return prepare(case.schema, case.queries, chunks, sample=samples, workers=workers)
 
 
 class _Stopwatch:

@@ -48,7 +48,6 @@ from extract.scheme import Scheme
 )
 @click.option(
     "--sample",
-    "samples",
     multiple=True,
     type=click.Path(),
     metavar="DOC",
@@ -79,7 +78,7 @@ def prep(
     namespaces: dict[str, str],
     version: str,
     chunks: int | Literal["auto"],
-    samples: tuple[str, ...],
+    sample: tuple[str, ...],
     workers: int,
     weights: str,
     limits: Limits,
@@ -107,8 +106,8 @@ def prep(
         chunks,
         limits,
         progress,
-        weigh=WEIGHTS[weights],
-        samples=samples,
+        weights=weights,
+        sample=sample,
         workers=workers,
     )
     with open_output(output) as stream:

@@ -257,7 +257,7 @@ def run(
                 matcher=matcher,
                 options=options,
                 form=form,
-                workers=jobs,
+                jobs=jobs,
                 progress=told,
                 seconds=spent,
             )

@@ -47,9 +47,9 @@ def prepare(
     schema: Schema,
     subscriptions: Subscriptions,
     chunks: int | Literal["auto"],
-    weigh: Weigh = one_each,
+    weights: Weigh | str = "one",
     expansion: Expansion | None = None,
-    samples: Sequence[Sample] = (),
+    sample: Sequence[Sample] = (),
     workers: int = 1,
     progress: Callable[[int], object] = lambda _: None,
     limits: Limits | None = None,
@@ -62,10 +62,10 @@ def prepare(
             match nothing as unsatisfiable; the others go on.
         chunks: Into how many chunks, next to the potpourri; fewer if the queries give no more.
             With ``"auto"``, into as many as a cost model finds best.
-        weigh: How much a query counts: `one_each` or `by_subscribers` of `extract.preptool.tree`,
-            or a function of one's own.
+        weights: How much a query counts: ``"one"`` for each different query the same,
+            ``"subscribers"`` for the weights of its subscribers, or a function of one's own.
         expansion: Bounds on the size of normal forms.
-        samples: Documents, or names of files, to estimate sizes from; without any, the schema tells
+        sample: Documents, or names of files, to estimate sizes from; without any, the schema tells
             what to expect.
         workers: For ``"auto"``, how many chunks of one document are evaluated at the same time:
             with 1 the least work is sought, with more the least time for one document.
@@ -75,7 +75,7 @@ def prepare(
 
     Raises:
         SubscriptionsError: There are more subscriptions than there may be.
-        SchemeError: ``chunks`` or ``workers`` is not at least 1.
+        SchemeError: ``chunks`` or ``workers`` is not at least 1, or there are no such weights.
         DocumentError: A sample cannot be read.
 
     >>> from extract.schema.model import Declaration
@@ -93,7 +93,10 @@ def prepare(
         raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
     if workers < 1:
         raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
-    statistics = sample_statistics(samples, schema) if samples else expected_statistics(schema)
+    if isinstance(weights, str) and weights not in WEIGHTS:
+        raise SchemeError(f"there are no weights {weights!r}", f"there are: {', '.join(WEIGHTS)}")
+    weigh = WEIGHTS[weights] if isinstance(weights, str) else weights
+    statistics = sample_statistics(sample, schema) if sample else expected_statistics(schema)
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)

@@ -56,7 +56,7 @@ def run_in_a_loop(place: Path, count: int) -> Generator[int, None, None]:
     scheme = prepared()
     while True:
         paths = write_documents(place / "docs", 0, count)
-        report = run(scheme, [str(path) for path in paths], place / "results", workers=1)
+        report = run(scheme, [str(path) for path in paths], place / "results", jobs=1)
         check(report.documents["seen"], report.documents["rejected"], count)
         yield count
 

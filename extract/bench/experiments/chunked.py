@@ -105,7 +105,7 @@ def run(subject: Subject, queries: int) -> Run:
         if len(scheme.chunks) == number:  # else the queries give no more
             schemes[number] = scheme
     registered = subject.subscriptions(queries)
-    schemes["auto"] = prepare(subject.schema, registered, "auto", samples=[subject.sample])
+    schemes["auto"] = prepare(subject.schema, registered, "auto", sample=[subject.sample])
     usual = schemes["auto"]
     as_written = [etree.XPath(q.xpath, namespaces=q.namespaces) for q in registered]
     branches = [

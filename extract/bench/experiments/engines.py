@@ -87,7 +87,7 @@ def _write(subject: Subject, folder: Path) -> list[Path]:
 
 
 def _local(job: Job, paths: Sequence[str], out: Path, workers: int) -> Callable[[], Report]:
-    return lambda: run(job.scheme, paths, out, options=job.options, workers=workers)
+    return lambda: run(job.scheme, paths, out, options=job.options, jobs=workers)
 
 
 def _shortest(work: Callable[[], Any]) -> tuple[float, Any]:
