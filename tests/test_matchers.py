@@ -16,6 +16,7 @@ import pytest
 
 import extract
 from extract.errors import MatcherError
+from extract.filtertool.auto import AutoFactory, lxml_is_cheaper
 from extract.filtertool.columnar import ColumnarFactory
 from extract.filtertool.cost import Bound, nodes_allowed
 from extract.filtertool.filtering import DocumentFilter, Options
@@ -45,6 +46,10 @@ class TestColumnar(MatcherContract):
     factory = ColumnarFactory()
 
 
+class TestAuto(MatcherContract):
+    factory = AutoFactory()
+
+
 class TestNaive(MatcherContract):
     factory = NaiveFactory()
 
@@ -71,7 +76,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 def test_the_built_in_ones_are_there() -> None:
     assert "lxml" in matcher_names()
     assert load_matcher("lxml") == LxmlFactory()
-    assert load_matcher("auto").name in ("columnar", "lxml")
+    assert load_matcher("auto") == AutoFactory()
 
 
 def test_a_plug_in_is_found_by_its_name(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +138,23 @@ def test_one_name_for_two_matchers_is_an_error(install: Install) -> None:
 def test_errors_survive_pickling() -> None:
     error = MatcherError("it failed", "try again")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+# -- which one is cheaper
+
+
+def test_auto_chooses_by_cost() -> None:
+    matcher = load_matcher().build([Question(("/db/student/name",))], {})
+    unit = unit_of(DOCUMENT)
+    one = matcher.match([unit], "count")
+    assert matcher.report().figures["lxml_units"] == 1
+    many = matcher.match([unit] * 100, "count")
+    figures = matcher.report().figures
+    assert (figures["lxml_units"], figures["columnar_units"]) == (1, 100)
+    assert many.count.tolist() == one.count.tolist() * 100
+    assert lxml_is_cheaper(30, [50], "doc")
+    assert not lxml_is_cheaper(30, [50], "nodes")
+    assert not lxml_is_cheaper(3, [20_000], "doc")
 
 
 # -- the cost guard

@@ -20,5 +20,6 @@ BENCHMARKS: Final = {
     "spark": "FILTERTOOL: the Spark engine next to Spark's own XML reader",
     "chunk": "CHUNKTOOL: projecting and cutting documents, next to lxml's parse",
     "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
+    "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

@@ -79,7 +79,7 @@ def _figures(
     """Milliseconds a document and what follows from them."""
     filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options(select=select))
     named = [(str(number), document) for number, document in enumerate(documents)]
-    seconds = _best(lambda: filter_.process(named)) / len(documents)
+    seconds = best(lambda: filter_.process(named)) / len(documents)
     return [seconds * 1e3, 1 / seconds, lxml * 1e3, lxml / seconds]
 
 
@@ -94,10 +94,11 @@ def _lxml_seconds(documents: Sequence[bytes], queries: Subscriptions) -> float:
             for query in some:
                 query(tree)
 
-    return _best(evaluate, 1) / len(trees) * len(queries) / len(some)
+    return best(evaluate, 1) / len(trees) * len(queries) / len(some)
 
 
-def _best(work: Callable[[], object], turns: int = _TURNS) -> float:
+def best(work: Callable[[], object], turns: int = _TURNS) -> float:
+    """The least time of some turns, in seconds of this process."""
     best = float("inf")
     for _ in range(turns + 1):  # the first one also compiles
         started = time.process_time()

@@ -28,7 +28,7 @@ _BUILT_IN: Final = {
     "columnar": "extract.filtertool.columnar:ColumnarFactory",
     "lxml": "extract.filtertool.lxml_matcher:LxmlFactory",
 }
-_PREFERRED: Final = ("columnar", "lxml")  # what `auto` takes: the first that is there
+_CHOOSING: Final = "extract.filtertool.auto:AutoFactory"
 
 
 def matcher_names() -> list[str]:
@@ -40,7 +40,8 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
     """The factory of a matcher.
 
     Args:
-        name: What the matcher is called; ``auto`` for the best one that is built in.
+        name: What the matcher is called; ``auto`` for the cheaper one of those that are built in,
+            batch by batch.
         seconds: How long a question that may take very long can take on a unit, for matchers that
             have such a limit (a field ``seconds`` of their own, or of their ``fallback``).
 
@@ -55,7 +56,8 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
         reason = f"the matcher {LATER!r} answers queries in XPath 2.0 and later, and only those"
         raise MatcherError(reason, "leave --matcher out: such a query says its version itself")
     if name == AUTO:
-        name = next(each for each in _PREFERRED if each in known)
+        chosen = _made(AUTO, lambda: _resolve(_CHOOSING), "extract")
+        return chosen if seconds is None else _limited(chosen, seconds)
     if name not in known:
         raise MatcherError(
             f"there is no matcher {name!r}", f"there are: {', '.join([AUTO, *known])}"

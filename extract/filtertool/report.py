@@ -7,6 +7,7 @@ from typing import Any
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
 from extract.filtertool.processed import Rejection
+from extract.filtertool.registry import AUTO
 from extract.scheme.model import Scheme
 
 
@@ -26,9 +27,17 @@ class Report(Account):
         super().__init__()
         self.scheme = scheme
         self.engine = engine
-        self.matcher = matcher
+        self._matcher = matcher
         self.select = select
         self.parallel: dict[str, Any] = {}
+
+    @property
+    def matcher(self) -> str:
+        """Which matcher ran; if that was left open, which were chosen, the busiest first."""
+        figures = self.figures()
+        ran = {name: figures.get(f"{name}_units", 0) for name in ("columnar", "lxml")}
+        chosen = sorted([name for name, units in ran.items() if units], key=lambda n: -ran[n])
+        return " and ".join(chosen) if self._matcher == AUTO and chosen else self._matcher
 
     @property
     def kernel(self) -> str:
