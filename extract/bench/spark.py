@@ -40,17 +40,16 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
     with tempfile.TemporaryDirectory(prefix="extract-bench-") as folder:
         top = Path(folder)
         usual = _write(top / "usual", university, max(2, int(32 * scale)), [5_000_000])
-        few = _write(top / "few", university, 2, [5_000_000])
         small = _write(top / "small", university, max(20, int(20_000 * scale)), _SMALL)
         split = _write(top / "split", university, 100, [max(20_000, int(5_000_000 * scale))])
         large = _join(top / "large", split)
-        rows, remarks = _measure(university, top, usual, few, small, split, large)
+        rows, remarks = _measure(university, top, usual, small, split, large)
     columns = ("what", "MB", "seconds", "MB/s", "documents/s", "figure", "goal")
     return Table(f"Spark, {_QUERIES:,} queries, counts", columns, rows, remarks)
 
 
 def _measure(
-    university: Scenario, top: Path, usual: Path, few: Path, small: Path, split: Path, large: Path
+    university: Scenario, top: Path, usual: Path, small: Path, split: Path, large: Path
 ) -> tuple[list[Row], tuple[str, ...]]:
     scheme = prepare(university.schema(), university.queries(_QUERIES), 4)
     job = Job(scheme, load_matcher(), Options("count"))
@@ -66,8 +65,7 @@ def _measure(
             frame = spark.read.format("xml").option("rowTag", "student").load(f"{documents}/*.xml")
             return int(frame.count())
 
-        tags(few)  # the JVM compiles what it uses
-        (two, _), (theirs, _) = _turns([ours(usual), lambda: tags(usual)], 1, warm=[0])
+        (two, _), (theirs, _) = _turns([ours(usual), lambda: tags(usual)], 1)
         two = min(two, _turns([ours(usual)], _TURNS)[0][0])
         rows.append(_row("documents of 5 MB, 2 cores", usual, two, theirs / two, ">= 10 x theirs"))
         rows.append(_row("  Spark's XML reader counts <student>", usual, theirs))
@@ -109,18 +107,11 @@ def _run(spark: Any, job: Job, documents: Path, top: Path) -> Any:
         return run_into_directory(spark.sparkContext, job, find([str(documents)]), Path(out))
 
 
-def _turns(
-    works: Sequence[Callable[[], Any]], turns: int, warm: Sequence[int] | None = None
-) -> list[tuple[float, Any]]:
-    """For each work the shortest time of several, and what came out; they take turns.
-
-    Args:
-        works: What to do.
-        turns: How often.
-        warm: Which of them are done once before; None for all.
-    """
-    for number in range(len(works)) if warm is None else warm:
-        works[number]()
+def _turns(works: Sequence[Callable[[], Any]], turns: int) -> list[tuple[float, Any]]:
+    """For each work the shortest time of several, and what came out; they take turns, and each is
+    done once before."""
+    for work in works:
+        work()
     found: list[list[tuple[float, Any]]] = [[] for _ in works]
     for _ in range(turns):
         for number, work in enumerate(works):
