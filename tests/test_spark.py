@@ -310,7 +310,7 @@ def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
     writer.close()
     there = tmp_path / "local"
     paths = [one.name for one in listed]
-    local = run_pipeline(scheme, paths, there, options=job.options, form="jsonl", workers=1)
+    local = run_pipeline(scheme, paths, there, options=job.options, form="jsonl", jobs=1)
     assert account.failing_queries == local.failing_queries != set()
     assert account.matches == local.matches
     for kind in ("matches", "rejected"):
