@@ -27,7 +27,8 @@ def flags() -> tuple[list[str], list[str]]:
     if os.environ.get("EXTRACT_SANITIZE"):
         sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
         return ["-O1", "-g", "-std=c11", *sanitizers, *plain], sanitizers
-    return ["-O3", "-std=c11", "-fvisibility=hidden", *plain], []
+    # Without -g0 the name of the build directory is in the wheel, which is another one each time.
+    return ["-O3", "-g0", "-std=c11", "-fvisibility=hidden", *plain], []
 
 
 def extensions() -> list[Extension]:
