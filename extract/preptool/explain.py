@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from unicodedata import category
@@ -322,7 +322,7 @@ def chunk_rows(scheme: Scheme) -> list[tuple[str, ...]]:
     for one in chunk_reports(scheme):
         filters, prefix = f"{one.filters:,}", one.prefix or "-"
         if not one.prefix and one.reason:
-            filters, prefix = "-", f"the whole document: {one.reason}"
+            filters, prefix = "-", f"the whole document: {_reasons(scheme.whole_document.whole)}"
         rows.append(
             (
                 one.id,
@@ -336,6 +336,16 @@ def chunk_rows(scheme: Scheme) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def _reasons(why: Sequence[str], most: int = 3) -> str:
+    """Some reasons in one line, the plainest ones: with many queries there are hundreds.
+
+    >>> _reasons(["id() may be anywhere", "a long one", "b", "c"])
+    'b; c; a long one; and 1 more'
+    """
+    told = sorted(why, key=len)[:most]
+    return "; ".join([*told, *([f"and {len(why) - most:,} more"] if len(why) > most else [])])
 
 
 def _size(one: ChunkReport, known: Statistics) -> str:
