@@ -20,8 +20,9 @@ from extract.filtertool.auto import AutoFactory, lxml_is_cheaper
 from extract.filtertool.columnar import ColumnarFactory
 from extract.filtertool.cost import Bound, nodes_allowed
 from extract.filtertool.filtering import DocumentFilter, Options
-from extract.filtertool.lxml_matcher import LxmlFactory
+from extract.filtertool.lxml_matcher import LxmlFactory, better_as_written
 from extract.filtertool.matcher import MatcherFactory, Question, Unit
+from extract.filtertool.plan import Plan
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.filtertool.sandbox import ChildDied, Sandbox, TimeLimit
 from extract.limits import Limits
@@ -273,3 +274,41 @@ def test_a_unit_that_libxml2_rejects_is_an_error() -> None:
     matcher = LxmlFactory().build([Question(("/db",))], {})
     with pytest.raises(MatcherError, match="libxml2 rejects a chunk"):
         matcher.match([Unit(unit_of(DOCUMENT).table, b"<db>")], "nodes")
+
+
+# -- the query as it was written, where libxml2 is slow at what it was expanded to
+
+
+def test_what_libxml2_is_slow_at_is_asked_as_it_was_written() -> None:
+    """It compares every node with every other for `|`, and for `//` below many nodes."""
+    book = extract.Schema.load(SCHEMA.with_name("book.dtd"), root="book")
+    queries = {
+        "sum": "sum(//title)",
+        "nodes": "//title[lang('de')]",
+        "plain": "/book/section/title[lang('de')]",
+        "document": "/ | //title[lang('de')]",
+    }
+    scheme = extract.prepare(book, extract.Subscriptions.of(queries), 1)
+    asked = Plan.of(scheme, together=True).parts[0]
+    ids = [scheme.queries[n].subscribers[0].id for n in asked.queries.tolist()]
+    as_written = {
+        name: question.original
+        for name, question in zip(ids, asked.questions, strict=True)
+        if better_as_written(question)
+    }
+    assert as_written == {"sum": "sum(//title)", "nodes": "//title[lang('de')]"}
+    document = b"<book><section xml:lang='de'><title>1</title><section><title>2</title></section>"
+    document += b"</section><title>3</title></book>"
+    counts = {query: n for _, query, n in extract.count(scheme, document)}
+    assert counts == {"sum": 1, "nodes": 2, "plain": 1, "document": 2}
+
+
+def test_but_not_where_only_some_of_its_branches_are_asked_for() -> None:
+    book = extract.Schema.load(SCHEMA.with_name("book.dtd"), root="book")
+    queries = {"all": "//title", "a": "/book/title", "b": "/book/section/title"}
+    scheme = extract.prepare(book, extract.Subscriptions.of(queries), 2)
+    parts = Plan.of(scheme, together=False).parts
+    assert any(part.shared.any() for part in parts)
+    for part in parts:
+        for shared, question in zip(part.shared.tolist(), part.questions, strict=True):
+            assert bool(question.original) is not shared

@@ -177,11 +177,27 @@ class LxmlMatcher:
         return f"libxml2 cannot evaluate it: {error}"
 
 
+def better_as_written(question: Question) -> bool:
+    """Whether libxml2 is better asked the query as it was written.
+
+    It unites node sets by comparing every node with every other: those of the operands of ``|``,
+    and those that ``//`` gives below each of many nodes. What was expanded has more of both.
+    """
+    if not question.original:
+        return False
+    if question.type is not Type.NODES:
+        return any("|" in xpath or "//" in xpath for xpath in question.branches)
+    # The document node is no match, and must not be counted: `/ | //a` is better left alone.
+    return any("//" in xpath for xpath in question.branches) and "|" not in question.original
+
+
 class _Question:
     """A question that is compiled when it is first evaluated."""
 
     def __init__(self, question: Question, namespaces: Mapping[str, str], limit: float) -> None:
-        self.branches, self.type = question
+        self.branches, self.type, _ = question
+        if better_as_written(question):
+            self.branches = (question.original,)
         self._namespaces = namespaces
         self._limit = limit
 

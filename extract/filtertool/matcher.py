@@ -32,10 +32,13 @@ class Question(NamedTuple):
         branches: XPath expressions from the document node, in canonical form and with the scheme's
             prefixes. Node sets are united; of other types there is only one.
         type: What it gives.
+        original: The query as it was written, if all of its branches are here; else empty. A unit
+            has only edges of the schema, so it gives the same there.
     """
 
     branches: tuple[str, ...]
     type: Type = Type.NODES
+    original: str = ""
 
 
 class Unit:

@@ -235,9 +235,10 @@ def _part(
     for number, query in asked:
         branches = [n for n in query.branches if here is None or n in here]
         if branches:
-            questions.append(Question(tuple([xpaths[n] for n in branches]), query.type))
             queries.append(number)
             shared.append(len(branches) < len(query.branches))
+            original = "" if shared[-1] else query.subscribers[0].absolute
+            questions.append(Question(tuple([xpaths[n] for n in branches]), query.type, original))
             assert query.type is Type.NODES or not shared[-1]
     return Part(
         output,
