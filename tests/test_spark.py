@@ -474,7 +474,7 @@ def test_the_command_runs_on_spark_unless_told_otherwise(
     result = command("--scheme", tmp_path / "scheme.json", docs, "-", "-o", tmp_path / "out")
     assert result.exit_code == 1, result.output  # a query and two documents are rejected
     assert "engine spark" in result.stdout
-    assert result.stderr.count("rejected: ") == 2
+    assert result.stderr.count("rejected: ") == 3  # a query, and two documents
     assert "broken.xml:1:14: the document ends" in result.stderr
     facts = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
     assert facts["engine"] == "spark"
