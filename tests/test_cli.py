@@ -457,3 +457,9 @@ def test_the_doctor_looks_for_a_java_that_spark_can_use(
     java = findings(result)["java"]
     assert (java["status"], java["version"]) == (status, version)
     assert status == "ok" or "17 or 21" in java["note"]
+
+
+def test_doctor_tells_a_kernel_that_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXTRACT_KERNEL", "off")
+    result = CliRunner().invoke(cli, ["doctor"])
+    assert "switched off by EXTRACT_KERNEL" in " ".join(result.output.split())

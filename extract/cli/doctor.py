@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import sys
@@ -114,16 +115,15 @@ def _matchers() -> Finding:
 
 
 def _kernel() -> Finding:
-    from extract.chunktool.scanner import kernel_available
+    from extract.chunktool.scanner import ENVIRONMENT, kernel_available
 
     if kernel_available():
         return Finding("native kernel", "ok", __version__)
-    return Finding(
-        "native kernel",
-        "absent",
-        note="not built: documents are scanned in Python, some thirty times slower; "
-        "install a C compiler, then extract again",
-    )
+    why, what = "not built", "install a C compiler, then extract again"
+    if os.environ.get(ENVIRONMENT) == "off":
+        why, what = f"switched off by {ENVIRONMENT}", "unset it"
+    slow = "documents are scanned in Python, some thirty times slower"
+    return Finding("native kernel", "absent", note=f"{why}: {slow}; {what}")
 
 
 def _libxml2() -> Finding:
