@@ -2,8 +2,8 @@
 
 Columns cost the same whether they are asked one question or a thousand, some hundred calls of numpy
 a batch; libxml2 costs little to ask, but for every question and document. So libxml2 is cheaper for
-few questions on a single small document, and columns for everything else. `extract bench match` has
-the figures.
+few questions on a single small document, and columns for everything else. `extract bench matchers`
+has the figures.
 """
 
 from __future__ import annotations
