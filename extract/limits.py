@@ -144,6 +144,12 @@ class Limits:
         "it took longer than {:g} s and was given up",
         "How long a query that may take very long can take on a document.",
     )
+    query_memory: int = _limit(
+        1 << 32,
+        "answer",
+        "it took more than {:,} bytes of memory and was given up",
+        "Bytes of memory that a query that may take very long can take on a document.",
+    )
     query_rows: int = _limit(
         10_000_000,
         "answer",

@@ -58,7 +58,8 @@ def match(
             evaluates it whole, ``"reject"`` raises.
         assume_valid: Trust that the document keeps to the schema, and look less closely. If it
             does not, matches may be missed.
-        limits: How large the document may be, how long values, and so on.
+        limits: How large the document may be, how long values, and so on. Those of time and memory
+            for one document are not held here: that would end your process.
         name: What the document is called; by default its path.
 
     Returns:
@@ -167,7 +168,7 @@ def deliver(
     """
     limits = limits or DEFAULTS
     options = Options("nodes", on_nonconforming, assume_valid, priority=True, limits=limits)
-    filter_ = DocumentFilter(scheme, load_matcher(matcher, limits.query_seconds), options)
+    filter_ = DocumentFilter(scheme, load_matcher(matcher), options)
     ids = [one.id for one in filter_.plan.subscribers]
     found = filter_.deliveries(name, document)
     return (
@@ -187,7 +188,7 @@ def _one(
 ) -> tuple[Processed, list[str]]:
     """Filters one document."""
     global _recent
-    factory = load_matcher(matcher, options.limits.query_seconds)
+    factory = load_matcher(matcher)
     key = (factory, options)
     recent, _recent = _recent, None  # whoever comes while we work makes a filter of his own
     if recent is not None and recent[0] is scheme and recent[1] == key:
@@ -280,7 +281,7 @@ def run(
         OSError: The results cannot be written.
     """
     options = options or Options()
-    factory = load_matcher(matcher, options.limits.query_seconds)
+    factory = load_matcher(matcher)
     ids = [one.id for one in scheme.subscribers]
     with interrupted_afterwards():
         pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised meanwhile
@@ -331,7 +332,7 @@ def run_on_spark(
     from extract.filtertool.spark.session import open_context
 
     options = options or Options()
-    job = Job(scheme, load_matcher(matcher, options.limits.query_seconds), options)
+    job = Job(scheme, load_matcher(matcher), options)
     started = time.perf_counter()
     with result_directory(directory) as partial, open_context(master, conf=conf) as context:
         ready = time.perf_counter()

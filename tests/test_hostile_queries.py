@@ -53,9 +53,8 @@ def scheme_of(schema: extract.Schema, queries: dict[str, str], version: str = "1
 
 
 def process(scheme: Any, document: bytes, matcher: str = "auto", **limits: Any) -> Processed:
-    chosen = Limits(**limits)
-    factory = load_matcher(matcher, chosen.query_seconds)
-    (done,) = DocumentFilter(scheme, factory, Options(limits=chosen)).process([("d", document)])
+    options = Options(limits=Limits(**limits))
+    (done,) = DocumentFilter(scheme, load_matcher(matcher), options).process([("d", document)])
     return done
 
 
@@ -128,6 +127,36 @@ def test_a_query_that_takes_for_ever_is_given_up_alone(
     assert [one.query for one in done.rejections] == ["bad"]
     assert "--max-query-seconds" in done.rejections[0].reason
     assert done.findings.described.lists().start == [70]
+
+
+MUCH = f"concat({'/a, ' * 60}'')"  # sixty times the text of the document
+FULL = {
+    "libxml2": f"re:test({MUCH}, 'y')",
+    "python": f"re:replace({MUCH}, 'x', 'g', 'xxxxxxxx')",
+}
+
+
+@pytest.mark.parametrize("broken", [b"", b"<zz/>"])
+@pytest.mark.parametrize("matcher", ["auto", "lxml"])
+@pytest.mark.parametrize("name", FULL)
+def test_a_query_that_takes_all_memory_is_given_up_alone(
+    name: str, matcher: str, broken: bytes, schema: extract.Schema
+) -> None:
+    scheme = scheme_of(schema, {"bad": FULL[name], "fine": "re:test('y', 'y')", "good": "/a/b[1]"})
+    document = b"<a>" + broken + b"x" * (1 << 20) + b"<b/></a>"
+    done = process(scheme, document, matcher, query_memory=1 << 25)
+    limit = Limits(query_memory=1 << 25).passed("query_memory")
+    assert [(one.query, one.reason) for one in done.rejections] == [("bad", limit)]
+    assert sorted(done.findings.described.lists().node) == ["boolean", "element"]
+    assert not process(scheme, document.replace(b"x", b"", 1 << 20), matcher).rejections
+
+
+def test_a_later_query_that_takes_all_memory_is_given_up_alone(schema: extract.Schema) -> None:
+    queries = {"bad": "string-join(for $i in 1 to 9000000 return 'x')", "good": "/a/b[1]"}
+    done = process(scheme_of(schema, queries, "3.1"), b"<a><b/></a>", query_memory=1 << 24)
+    limit = Limits(query_memory=1 << 24).passed("query_memory")
+    assert [(one.query, one.reason) for one in done.rejections] == [("bad", limit)]
+    assert len(done.findings) == 1
 
 
 def test_costs_know_long_texts_and_patterns() -> None:

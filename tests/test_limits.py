@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import pickle
 import re
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -239,7 +241,7 @@ class _Greedy:
                 while True:
                     pass
             if b"eat" in unit.table.data:
-                _ = [b"x" * (1 << 26) for _ in range(100)]
+                bytes(1 << 31)  # at once: little by little, it would take all of its time first
         return self._inner.match(units, select)
 
     def report(self) -> Any:
@@ -277,14 +279,30 @@ def check_greedy(found: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_document_that_takes_too_much_is_rejected_alone(
-    schema: extract.Schema, greedy: list[str]
+    schema: extract.Schema, greedy: list[str], workers: int
 ) -> None:
     job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
-    done = list(run_local(job, greedy))
+    done = list(run_local(job, greedy, workers))
     assert [one.document for one in done] == greedy
     check_greedy({one.document: one.rejections[0].reason if one.rejections else "" for one in done})
     assert [len(one.findings) for one in done] == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("text", [b"fine", b"spin", b"eat"])
+def test_standard_input_that_takes_too_much_is_rejected_alone(
+    schema: extract.Schema, greedy: list[str], text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"<a><b/>" + text + b"</a>"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
+    done = list(run_local(job, [greedy[0], "-", greedy[3]]))
+    assert [one.document for one in done] == [greedy[0], "<stdin>", greedy[3]]
+    reasons = {b"spin": ["document_seconds"], b"eat": ["document_memory"]}.get(text, [])
+    assert [one.reason for one in done[1].rejections] == [GREEDY.passed(one) for one in reasons]
+    assert [len(one.findings) for one in done] == [1, int(not reasons), 1]
+    assert sys.stdin is stdin
 
 
 def test_spark_rejects_the_same(

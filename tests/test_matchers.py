@@ -24,7 +24,7 @@ from extract.filtertool.lxml_matcher import LxmlFactory, better_as_written
 from extract.filtertool.matcher import MatcherFactory, Question, Unit
 from extract.filtertool.plan import Plan
 from extract.filtertool.registry import load_matcher, matcher_names
-from extract.filtertool.sandbox import ChildDied, Sandbox, TimeLimit
+from extract.filtertool.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
 from tests.matchers import DOCUMENT, MatcherContract, unit_of
 from tests.plugin.extract_naive import NaiveFactory
@@ -225,7 +225,7 @@ def test_no_way_through_match_hangs(matcher: str, document: str) -> None:
     data = b"<db>" + b"<zzz/>" * (document == "nonconforming") + students + b"</db>"
     ready = DocumentFilter(
         scheme,
-        load_matcher(matcher, 0.5),
+        load_matcher(matcher),
         Options("count", limits=Limits(query_seconds=0.5)),
     )
     (done,) = ready.process([("d", data)])
@@ -260,6 +260,9 @@ def test_a_child_that_dies_is_replaced() -> None:
         sandbox.call(divmod, 1, 0, seconds=60)
     with pytest.raises(TimeLimit):
         sandbox.call(time.sleep, 60, seconds=0.1)
+    with pytest.raises(MemoryLimit):
+        sandbox.call(bytes, 1 << 30, seconds=60, memory=1 << 26)
+    assert sandbox.call(len, bytes(1 << 20), seconds=60, memory=1 << 26) == 1 << 20
     assert sandbox.call(max, 3, 2, seconds=60) == 3
     sandbox.close()
 

@@ -66,7 +66,7 @@ def filter(  # noqa: A001 (it is the name of the command)
       extract filter --scheme scheme.json chunks -o matches.jsonl
     """
     started = time.perf_counter()
-    loaded, factory = Scheme.load(scheme), load_matcher(matcher, limits.query_seconds)
+    loaded, factory = Scheme.load(scheme), load_matcher(matcher)
     ready = ChunkFileFilter(loaded, factory, Options(select, limits=limits))
     ready.digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
     report = Report(loaded, "local", factory.name, select)

@@ -15,6 +15,7 @@ from extract.filtertool.describer import Describer
 from extract.filtertool.matcher import Answers, Matcher, MatcherFactory, Nodes, Select, Unit
 from extract.filtertool.options import Options
 from extract.filtertool.plan import Indices, Plan
+from extract.filtertool.registry import within
 from extract.filtertool.results import Answered, Merger
 from extract.filtertool.seconds import Seconds
 
@@ -82,7 +83,7 @@ class Asker:
 
     def __init__(self, plan: Plan, factory: MatcherFactory, options: Options) -> None:
         self._plan = plan
-        self._factory = factory
+        self._factory = within(factory, options.limits)
         self._options = options
         self._asked: dict[int, list[_Asked]] = {}
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from extract.errors import DocumentError
+from extract.filtertool.memory import is_out_of_memory, memory_limited
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Findings
 from extract.limits import RAISE, Limits
@@ -24,40 +25,20 @@ OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its
 @contextlib.contextmanager
 def guarded(limits: Limits) -> Iterator[None]:
     """Ends this process, which must be a worker, if what is in the block takes too much."""
-    before = _limit_memory(limits.document_memory)
     timed = hasattr(signal, "setitimer")
     if timed:  # nobody handles the signal, so that it also ends a process that is busy in C
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, limits.document_seconds)
     try:
-        yield
-    except MemoryError:
-        os._exit(OUT_OF_MEMORY)
+        with memory_limited(limits.document_memory):
+            yield
+    except Exception as error:
+        if is_out_of_memory(error):
+            os._exit(OUT_OF_MEMORY)
+        raise
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        if before is not None:
-            import resource
-
-            resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def _limit_memory(most: int) -> tuple[int, int] | None:
-    """Lets this process take so many bytes more than it has; what was allowed before.
-
-    None if the system cannot say how much it has.
-    """
-    try:
-        import resource
-
-        with open("/proc/self/statm", encoding="ascii") as file:
-            now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (ImportError, OSError, ValueError):
-        return None
-    soft, hard = before = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = [now + most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
-    resource.setrlimit(resource.RLIMIT_AS, (min(allowed), hard))
-    return before
 
 
 def died_of(name: str, status: int | None, limits: Limits) -> Processed:

@@ -25,6 +25,7 @@ from extract.filtertool.matcher import (
     Select,
     Unit,
 )
+from extract.filtertool.memory import is_out_of_memory
 from extract.filtertool.parsed import (
     ParsedUnit,
     Place,
@@ -38,9 +39,9 @@ from extract.filtertool.parsed import (
     value_in_child,
 )
 from extract.filtertool.placing import Placing
-from extract.filtertool.sandbox import Before, TimeLimit, shared_sandbox
+from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
 from extract.filtertool.table import NodeTable
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.xpath.functions import Type
 
 # What may select the document node, which counts for libxml2 and is no match for us.
@@ -54,19 +55,22 @@ class LxmlFactory:
     Attributes:
         seconds: How long a question that may take very long can take on one unit, in a process of
             its own; then it is given up.
+        memory: How many bytes of memory it may take there.
         limit: From which estimated cost on a question counts as such (`extract.filtertool.cost`);
             None to take it from ``seconds``.
     """
 
     name: str = "lxml"
     consumes: Literal["xml", "table"] = "xml"
-    seconds: float = 60.0
+    seconds: float = DEFAULTS.query_seconds
+    memory: int = DEFAULTS.query_memory
     limit: float | None = None
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
         """A matcher for these questions."""
         limit = limit_for(self.seconds) if self.limit is None else self.limit
-        return LxmlMatcher(questions, namespaces, self.seconds, limit)
+        limits = Limits(query_seconds=self.seconds, query_memory=self.memory)
+        return LxmlMatcher(questions, namespaces, limits, limit)
 
 
 class LxmlMatcher:
@@ -76,12 +80,12 @@ class LxmlMatcher:
         self,
         questions: Sequence[Question],
         namespaces: Mapping[str, str],
-        seconds: float,
+        limits: Limits,
         limit: float,
     ) -> None:
         self._questions = [_Question(question, namespaces, limit) for question in questions]
         self._namespaces = dict(namespaces)
-        self._seconds = seconds
+        self._limits = limits
         self._figures: Counter[str] = Counter()
 
     def match(self, units: Sequence[Unit], select: Select) -> Answers:
@@ -99,6 +103,8 @@ class LxmlMatcher:
                 except MatcherError:
                     raise
                 except Exception as error:  # also what a function such as re:test() raises
+                    if is_out_of_memory(error):  # which is no fault of the question
+                        raise MemoryError from error
                     collector.fail(number, index, self._reason(error))
         self._figures["units"] += len(units)
         return collector.answers()
@@ -156,7 +162,10 @@ class LxmlMatcher:
     def _in_child(
         self, function: Callable[..., Any], args: tuple[Any, ...], unit: _Evaluation
     ) -> Any:
-        return shared_sandbox().call(function, *args, seconds=self._seconds, before=unit.opening)
+        seconds, memory = self._limits.query_seconds, self._limits.query_memory
+        return shared_sandbox().call(
+            function, *args, seconds=seconds, memory=memory, before=unit.opening
+        )
 
     def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
         """How many nodes there are, without a look at where they are, if that can be said."""
@@ -171,7 +180,9 @@ class LxmlMatcher:
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, TimeLimit):
-            return Limits(query_seconds=self._seconds).passed("query_seconds")
+            return self._limits.passed("query_seconds")
+        if isinstance(error, MemoryLimit):
+            return self._limits.passed("query_memory")
         if isinstance(error, Unplaced):
             return f"it selects {error}, which has no place in a chunk"
         return f"libxml2 cannot evaluate it: {error}"

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from extract.errors import MatcherError
 from extract.filtertool.matcher import MatcherFactory
+from extract.limits import Limits
 
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
@@ -42,8 +43,8 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
     Args:
         name: What the matcher is called; ``auto`` for the cheaper one of those that are built in,
             batch by batch.
-        seconds: How long a question that may take very long can take on a unit, for matchers that
-            have such a limit (a field ``seconds`` of their own, or of their ``fallback``).
+        seconds: How long a question that may take very long can take on a unit. Whoever gives the
+            factory to a `DocumentFilter` need not say it: that brings its own limits.
 
     Raises:
         MatcherError: There is none of that name, or it cannot be loaded; its cause says why.
@@ -57,7 +58,7 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
         raise MatcherError(reason, "leave --matcher out: such a query says its version itself")
     if name == AUTO:
         chosen = _made(AUTO, lambda: _resolve(_CHOOSING), "extract")
-        return chosen if seconds is None else _limited(chosen, seconds)
+        return chosen if seconds is None else within(chosen, Limits(query_seconds=seconds))
     if name not in known:
         raise MatcherError(
             f"there is no matcher {name!r}", f"there are: {', '.join([AUTO, *known])}"
@@ -71,19 +72,25 @@ def load_matcher(name: str = AUTO, seconds: float | None = None) -> MatcherFacto
         factory = _made(name, points[0].load, _owner(points[0]))
     else:
         factory = _made(name, lambda: _resolve(_BUILT_IN[name]), "extract")
-    return factory if seconds is None else _limited(factory, seconds)
+    return factory if seconds is None else within(factory, Limits(query_seconds=seconds))
 
 
-def _limited(factory: Any, seconds: float) -> Any:
-    """The factory, with a limit of time where it takes one."""
+def within(factory: Any, limits: Limits) -> Any:
+    """The factory, with limits for one question where it takes them.
+
+    That are those whose factory is a dataclass with a field ``seconds`` or ``memory``, or one
+    ``fallback`` of which the same is true.
+    """
     if not is_dataclass(factory) or isinstance(factory, type):
         return factory
     names = {each.name for each in fields(factory)}
     changes: dict[str, Any] = {}
     if "seconds" in names:
-        changes["seconds"] = seconds
+        changes["seconds"] = limits.query_seconds
+    if "memory" in names:
+        changes["memory"] = limits.query_memory
     if "fallback" in names:
-        changes["fallback"] = _limited(getattr(factory, "fallback", None), seconds)
+        changes["fallback"] = within(getattr(factory, "fallback", None), limits)
     return replace(factory, **changes)
 
 

@@ -22,6 +22,8 @@ import weakref
 from collections.abc import Callable
 from typing import IO, Any, Final, NamedTuple
 
+from extract.filtertool.memory import is_out_of_memory, memory_limited
+
 _LENGTH: Final = struct.Struct("!Q")
 _START: Final = "from extract.filtertool.sandbox import serve; serve()"
 _GRACE: Final = 5.0  # seconds of its own time after which a child ends itself: nobody has killed it
@@ -43,6 +45,10 @@ class Before(NamedTuple):
 
 class TimeLimit(Exception):
     """A call took too long, and the child that made it was killed."""
+
+
+class MemoryLimit(Exception):
+    """A call took too much memory, and the child that made it was ended."""
 
 
 class ChildDied(Exception):
@@ -67,6 +73,7 @@ class Sandbox:
         function: Callable[..., Any],
         *args: Any,
         seconds: float,
+        memory: int | None = None,
         before: Before | None = None,
     ) -> Any:
         """What ``function(*args)`` returns, or raises.
@@ -74,25 +81,35 @@ class Sandbox:
         Args:
             function: A function of a module; it and its arguments are pickled.
             seconds: How long it may take.
+            memory: How many bytes it may take, beside what the child has; None: as many as there
+                are.
             before: What the child does first, unless that is what it did last. It may take as long
-                as it takes.
+                and as much as it takes.
 
         Raises:
             TimeLimit: It took longer.
+            MemoryLimit: It took more.
+            MemoryError: There was no memory left, whatever it may take.
             ChildDied: The child ended before it could answer.
         """
         with self._lock:
             if before is not None and (self._child is None or self._done != before.key):
                 self._done = None
-                self._call(before.function, before.args, _LONG)
+                self._call(before.function, before.args, _LONG, None)
                 self._done = before.key
-            return self._call(function, args, seconds)
+            return self._call(function, args, seconds, memory)
 
-    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], seconds: float) -> Any:
+    def _call(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        seconds: float,
+        memory: int | None,
+    ) -> Any:
         try:
             child = self._running()
             until = time.monotonic() + seconds
-            _send(child.stdin, (function, args, seconds))
+            _send(child.stdin, (function, args, seconds, memory))
             succeeded, value = _receive(child.stdout, until)
         except (BrokenPipeError, EOFError) as error:
             self.close()
@@ -102,6 +119,10 @@ class Sandbox:
             raise
         if succeeded:
             return value
+        if isinstance(value, MemoryError):
+            self.close()  # it may be full of what is half done
+            if memory is not None:
+                raise MemoryLimit("it took too much memory")
         raise value
 
     def close(self) -> None:
@@ -186,13 +207,15 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     _send(target, (True, None))
     while head := source.read(_LENGTH.size):
-        function, args, seconds = pickle.loads(source.read(*_LENGTH.unpack(head)))
+        function, args, seconds, memory = pickle.loads(source.read(*_LENGTH.unpack(head)))
         _limit(seconds + _GRACE)
+        bounded = contextlib.nullcontext() if memory is None else memory_limited(memory)
         answer: tuple[bool, Any]
         try:
-            answer = (True, function(*args))
+            with bounded:
+                answer = (True, function(*args))
         except Exception as error:
-            answer = (False, _picklable(error))
+            answer = (False, MemoryError() if is_out_of_memory(error) else _picklable(error))
         _send(target, answer)
 
 

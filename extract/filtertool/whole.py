@@ -19,10 +19,11 @@ from extract.filtertool.cost import LIMIT, Bound
 from extract.filtertool.describe import Described
 from extract.filtertool.elementpath_matcher import LaterXPath
 from extract.filtertool.matcher import Select
+from extract.filtertool.memory import is_out_of_memory
 from extract.filtertool.parsed import compiled
 from extract.filtertool.plan import Originals, WholeQuery
 from extract.filtertool.results import Findings, expanded
-from extract.filtertool.sandbox import Before, TimeLimit, shared_sandbox
+from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
 from extract.filtertool.whole_document import TooMuch, WholeDocument
 from extract.limits import Limits
 from extract.xpath.later import FIRST
@@ -34,8 +35,9 @@ class WholeMatcher:
     Args:
         namespaces: Prefix to namespace URI, for all queries.
         select: What is asked for.
-        limits: How many bytes a document and a value may have, how long a query that may take very
-            long can take, in a process of its own, and how many nodes it may select.
+        limits: How many bytes a document and a value may have, how much time and memory a query
+            that may take very long can take, in a process of its own, and how many nodes it may
+            select.
         alone: Give elements as XML that stands alone.
         limit: From which cost on a query counts as such.
     """
@@ -98,7 +100,11 @@ class WholeMatcher:
                 failed[number] = str(error)
             except TimeLimit:
                 failed[number] = self._limits.passed("query_seconds")
+            except MemoryLimit:
+                failed[number] = self._limits.passed("query_memory")
             except Exception as error:  # also what a function such as re:test() raises
+                if is_out_of_memory(error):  # which is no fault of the query
+                    raise MemoryError from error
                 who = "libxml2" if query.version == FIRST else "elementpath"
                 failed[number] = f"{who} cannot evaluate it: {error}"
         if self._select == "nodes":
@@ -169,7 +175,7 @@ class _Child:
         self._document = document
         self._opening = Before(object(), _open_in_child, (document.data, limits, alone, later))
         self._select = select
-        self._seconds = limits.query_seconds
+        self._limits = limits
 
     def find(self, query: WholeQuery, namespaces: Mapping[str, str] | None = None) -> Any:
         """What a query gives, as `WholeDocument.find` or `WholeDocument.count` say it.
@@ -180,10 +186,15 @@ class _Child:
 
         Raises:
             TimeLimit: It took too long.
+            MemoryLimit: It took too much memory.
         """
         args = (query, namespaces, self._select)
         found, described = shared_sandbox().call(
-            _find_in_child, *args, seconds=self._seconds, before=self._opening
+            _find_in_child,
+            *args,
+            seconds=self._limits.query_seconds,
+            memory=self._limits.query_memory,
+            before=self._opening,
         )
         if not isinstance(found, list):
             return found
