@@ -39,7 +39,7 @@ def extensions() -> list[Extension]:
         sys.stderr.write("extract: no Cython, so the parts in C are not built\n")
         return []
     compiler, linker = flags()
-    both = [
+    modules = [
         Extension(
             "extract.chunktool.kernel._kernel",
             [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
@@ -48,21 +48,26 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
-        Extension(
-            "extract.filtertool.columnar._columnar",
-            [f"{COLUMNAR}/_columnar.pyx"],
-            extra_compile_args=compiler,
-            extra_link_args=linker,
+        *(
+            Extension(
+                f"extract.filtertool.columnar._{name}",
+                [f"{COLUMNAR}/_{name}.pyx"],
+                include_dirs=[COLUMNAR],
+                depends=[f"{COLUMNAR}/hashing.h"],
+                extra_compile_args=compiler,
+                extra_link_args=linker,
+            )
+            for name in ("sets", "values")
         ),
     ]
     try:
-        modules: list[Extension] = cythonize(both, build_dir="build", quiet=True)
+        built: list[Extension] = cythonize(modules, build_dir="build", quiet=True)
     except Exception as error:  # whatever it is, the package must still be installed
         sys.stderr.write(f"extract: the parts in C are not built: {error}\n")
         return []
-    for module in modules:
+    for module in built:
         module.optional = True  # to Extension() it would get lost in Cython
-    return modules
+    return built
 
 
 setup(ext_modules=extensions())

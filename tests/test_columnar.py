@@ -45,6 +45,7 @@ DOCUMENTS = (
     b"<a>\n <b>NaN</b>\n <b>Infinity</b>\n</a>",
     b"<p:a xmlns:p='u'><b xmlns='u'/></p:a>",
     b"<a><b xmlns:p='u' p:x='1' x='2'/><b p:x='3' xmlns:p='v'/></a>",
+    b"<a><a><b>2</b><b>2</b><c><b x='2'>2</b></c></a><b>1</b><b x='2'><c/><c x='9'>21</c></b></a>",
 )
 EXPRESSIONS = """
 /a  /a/b  /a/b/text()  /a/@x  /a/@*  //b  //@*  //@x  //text()  //comment()  /node()
@@ -59,6 +60,9 @@ EXPRESSIONS = """
 /a[@x = 1]  /a[@x != '1']  /a[@x < @y]  /a[boolean(@x)]  /a[@x or @y]  /a[@x and not(@y)]
 /a/b[contains(., 'x')]  /a[contains(b, '1')]  /a[contains(@x, '')]  /a[contains(zzz, '')]
 /a[starts-with(b, '1')]  /a/b[starts-with(@x, '1')]  /a[contains(b/c, '2')]  //b[contains(., 'yz')]
+/a[contains(b/@x, '2')]  //a[contains(b/c/@x, '9')]  //*[starts-with(b/c, '2')]
+/a[contains(b/*, '2')]  /a[contains(*/@*, '0')]  /a[contains(b[2]/c, '1')]  //*[contains(c/b, '')]
+//a[.//b != '2']  //a[not(.//b != '2')]  //*[.//@x != '2']  //*[b != '2']  //c[b != '2']
 /a/b[string-length() = 1]  /a/b[string-length(.) > 2]  /a/b[normalize-space() = '3']
 /a/b[normalize-space(.) = '']  /a[count(b) > 2]  /a[count(b) = 0]  /a[sum(b) > 2]  /a[number(b) = 1]
 /a[string(b) = '1']  /a[string(zzz) = '']  /a/b[number() = 3]  /a/b[. + 1 = 2]  /a/b[. * 2 > 3]

@@ -104,11 +104,11 @@ def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
 
 
 def _matchers() -> Finding:
-    from extract.filtertool.columnar.native import native_module
+    from extract.filtertool.columnar.native import native_built
     from extract.filtertool.registry import LATER, matcher_names
 
     names = ", ".join(matcher_names()) + f"; for XPath 2.0 to 3.1: {LATER}"
-    if native_module() is not None:
+    if native_built():
         return Finding("matchers", "ok", __version__, names)
     note = f"{names}; columnar without its part in C, three to ten times slower: no C compiler"
     return Finding("matchers", "absent", note=note)

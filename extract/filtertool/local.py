@@ -26,6 +26,7 @@ from typing import Any, Final, TextIO
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.guard import died_of, guarded
 from extract.filtertool.matcher import MatcherFactory
+from extract.filtertool.memory import keep_memory
 from extract.scheme.model import Scheme
 
 _BATCH_BYTES: Final = 1 << 22
@@ -239,6 +240,7 @@ def _begin(job: Job, stdin: TextIO | None) -> None:
     for number in _ENDINGS:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    keep_memory()
     _filter = job.filter()
 
 

@@ -1,12 +1,20 @@
-"""Memory that a piece of work may take, on top of what its process has."""
+"""Memory of our processes: what a piece of work may take, and what a worker keeps."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import sys
 from collections.abc import Iterator
+from typing import Final
 
 from lxml import etree
+
+_TRIM_THRESHOLD: Final = -1  # as in malloc.h
+_MMAP_THRESHOLD: Final = -3
+_KEPT: Final = 256 << 20  # bytes that are free and not given back
+_LARGEST: Final = 32 << 20  # bytes of a block that may be kept; glibc takes no more
 
 
 @contextlib.contextmanager
@@ -39,3 +47,20 @@ def is_out_of_memory(error: BaseException) -> bool:
         no_memory = etree.ErrorTypes.ERR_NO_MEMORY
         return any(entry.type == no_memory for entry in error.error_log or ())
     return isinstance(error, MemoryError)
+
+
+def keep_memory() -> None:
+    """Lets this process keep memory for its next document, instead of asking for it again.
+
+    Columns of a document are some megabytes each. The C library would get each of them from the
+    system and give it back, and every page of it be cleared anew: a tenth to a fifth of the time.
+    Only for processes of our own; where there is no glibc nothing happens.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    set_option(_MMAP_THRESHOLD, _LARGEST)
+    set_option(_TRIM_THRESHOLD, _KEPT)

@@ -76,7 +76,7 @@ def _sorted(
 
     Most questions have one run for a unit. Only the nodes of the others have to be sorted.
     """
-    order = columns.order[nodes]
+    order = columns.order_of(nodes)
     begins = _changes(question) | _changes(unit)
     begins[1:] |= order[1:] <= order[:-1]
     first = np.flatnonzero(begins)
@@ -96,7 +96,7 @@ def _sorted(
     if several.any():
         mixed = np.repeat(several, sizes)
         part = nodes[mixed]
-        nodes[mixed] = part[np.lexsort((columns.order[part], keys[mixed]))]
+        nodes[mixed] = part[np.lexsort((columns.order_of(part), keys[mixed]))]
         fresh = _changes(keys) | _changes(nodes)
         nodes, keys = nodes[fresh], keys[fresh]
     first = np.flatnonzero(_changes(keys))
@@ -134,7 +134,7 @@ def _counted(
 def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
     """The nodes as others know them."""
     kind = columns.kind_of(nodes)
-    owner = np.where(kind == own.ROW, nodes, columns.parent[nodes])
+    owner = np.where(kind == own.ROW, nodes, columns.parent_of(nodes))
     number = np.zeros(len(nodes), np.int64)
     for leaf in (own.TEXT, own.COMMENT, own.PI):
         mask = kind == leaf

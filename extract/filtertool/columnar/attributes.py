@@ -45,30 +45,27 @@ def attribute_table(
 ) -> AttributeTable:
     """The attributes of all elements of some tables."""
     parts = [_of_table(table, scope, names) for table, scope in zip(tables, scopes, strict=True)]
-    unit = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-    columns = np.concatenate([np.empty((7, 0), np.int64), *parts], axis=1)
-    return AttributeTable(unit, *columns)
+    unit = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    if len(parts) == 1:
+        return AttributeTable(unit, *parts[0])
+    return AttributeTable(unit, *[np.concatenate(column) for column in zip(*parts, strict=True)])
 
 
-def _of_table(table: NodeTable, scopes: Scopes, names: NameBook) -> Ints:
+def _of_table(table: NodeTable, scopes: Scopes, names: NameBook) -> tuple[Ints, ...]:
     """The columns of `AttributeTable` but for the unit."""
-    # A tag with an attribute has at least a name, white space and `a=""` between its brackets.
-    rows = np.flatnonzero(table.content - table.start > 7)
     find = _find_natively if native_available() else _find
-    tag, number, start, end, value, stop, odd, same = find(
-        table.data, table.start[rows], table.content[rows]
-    )
-    row = rows[tag]
+    row, number, start, end, value, stop, odd, same = find(table.data, table.start, table.content)
     name = _name_numbers(table.data, row, start, end, same, scopes, names)
+    columns = (row, number, name, start, value, stop, odd)
     keep = name >= 0
-    return np.stack([row, number, name, start, value, stop, odd])[:, keep]
+    return columns if keep.all() else tuple(column[keep] for column in columns)
 
 
 def _find_natively(data: bytes, start: Ints, content: Ints) -> Ints:
     room = 2 * len(start) + 16
     while True:
         out = np.empty((8, room), np.int64)
-        count = native_module().attributes(data, start, content, out)
+        count = native_module("values").attributes(data, start, content, out)
         if count <= room:
             return out[:, :count]
         room = count
@@ -78,6 +75,8 @@ def _find(data: bytes, start: Ints, content: Ints) -> Ints:
     found: list[tuple[int, ...]] = []
     first_of: dict[bytes, int] = {}
     for tag, (first, last) in enumerate(zip(start.tolist(), content.tolist(), strict=True)):
+        if last - first <= len('<a b=""'):
+            continue
         for number, one in enumerate(ATTRIBUTES.finditer(data, first + 1, last)):
             value = one.span(2 if one.start(2) >= 0 else 3)
             odd = ODD_VALUE.search(data, *value) is not None

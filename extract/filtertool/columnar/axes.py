@@ -90,7 +90,7 @@ class Axes:
             nodes = np.concatenate(
                 [np.flatnonzero(columns.name >= 0), np.arange(columns.bounds[1], columns.bounds[4])]
             )
-            return nodes[np.argsort(columns.order[nodes], kind="stable")]
+            return nodes[np.argsort(columns.order_of(nodes), kind="stable")]
         kind = _LEAVES[test.kind]
         nodes = np.arange(columns.bounds[kind], columns.bounds[kind + 1])
         return nodes if test.target is None else nodes[self._has_target(nodes, test.target)]
@@ -174,7 +174,7 @@ class Axes:
 
     def group(self, nodes: Ints) -> Grouped:
         """Nodes in document order, by parent."""
-        parents = self.columns.parent[nodes]
+        parents = self.columns.parent_of(nodes)
         if parents.size < 2 or (parents[1:] >= parents[:-1]).all():
             return Grouped(parents, nodes)
         by_parent = np.argsort(parents, kind="stable")
@@ -187,12 +187,12 @@ class Axes:
 
     def inside(self, chosen: Ints, nodes: Ints) -> Pairs:
         """Of some nodes in document order, those inside of each node, its attributes included."""
-        order = self.columns.order[chosen]
-        low = np.searchsorted(order, self.columns.order[nodes], "right")
+        order = self.columns.order_of(chosen)
+        low = np.searchsorted(order, self.columns.order_of(nodes), "right")
         return ranges(low, np.searchsorted(order, self._ends(nodes)), chosen)
 
     def _ends(self, nodes: Ints) -> Ints:
-        ends = self.columns.order[nodes] + 1
+        ends = self.columns.order_of(nodes) + 1
         rows = nodes < self.columns.rows
         ends[rows] = self.columns.ends[nodes[rows]]
         return ends
@@ -202,7 +202,7 @@ class Axes:
         return Pairs(np.flatnonzero(mask), nodes[mask])
 
     def _parent(self, test: NodeTest, nodes: Ints) -> Pairs:
-        parents = self.columns.parent[nodes]
+        parents = self.columns.parent_of(nodes)
         mask = parents >= 0
         mask[mask] = self.passes(test, parents[mask])
         return Pairs(np.flatnonzero(mask), parents[mask])
@@ -221,7 +221,7 @@ class Axes:
 
     def _ancestor(self, test: NodeTest, nodes: Ints) -> Pairs:
         parts: list[Pairs] = []
-        index, parents = np.arange(len(nodes)), self.columns.parent[nodes]
+        index, parents = np.arange(len(nodes)), self.columns.parent_of(nodes)
         while True:
             there = parents >= 0
             index, parents = index[there], parents[there]
@@ -229,7 +229,7 @@ class Axes:
                 return self.united(parts)
             mask = self.passes(test, parents)
             parts.append(Pairs(index[mask], parents[mask]))
-            parents = self.columns.parent[parents]
+            parents = self.columns.parent_of(parents)
 
     def _ancestor_or_self(self, test: NodeTest, nodes: Ints) -> Pairs:
         return self.united([self._ancestor(test, nodes), self._self(test, nodes)])
@@ -248,13 +248,13 @@ class Axes:
         """For each node: where its parent's children begin, where it is itself, where they end."""
         columns = self.columns
         grouped = self.grouped(False, test)
-        parents = columns.parent[nodes].copy()
+        parents = columns.parent_of(nodes).copy()
         parents[nodes >= columns.bounds[ATTRIBUTE]] = -1  # attributes have no siblings
         low = np.searchsorted(grouped.parents, parents)
         high = np.searchsorted(grouped.parents, parents, "right")
         span = int(columns.ends.max(initial=0)) + 1
-        keys = grouped.parents * span + columns.order[grouped.nodes]
-        here = parents * span + columns.order[nodes]
+        keys = grouped.parents * span + columns.order_of(grouped.nodes)
+        here = parents * span + columns.order_of(nodes)
         return (
             grouped,
             low,
@@ -278,7 +278,7 @@ class Axes:
 
     def distinct(self, index: Ints, nodes: Ints) -> Pairs:
         """Pairs in order, each once."""
-        order = self.columns.order[nodes]
+        order = self.columns.order_of(nodes)
         if index.size < 2:
             return Pairs(index, nodes)
         rises = (index[1:] > index[:-1]) | ((index[1:] == index[:-1]) & (order[1:] > order[:-1]))

@@ -3,13 +3,13 @@
 Every node has a number. Those of document nodes and elements, the *rows*, come first, unit by unit
 and in document order: a document node has a row before its root element's. Then come texts, then
 comments, then processing instructions, and last attributes, which are looked for only when they are
-asked for. `Columns.order` puts all of them in document order: it grows with the byte where a node
-begins, and with the unit.
+asked for. `Columns.order_of` puts all of them in document order: it grows with the byte where a
+node begins, and with the unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -44,11 +44,11 @@ class Leaves(NamedTuple):
 
     Attributes:
         parent: Row of each node's parent.
-        order: As `Columns.order`.
+        order: As `Columns.order_of`.
         number: Which of its parent's it is, from 1.
         first: Index of its first piece; one more at the end.
         unit, kind, start, end: Of each piece, where and what it is.
-        place: Of each piece, as `Columns.order`.
+        place: Of each piece, as `Columns.order_of`.
     """
 
     parent: Ints
@@ -77,10 +77,6 @@ class Columns:
         name: For each row the number of its name; -1 for a document node.
         up: For each row the row of its parent; -1 for a document node.
         ends: For each row what is larger than the order of all that is inside of it.
-        leaves: Texts, comments and processing instructions.
-        bounds: The first number of each kind of node.
-        parent: For each node the row of its parent, or owner.
-        order: For each node its place in document order.
     """
 
     def __init__(self, tables: Sequence[NodeTable], names: NameBook) -> None:
@@ -103,13 +99,11 @@ class Columns:
             np.add(table.start, base + 1, out=order[here])
             np.add(table.end, base + 1, out=self.ends[here])
             order[first], self.ends[first] = base, base + len(table.data) + 2
-        self.leaves = self._leaves()
-        self.parent: Ints = np.concatenate([self.up, *[leaf.parent for leaf in self.leaves]])
-        self.order: Ints = np.concatenate([order, *[leaf.order for leaf in self.leaves]])
-        counts = [0, self.rows, *[len(leaf.parent) for leaf in self.leaves]]
-        self.bounds: Ints = np.cumsum(counts)
+        self._order = order
 
-    def _leaves(self) -> tuple[Leaves, Leaves, Leaves]:
+    @cached_property
+    def leaves(self) -> tuple[Leaves, Leaves, Leaves]:
+        """Texts, comments and processing instructions."""
         parts: list[list[Any]] = [[] for _ in range(6)]
         for unit, table in enumerate(self.tables):
             columns = (
@@ -122,31 +116,81 @@ class Columns:
             )
             for part, column in zip(parts, columns, strict=True):
                 part.append(column)
-        joined = [np.concatenate([NOTHING, *part]) for part in parts]
+        joined = [part[0] if len(part) == 1 else np.concatenate(part) for part in parts]
         kind = joined[3]
         texts, comments, instructions = [
-            _leaves_of([column[mask] for column in joined], self.base)
+            _leaves_of(joined if mask.all() else [column[mask] for column in joined], self.base)
             for mask in (kind <= scan.REFERENCES, kind == scan.COMMENT, kind == scan.PI)
         ]
         return texts, comments, instructions
 
+    @property
+    def texts(self) -> Leaves:
+        """The texts."""
+        return self.leaves[0]
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """The first number of each kind of node."""
+        return np.cumsum([0, self.rows, *[len(leaf.parent) for leaf in self.leaves]])
+
     @cached_property
     def attributes(self) -> AttributeTable:
-        """The attributes of all elements; from now on they have numbers, too."""
-        found = attribute_table(self.tables, self.scopes, self.names)
-        self.parent = np.concatenate([self.parent, self.documents[found.unit] + 1 + found.row])
-        self.order = np.concatenate([self.order, self.base[found.unit] + found.start + 1])
-        return found
+        """The attributes of all elements."""
+        return attribute_table(self.tables, self.scopes, self.names)
 
     def kind_of(self, nodes: Ints) -> Ints:
         """What each node is: `ROW`, `TEXT`, `COMMENT`, `PI` or `ATTRIBUTE`."""
         return np.searchsorted(self.bounds[1:], nodes, side="right")
 
+    def kinds_of(self, nodes: Ints) -> tuple[int, int]:
+        """The first and the last kind that some nodes are."""
+        if not nodes.size or nodes.max() < self.rows:
+            return ROW, ROW
+        low, high = self.kind_of(np.array([nodes.min(), nodes.max()])).tolist()
+        return low, high
+
+    def parent_of(self, nodes: Ints) -> Ints:
+        """The row of each node's parent, or owner; -1 for a document node."""
+        return self._looked_up(self._parents, nodes)
+
+    def order_of(self, nodes: Ints) -> Ints:
+        """For each node its place in document order."""
+        return self._looked_up(self._orders, nodes)
+
+    def _looked_up(self, column: Callable[[int], Ints], nodes: Ints) -> Ints:
+        low, high = self.kinds_of(nodes)
+        if low == high:
+            return column(low)[nodes - self.bounds[low] if low else nodes]
+        out = np.empty(len(nodes), np.int64)
+        kinds = self.kind_of(nodes)
+        for kind in range(low, high + 1):
+            mask = kinds == kind
+            if mask.any():
+                out[mask] = column(kind)[nodes[mask] - self.bounds[kind]]
+        return out
+
+    def _parents(self, kind: int) -> Ints:
+        if kind == ROW:
+            return self.up
+        return self._owners if kind == ATTRIBUTE else self.leaves[kind - TEXT].parent
+
+    def _orders(self, kind: int) -> Ints:
+        if kind == ROW:
+            return self._order
+        if kind != ATTRIBUTE:
+            return self.leaves[kind - TEXT].order
+        return self.base[self.attributes.unit] + self.attributes.start + 1
+
+    @cached_property
+    def _owners(self) -> Ints:
+        return self.documents[self.attributes.unit] + 1 + self.attributes.row
+
     def unit_of(self, nodes: Ints) -> Ints:
         """The units of nodes."""
         if not nodes.size or nodes.max() < self.rows:
             return self.unit[nodes]
-        return self.unit[np.where(nodes < self.rows, nodes, self.parent[nodes])]
+        return self.unit[np.where(nodes < self.rows, nodes, self.parent_of(nodes))]
 
     def mark_upward(self, mask: Bools, rows: Ints) -> None:
         """Marks rows and all their ancestors in a mask that has, with a row, all above it."""
@@ -171,11 +215,14 @@ class Columns:
         return found
 
 
-def _leaves_of(columns: list[Ints], base: Ints) -> Leaves:
+def _leaves_of(columns: list[Any], base: Ints) -> Leaves:
     parent, number, unit, kind, start, end = columns
     fresh = np.ones(len(parent), np.bool_)
     fresh[1:] = (parent[1:] != parent[:-1]) | (number[1:] != number[:-1])
+    place = start + (base[unit] + 1 if len(base) > 1 else 1)
+    if fresh.all():  # every node is one piece
+        pieces = np.arange(len(parent) + 1)
+        return Leaves(parent, place, number, pieces, unit, kind, start, end, place)
     first = np.flatnonzero(fresh)
-    place = base[unit] + start + 1
     ends = np.append(first, len(parent))
     return Leaves(parent[first], place[first], number[first], ends, unit, kind, start, end, place)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +23,24 @@ from extract.filtertool.columnar.program import (
     FromTail,
     Program,
 )
-from extract.filtertool.columnar.reach import meets
+from extract.filtertool.columnar.reach import SEARCHES, meets, part_of
+from extract.filtertool.columnar.strings import Coded
+
+
+class Rows(NamedTuple):
+    """Rows that a program is given, some perhaps more than once.
+
+    Attributes:
+        some: Rows; the same array where the same are meant.
+        without: Those of them that are left out.
+    """
+
+    some: Ints
+    without: Ints = NOTHING
+
+    def array(self) -> Ints:
+        """The rows that are left."""
+        return self.some[~np.isin(self.some, self.without)] if self.without.size else self.some
 
 
 class GivenRows:
@@ -37,42 +56,83 @@ class GivenRows:
         self._program = program
         self._run = run
         self._leading = leading
-        self._parents: dict[Choice, Ints] = {}
+        self._known: list[_Column | None] = [None] * len(program.columns)
 
     def __len__(self) -> int:
         return len(self._program.given)
 
-    def of(self, number: int) -> Ints:
-        """Rows, some perhaps more than once."""
+    def of(self, number: int) -> Rows:
+        """The rows of one of them."""
         given = self._program.given[number]
         if isinstance(given, FromTail):
-            return self._leading(given.tail)
-        choice, goal, parents = given
-        nodes = self._run.chosen(choice)
-        if not nodes.size:
-            return NOTHING
-        if goal is not None:
-            texts = self._run.coded(choice)
-            op, value = goal
-            if isinstance(value, bytes) and op == "=":
-                nodes = nodes[texts.where(value)]
-            elif not isinstance(value, bytes) or op != "!=" or texts.find(value) >= 0:
-                nodes = nodes[meets(texts, goal)]
-            else:
-                return self._every(choice)  # nothing is equal to that
-        if parents and goal is None:
-            return self._every(choice)
-        if parents:
-            return self._run.columns.parent[nodes]
-        return nodes[nodes < self._run.columns.rows]
-
-    def _every(self, choice: Choice) -> Ints:
-        """The parents of all nodes of a choice, as the same array every time."""
-        known = self._parents.get(choice)
+            return Rows(self._leading(given.tail))
+        column, goal, parents = given
+        known = self._known[column]
         if known is None:
-            known = self._run.columns.parent[self._run.chosen(choice)]
-            self._parents[choice] = known
-        return known
+            parts = list(self._program.parts[column])
+            known = self._known[column] = _Column(self._run, self._program.columns[column], parts)
+        if not known.nodes.size:
+            return Rows(NOTHING)
+        if not parents:
+            return Rows(known.nodes[known.nodes < self._run.columns.rows])
+        if goal is None:
+            return Rows(known.parents)
+        op, value = goal
+        if op in SEARCHES:
+            found = known.found[self._program.parts[column][part_of(goal)]]
+            return Rows(known.parents[known.texts.places(found)])
+        if isinstance(value, bytes) and op == "=":
+            return Rows(known.parents[known.texts.where(value)])
+        if isinstance(value, bytes) and op == "!=":
+            return Rows(known.parents, known.parents_of_none_but(known.texts.where(value)))
+        return Rows(known.parents[meets(known.texts, goal)])
+
+
+class _Column:
+    """Some nodes.
+
+    Args:
+        run: The batch.
+        choice: Which nodes.
+        parts: What is to be found in their string values.
+    """
+
+    def __init__(self, run: Evaluator, choice: Choice, parts: list[bytes]) -> None:
+        self.nodes = run.chosen(choice)
+        self._run = run
+        self._choice = choice
+        self._parts = parts
+
+    @cached_property
+    def texts(self) -> Coded:
+        """Their string values."""
+        return self._run.coded(self._choice)
+
+    @cached_property
+    def found(self) -> list[Ints]:
+        """For each of the parts the numbers of the string values that have it."""
+        return self.texts.search(self._parts)
+
+    @cached_property
+    def parents(self) -> Ints:
+        """For each node its parent."""
+        return self._run.columns.parent_of(self.nodes)
+
+    def parents_of_none_but(self, places: Ints) -> Ints:
+        """The parents that have no other of the nodes than those at some places."""
+        rows = self.parents[places]
+        if self._many is None or not rows.size:
+            return rows
+        found, counts = np.unique(rows, return_counts=True)
+        complete: Ints = found[counts == self._many[found]]
+        return complete
+
+    @cached_property
+    def _many(self) -> Ints | None:
+        """For each row of how many nodes it is the parent; None if never of several."""
+        if (self.parents[1:] > self.parents[:-1]).all():
+            return None
+        return np.bincount(self.parents)
 
 
 class DenseRun:
@@ -120,7 +180,7 @@ class DenseRun:
             rows = self._hop(program.name[number], first, second)
             rows = self._columns.up[rows]
         else:
-            rows = self._given.of(program.name[number])
+            rows = self._given.of(program.name[number]).array()
         return self._marked(rows, op in (DEEP_HOP, DEEP_SEED))
 
     def _hop(self, name: int, filter_: int, rest: int) -> Ints:

@@ -232,7 +232,7 @@ class Evaluator:
             found = Pairs(grouped.parents, grouped.nodes)
             for predicate in predicates:
                 found = self._filtered(found, predicate, False)
-            return found.nodes[np.argsort(self.columns.order[found.nodes], kind="stable")]
+            return found.nodes[np.argsort(self.columns.order_of(found.nodes), kind="stable")]
         for predicate in predicates:
             if nodes.size:
                 nodes = nodes[self.truth(predicate, Context(nodes))]

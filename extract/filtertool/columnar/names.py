@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -80,8 +81,11 @@ class Scopes:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._any = b"xmlns" in table.data
         self._known: dict[int, Mapping[str, str]] = {-1: {"": "", "xml": XML_NAMESPACE}}
+
+    @cached_property
+    def _any(self) -> bool:
+        return b"xmlns" in self._table.data
 
     def element(self, row: int) -> tuple[str, str]:
         """The expanded name of an element."""

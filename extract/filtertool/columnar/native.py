@@ -1,32 +1,40 @@
-"""Whether the part of the columnar matcher in C is there."""
+"""Whether the parts of the columnar matcher in C are there."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 ENVIRONMENT: Final = "EXTRACT_COLUMNAR"  # "off": never use C; "on": never do without
 
 
-def _load() -> Any:
+def _load() -> dict[str, Any]:
     try:
-        return importlib.import_module("extract.filtertool.columnar._columnar")
+        return {
+            name: importlib.import_module(f"extract.filtertool.columnar._{name}")
+            for name in ("sets", "values")
+        }
     except ImportError:  # there was no compiler
-        return None
+        return {}
 
 
-_module: Final = _load()
+_modules: Final = _load()
 
 
-def native_module() -> Any:
-    """The part in C."""
-    return _module
+def native_module(name: Literal["sets", "values"]) -> Any:
+    """A part in C."""
+    return _modules[name]
+
+
+def native_built() -> bool:
+    """Whether the parts in C are there."""
+    return bool(_modules)
 
 
 def native_available() -> bool:
-    """Whether the part in C is there and may be used."""
+    """Whether the parts in C are there and may be used."""
     wanted = os.environ.get(ENVIRONMENT, "")
-    if wanted == "on" and _module is None:
-        raise ImportError("the native part of the columnar matcher is not built")
-    return _module is not None and wanted != "off"
+    if wanted == "on" and not _modules:
+        raise ImportError("the native parts of the columnar matcher are not built")
+    return bool(_modules) and wanted != "off"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extract.filtertool.columnar.columns import Bools, Columns, Ints, sorting
 from extract.filtertool.columnar.names import NameBook
+from extract.filtertool.columnar.native import native_module
 from extract.filtertool.columnar.program import NONE, Program
 from extract.filtertool.columnar.spines import Spines
 from extract.schema.model import XML_NAMESPACE
@@ -32,6 +34,43 @@ class Lists(NamedTuple):
     def of(self, group: int) -> Ints:
         """The numbers of one group."""
         return self.items[self.at[group] : self.at[group + 1]]
+
+
+class Layout(NamedTuple):
+    """The rows of each spine, and where they are in sets: those of a spine begin with a word.
+
+    Attributes:
+        at: For each spine the position of its first row.
+        many: For each spine how many rows it has; then how many have none.
+        item: For each position its row; -1 for none.
+        position: For each row its position.
+    """
+
+    at: Ints
+    many: Ints
+    item: NDArray[np.int32]
+    position: NDArray[np.int32]
+
+    @classmethod
+    def of_rows(cls, spine: NDArray[np.int32], many: Ints) -> Layout:
+        """Puts rows in order.
+
+        Args:
+            spine: For each row its spine.
+            many: For each spine how many rows it has.
+        """
+        room = -(-many // 64) * 64
+        ends = np.cumsum(room)
+        at = ends - room
+        item = np.full(ends[-1], -1, np.int32)
+        position = np.empty(len(spine), np.int32)
+        native_module("sets").lay_out(spine, at.copy(), item, position)
+        return cls(at, many, item, position)
+
+    def of(self, spine: int) -> Ints:
+        """The rows of a spine."""
+        first = self.at[spine]
+        return self.item[first : first + self.many[spine]].astype(np.int64)
 
 
 class Plan:
@@ -58,12 +97,14 @@ class Plan:
     def __init__(self, spines: Spines, names: NameBook, namespaces: Mapping[str, str]) -> None:
         bound = {**namespaces, "": "", "xml": XML_NAMESPACE}
         self.above = np.array(spines.above, np.int64)
-        keys = np.zeros(len(spines.tests), np.int64)
+        last = np.zeros(len(spines.tests), np.int64)
         for spine, word in enumerate(spines.tests[1:], 1):
             prefix, _, local = word.rpartition(":")
-            keys[spine] = (spines.above[spine] << _SHIFT) + names.number(bound[prefix], local)
+            last[spine] = names.number(bound[prefix], local)
+        keys = (self.above << _SHIFT) + last
         self._edges = np.argsort(keys[1:], kind="stable") + 1
         self._keys = keys[self._edges]
+        self._last = last
         self.stem_above = _column(spines.stem_above)
         self.stems = Lists.by(_column(spines.stem_spine), len(self.above))
         self.branches = Lists.by(_column(spines.spine), len(self.above))
@@ -100,7 +141,22 @@ class Plan:
             above = np.where(above > 0, self.above[above], 0)
         return ~np.isin(self.question, self.question[bad])
 
-    def spines_of(self, columns: Columns) -> Ints:
+    @cached_property
+    def _trie(self) -> Any:
+        return native_module("sets").Trie(self.above, self._last)
+
+    def layout_of(self, columns: Columns) -> Layout:
+        """The rows of each spine, for what runs in C."""
+        spine = np.empty(columns.rows, np.int32)
+        many = np.zeros(len(self.above) + 1, np.int64)
+        self._trie.spines_of(columns.up, columns.name, spine, many)
+        return Layout.of_rows(spine, many)
+
+    def lists_of(self, columns: Columns) -> Lists:
+        """The rows of each spine."""
+        return Lists.by(self._spines_of(columns), len(self.above))
+
+    def _spines_of(self, columns: Columns) -> Ints:
         """For each row its spine, 0 for document nodes; -1 for rows that no spine leads to."""
         found = np.full(columns.rows, -1, np.int64)
         found[columns.documents] = 0

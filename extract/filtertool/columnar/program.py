@@ -2,18 +2,19 @@
 
 All filters and tails of all questions are one program; operations that are the same are there once.
 An operation comes after those that it uses, so the whole program runs in one go, in C
-(`_columnar.pyx`), or operation by operation as asked for, on masks (`dense`).
+(`_sets.pyx`), or operation by operation as asked for, on masks (`dense`).
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
 from extract.filtertool.columnar.names import NameBook
-from extract.filtertool.columnar.reach import Goal, goal_of
+from extract.filtertool.columnar.reach import SEARCHES, Goal, goal_of, part_of
 from extract.schema.model import XML_NAMESPACE
 from extract.xpath.ast import (
     ANY_NODE,
@@ -43,12 +44,12 @@ class Given(NamedTuple):
     """Rows that are found otherwise.
 
     Attributes:
-        choice: The nodes.
+        column: The nodes, as a number into `Program.columns`.
         goal: What their string values compare with.
         parents: Whether the rows are the parents of the nodes, not these themselves.
     """
 
-    choice: Choice
+    column: int
     goal: Goal | None
     parents: bool
 
@@ -67,26 +68,39 @@ class Program:
         name: The number of a name, or `ANY`; for `SEED` and `DEEP_SEED` a number into ``given``.
         first, second: Which operations it uses.
         given: What must be found otherwise.
+        columns: Nodes whose rows must be found.
     """
 
     def __init__(self, names: NameBook, namespaces: Mapping[str, str]) -> None:
         self.op, self.name, self.first, self.second = (array("i") for _ in range(4))
         self.given: list[Given | FromTail] = []
+        self.columns: list[Choice] = []
         self._names = names
         self._namespaces = {**namespaces, "": "", "xml": XML_NAMESPACE}
         self._known: dict[tuple[int, int, int, int], int] = {}
         self._givens: dict[Given | FromTail, int] = {}
+        self._columns: dict[Choice, int] = {}
         self._exprs: dict[Expr, int] = {}
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @cached_property
+    def parts(self) -> list[dict[bytes, int]]:
+        """For each of the columns what is to be found in its values, numbered."""
+        parts: list[dict[bytes, int]] = [{} for _ in self.columns]
+        for given in self.given:
+            if isinstance(given, Given) and given.goal is not None and given.goal[0] in SEARCHES:
+                part = part_of(given.goal)
+                parts[given.column].setdefault(part, len(parts[given.column]))
+        return parts
 
     # -- compiling; -1 is always: not as an operation
 
     def rows(self, choice: Choice) -> int:
         """The rows of a choice, or rows that are among all rows of its name the same."""
         found = self._predicates(choice)
-        return self._seed(SEED, Given(choice, None, False)) if found == NONE else found
+        return self._seed(SEED, self._given(choice, None, False)) if found == NONE else found
 
     def leading(self, tail: int, path: LocationPath, down: bool) -> int:
         """The rows from which a tail leads anywhere but to the document node."""
@@ -134,7 +148,7 @@ class Program:
             isinstance(choice.test, NameTest) or choice.test == ANY_NODE
         )
         if last and (goal is not None or not rows or choice.test == ANY_NODE):
-            return self._seed(DEEP_SEED if deep else SEED, Given(choice, goal, True))
+            return self._seed(DEEP_SEED if deep else SEED, self._given(choice, goal, True))
         if not rows:
             return NONE  # nothing but what goes up can follow
         name, filter_, test = ANY, NONE, choice.test
@@ -160,6 +174,13 @@ class Program:
         for part in parts[1:]:
             found = self._add(op, NONE, found, part)
         return found
+
+    def _given(self, choice: Choice, goal: Goal | None, parents: bool) -> Given:
+        number = self._columns.get(choice)
+        if number is None:
+            number = self._columns[choice] = len(self.columns)
+            self.columns.append(choice)
+        return Given(number, goal, parents)
 
     def _seed(self, op: int, given: Given | FromTail) -> int:
         number = self._givens.get(given)

@@ -8,6 +8,7 @@ it is done once for a batch, and once for all paths that end alike.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from extract.filtertool.columnar.columns import Bools, Ints
 from extract.filtertool.columnar.comparison import MIRRORED, OPERATORS
 from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
 from extract.filtertool.columnar.numbers import to_number
-from extract.filtertool.columnar.strings import Coded
+from extract.filtertool.columnar.strings import Coded, sought
 from extract.xpath.ast import (
     ANY_NODE,
     HERE,
@@ -28,6 +29,7 @@ from extract.xpath.ast import (
     NameTest,
     Negate,
     Number,
+    Step,
     StringLiteral,
     make_path,
 )
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 Goal = tuple[str, bytes | float]
 """An operator and a constant: what some node at the end of a path must compare with."""
 
-_SEARCHES: Final = frozenset({"contains", "starts-with"})
+SEARCHES: Final = frozenset({"contains", "starts-with"})
 _FIRST: Final = Number("1")
 
 PARENT: Final = "parent"
@@ -102,26 +104,31 @@ def goal_of(expr: Expr) -> tuple[LocationPath, Goal] | None:
 def _found_in(call: FunctionCall) -> tuple[LocationPath, Goal] | None:
     """What ``contains()`` or ``starts-with()`` asks of the first node of a path.
 
-    Only of a path of one step, for of its nodes the first is easily told. An empty string is in
-    every other, also where there is no node.
+    Only of a path to children and attributes, for of its nodes the first is easily told. An empty
+    string is in every other, also where there is no node.
     """
-    if call.name not in _SEARCHES or call.prefix:
+    if call.name not in SEARCHES or call.prefix:
         return None
     path, word = call.arguments
     if not isinstance(path, LocationPath) or path.absolute or not isinstance(word, StringLiteral):
         return None
     steps = [step for step in path.steps if step != HERE]
-    if not word.value or len(steps) > 1:
+    if not word.value or not all(step.axis in ("attribute", "child") for step in steps):
         return None
-    if steps:
-        (step,) = steps
-        if step.axis == "attribute" and isinstance(step.test, NameTest) and step.test.local != "*":
-            path = make_path(False, (step,))
-        elif step.axis in ("attribute", "child"):
-            path = make_path(False, (step.where(_FIRST),))
+    return make_path(False, tuple(_firsts(steps))), (call.name, word.value.encode())
+
+
+def _firsts(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps to the first node: ``a/b/@c`` is ``a[b/@c][1]/b[@c][1]/@c``."""
+    for number, step in enumerate(steps, 1):
+        if number < len(steps):
+            yield step.where(make_path(False, tuple(steps[number:]))).where(_FIRST)
+        elif (
+            step.axis == "attribute" and isinstance(step.test, NameTest) and step.test.local != "*"
+        ):
+            yield step  # there is no second
         else:
-            return None
-    return path, (call.name, word.value.encode())
+            yield step.where(_FIRST)
 
 
 def _constant(expr: Expr) -> bytes | float | None:
@@ -134,10 +141,17 @@ def _constant(expr: Expr) -> bytes | float | None:
     return None
 
 
+def part_of(goal: Goal) -> bytes:
+    """What is to be searched for, of a goal that is one of `SEARCHES`."""
+    op, value = goal
+    assert isinstance(value, bytes)
+    return sought(value, op == "starts-with")
+
+
 def meets(texts: Coded, goal: Goal) -> Bools:
     """Which of some values compare with a constant."""
     op, value = goal
-    if op in _SEARCHES:
+    if op in SEARCHES:
         assert isinstance(value, bytes)
         return texts.holding(value, op == "starts-with")[texts.code]
     if isinstance(value, bytes):
@@ -193,7 +207,7 @@ class Reach:
         """From which nodes a path leads anywhere."""
         columns = self._columns
         if link.axis == PARENT or link.axis == ANCESTOR:
-            nodes = columns.parent[nodes]
+            nodes = columns.parent_of(nodes)
         mask = self.mask(link)
         if mask is None:
             return np.zeros(len(nodes), np.bool_)
@@ -216,9 +230,9 @@ class Reach:
         if targets.size:
             found = np.zeros(self._columns.rows, np.bool_)
             if link.axis == CHILD:
-                found[self._columns.parent[targets]] = True
+                found[self._columns.parent_of(targets)] = True
             elif link.axis == DESCENDANT:
-                self._columns.mark_upward(found, self._columns.parent[targets])
+                self._columns.mark_upward(found, self._columns.parent_of(targets))
             else:
                 found[targets] = True
                 if link.axis == ANCESTOR:

@@ -1,7 +1,8 @@
-"""Runs a program in C: sets of rows as bit sets."""
+"""Joins spines with filters and tails in C: sets of rows as bit sets."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -11,10 +12,9 @@ from extract.filtertool.columnar.columns import NOTHING, Bools, Ints
 from extract.filtertool.columnar.dense import GivenRows
 from extract.filtertool.columnar.evaluator import Evaluator
 from extract.filtertool.columnar.native import native_module
-from extract.filtertool.columnar.program import Program
 
 if TYPE_CHECKING:
-    from extract.filtertool.columnar.plan import Lists, Plan
+    from extract.filtertool.columnar.plan import Layout, Plan
 
 
 # What becomes of the rows of a branch, besides being counted by one of the fans; as in C.
@@ -42,35 +42,40 @@ _NOT_COUNTED: Final = Counted(NOTHING, _NOTHING, _NOTHING)
 
 
 class NativeRun:
-    """A program on one batch."""
+    """The branches of a plan on one batch.
 
-    def __init__(self, program: Program, run: Evaluator, given: GivenRows) -> None:
-        columns = run.columns
-        seeds: dict[int, Ints] = {}  # by identity: what is the same array need be there once
-        places: dict[int, int] = {}
-        which = []
-        for number in range(len(given)):
-            found = given.of(number)
-            seeds[id(found)] = found
-            which.append(places.setdefault(id(found), len(places)))
-        rows = np.concatenate([NOTHING, *seeds.values()])
-        if rows.size and not 0 <= rows.min() <= rows.max() < columns.rows:
-            raise IndexError("a row that is none")  # C would not notice
+    Args:
+        plan: The branches.
+        run: The batch.
+        given: What the plan's program is given.
+        layout: The rows of each spine.
+    """
+
+    def __init__(self, plan: Plan, run: Evaluator, given: GivenRows, layout: Layout) -> None:
+        columns, program = run.columns, plan.program
+        rows = [given.of(number) for number in range(len(given))]
+        seeds = {id(each.some): each.some for each in rows}  # what is the same need be there once
+        places = {identity: place for place, identity in enumerate(seeds)}
         named, named_at = run.axes.by_name
-        self._sets = native_module().Sets(
+        self._sets = native_module("sets").Sets(
             np.asarray(program.op),
             np.asarray(program.name),
             np.asarray(program.first),
             np.asarray(program.second),
-            np.array(which, np.int64),
-            np.cumsum([0, *map(len, seeds.values())], dtype=np.int64),
-            rows,
+            np.array([places[id(each.some)] for each in rows], np.int64),
+            *_joined(list(seeds.values()), columns.rows),
+            *_joined([each.without for each in rows], columns.rows),
             named_at,
             named,
             columns.name,
             columns.up,
+            layout.item,
+            layout.position,
         )
         self._columns = columns
+        self._layout = layout
+        self._plan = plan
+        self._here = np.flatnonzero(layout.many[:-1])
 
     def some(self, numbers: Ints) -> Bools:
         """Which operations give any rows."""
@@ -78,29 +83,18 @@ class NativeRun:
         self._sets.some(np.ascontiguousarray(numbers), out.view(np.uint8))
         return out
 
-    def at(self, numbers: Ints, rows: Ints) -> Bools:
-        """What operations that give any rows say of some rows, as a matrix."""
-        out = np.empty((len(numbers), len(rows)), np.bool_)
-        self._sets.at(np.ascontiguousarray(numbers), rows, out.view(np.uint8))
-        return out
-
-    def matching(self, plan: Plan, spines: Ints, rows: Lists, questions: int) -> tuple[Ints, Ints]:
+    def matching(self, questions: int) -> Iterator[tuple[Ints, Ints]]:
         """Units and questions that have found anything, in this order."""
         bits = np.zeros((len(self._columns.documents), (questions + 7) // 8), np.uint8)
-        self._search(plan, spines, rows, bits, np.empty((2, 0), np.int64), _NOT_COUNTED)
-        found = np.empty((2, native_module().count_bits(bits)), np.int64)
-        native_module().list_bits(bits, found)
-        return found[0], found[1]
+        self._search(bits, np.empty((2, 0), np.int64), _NOT_COUNTED)
+        found = np.empty((2, native_module("sets").count_bits(bits)), np.int64)
+        native_module("sets").list_bits(bits, found)
+        yield found[0], found[1]
 
-    def pairs(
-        self, plan: Plan, spines: Ints, rows: Lists, counted: Counted | None = None
-    ) -> tuple[Ints, Ints]:
+    def pairs(self, counted: Counted | None = None) -> tuple[Ints, Ints]:
         """Branches and the rows that they select and from which their tails lead on.
 
         Args:
-            plan: The branches.
-            spines: Those that the batch has, the ones above first.
-            rows: The rows of each spine.
             counted: Which branches are counted instead, and where their numbers go.
         """
         room = 1 << 20 if counted is None else 1 << 16
@@ -109,24 +103,23 @@ class NativeRun:
                 counted.counts[:] = 0
             pairs = np.empty((2, room), np.int64)
             bits = np.empty((0, 0), np.uint8)
-            count = self._search(plan, spines, rows, bits, pairs, counted or _NOT_COUNTED)
+            count = self._search(bits, pairs, counted or _NOT_COUNTED)
             if count <= room:
                 return pairs[0, :count], pairs[1, :count]
             room = count
 
     def _search(
         self,
-        plan: Plan,
-        spines: Ints,
-        rows: Lists,
         bits: NDArray[np.uint8],
         pairs: Ints,
         counted: Counted,
     ) -> int:
+        plan = self._plan
         count: int = self._sets.matching(
-            spines,
-            rows.at,
-            rows.items,
+            self._here,
+            plan.above,
+            self._layout.at,
+            self._layout.many,
             plan.stems.at,
             plan.stems.items,
             plan.stem_above,
@@ -136,9 +129,17 @@ class NativeRun:
             plan.leading,
             plan.question,
             self._columns.unit,
-            self._columns.up,
             bits,
             pairs,
             *counted,
         )
         return count
+
+
+def _joined(arrays: list[Ints], rows: int) -> tuple[Ints, Ints]:
+    """Where each array begins in all of them together, and these."""
+    at = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
+    every = np.concatenate([NOTHING, *arrays])
+    if every.size and not 0 <= every.min() <= every.max() < rows:
+        raise IndexError("a row that is none")  # C would not notice
+    return at, every

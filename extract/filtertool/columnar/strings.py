@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from extract.filtertool.columnar.columns import (
     ATTRIBUTE,
     COMMENT,
+    NOTHING,
     ROW,
     TEXT,
     Columns,
@@ -34,28 +35,25 @@ class Coded:
 
     Args:
         texts: The values.
-
-    Attributes:
-        code: For each value its number.
-        words: For each number the value.
     """
 
     def __init__(self, texts: list[bytes]) -> None:
-        self.words = list(dict.fromkeys(texts))
-        self._number()
+        self._texts = texts
+
+    @cached_property
+    def words(self) -> list[bytes]:
+        """For each number the value."""
+        return list(dict.fromkeys(self._texts))
+
+    @cached_property
+    def code(self) -> Ints:
+        """For each value its number."""
         numbers = self._numbers
-        self.code: Ints = np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))
+        return np.fromiter(map(numbers.__getitem__, self._texts), np.int64, len(self._texts))
 
-    @classmethod
-    def of(cls, words: list[bytes], code: Ints) -> Coded:
-        """The same from a dictionary."""
-        made = cls.__new__(cls)
-        made.words, made.code = words, code
-        made._number()
-        return made
-
-    def _number(self) -> None:
-        self._numbers = dict(zip(self.words, range(len(self.words)), strict=True))
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def find(self, word: bytes) -> int:
         """The number of a value; -1 if there is none."""
@@ -63,34 +61,40 @@ class Coded:
 
     def where(self, word: bytes) -> Ints:
         """The places that have a value, in order."""
-        number = self._numbers.get(word)
-        if number is None:
-            return np.empty(0, np.int64)
+        number = self.find(word)
+        return NOTHING if number < 0 else self.places(np.array([number]))
+
+    def places(self, numbers: Ints) -> Ints:
+        """The places whose values have some numbers; those of one number in order."""
         places, limits = self._sorted
-        return places[limits[number] : limits[number + 1]]
+        return np.concatenate([NOTHING, *[places[limits[n] : limits[n + 1]] for n in numbers]])
 
     def holding(self, part: bytes, begin: bool) -> NDArray[np.bool_]:
         """Which values have a part in them, or begin with it; per number of the dictionary."""
-        found = np.zeros(len(self.words), np.bool_)
-        if not part:
+        found = np.zeros(len(self._joined[1]), np.bool_)
+        if part:
+            found[self.search([sought(part, begin)])[0]] = True
+        else:
             found[:] = True
-            return found
-        text, starts = self._joined
-        wanted = b"\0" + part if begin else part  # no value has a zero byte
-        at = text.find(wanted)
-        while at >= 0:
-            word = bisect_right(starts, at) - 1
-            found[word] = True
-            if word + 1 == len(starts):
-                break
-            at = text.find(wanted, starts[word + 1])
         return found
 
+    def search(self, parts: Sequence[bytes]) -> list[Ints]:
+        """For each of some parts, all `sought`, the numbers of the values that have it."""
+        return [np.array(list(self._search(part)), np.int64) for part in parts]
+
+    def _search(self, part: bytes) -> Iterator[int]:
+        text, starts = self._joined
+        at = text.find(part)
+        while at >= 0:
+            word = int(np.searchsorted(starts, at, "right")) - 1
+            yield word
+            at = text.find(part, starts[word + 1]) if word + 1 < len(starts) else -1
+
     @cached_property
-    def _joined(self) -> tuple[bytes, list[int]]:
+    def _joined(self) -> tuple[bytes, Ints]:
         """All values, each after a zero byte, and where these are."""
         starts = np.cumsum([0, *[len(word) + 1 for word in self.words]])[:-1]
-        return b"".join([b"\0" + word for word in self.words]), starts.tolist()
+        return b"".join([b"\0" + word for word in self.words]), starts
 
     @cached_property
     def _sorted(self) -> tuple[Ints, Ints]:
@@ -101,6 +105,63 @@ class Coded:
     def numbers(self) -> NDArray[np.float64]:
         """For each number of the dictionary, the value as a number."""
         return np.array([to_number(word) for word in self.words], np.float64)
+
+
+class NativeCoded(Coded):
+    """The same of slices of buffers, in C: no value is an object unless it is asked for."""
+
+    def __init__(self, buffers: list[bytes], which: Ints, start: Ints, stop: Ints) -> None:
+        self._dictionary = native_module("values").Dictionary(buffers, which, start, stop)
+        self._size = len(start)
+
+    @cached_property
+    def words(self) -> list[bytes]:
+        """For each number the value."""
+        words: list[bytes] = self._dictionary.list_words()
+        return words
+
+    @cached_property
+    def code(self) -> Ints:
+        """For each value its number."""
+        code = np.empty(self._size, np.int64)
+        self._dictionary.copy_codes(code)
+        return code
+
+    def find(self, word: bytes) -> int:
+        """The number of a value; -1 if there is none."""
+        number: int = self._dictionary.find(word)
+        return number
+
+    def places(self, numbers: Ints) -> Ints:
+        """The places whose values have some numbers; those of one number in order."""
+        places = np.empty(self._dictionary.many_of(numbers), np.int64)
+        self._dictionary.list_of(numbers, places)
+        return places
+
+    def search(self, parts: Sequence[bytes]) -> list[Ints]:
+        """For each of some parts, all `sought`, the numbers of the values that have it."""
+        text, starts = self._joined
+        shortest = min(map(len, parts))
+        room = 1 << 12
+        while True:
+            out = np.empty((2, room), np.int64)
+            count = native_module("values").search(text, starts, list(parts), shortest, out)
+            if count <= room:
+                break
+            room = count
+        part, number = out[:, :count]
+        by = sorting(part)
+        return np.split(number[by], np.searchsorted(part[by], np.arange(1, len(parts))))
+
+    @cached_property
+    def _joined(self) -> tuple[bytes, Ints]:
+        starts = np.empty(self._dictionary.count, np.int64)
+        return self._dictionary.joined(starts), starts
+
+
+def sought(part: bytes, begin: bool) -> bytes:
+    """What to look for to find a part, or values that begin with it; not an empty one."""
+    return b"\0" + part if begin else part  # no value has a zero byte
 
 
 class Strings:
@@ -126,68 +187,71 @@ class Strings:
 
     def coded(self, nodes: Ints) -> Coded:
         """The string values of nodes, each distinct one once."""
-        plain = (
-            self._plain(nodes) if native_available() and len(self._columns.tables) == 1 else None
-        )
-        if plain is None:
+        if not native_available():
             return Coded(self.of(nodes))
-        start, stop = plain
-        code = np.empty(len(nodes), np.int64)
-        data = self._columns.tables[0].data
-        first = np.empty(len(nodes), np.int64)
-        count = native_module().encode(data, start, stop, code, first)
-        firsts = first[:count]
-        return Coded.of(self._cut(firsts, start[firsts], stop[firsts]), code)
+        which, start, stop, odd = self._slices(nodes)
+        buffers = [table.data for table in self._columns.tables]
+        made = self.of(nodes[odd])
+        if made:
+            ends = np.cumsum(list(map(len, made)))
+            which[odd], start[odd], stop[odd] = len(buffers), np.append(0, ends[:-1]), ends
+            buffers.append(b"".join(made))
+        return NativeCoded(buffers, which, start, stop)
 
-    def _plain(self, nodes: Ints) -> tuple[Ints, Ints] | None:
-        """Where string values begin and end in the document; None if they are not just there."""
-        if not nodes.size:
-            return None
-        kinds = self._columns.kind_of(np.array([nodes.min(), nodes.max()]))
-        if kinds[0] != kinds[1]:
-            return None
-        kind = int(kinds[0])
-        inside = nodes - self._columns.bounds[kind]
-        if kind == ATTRIBUTE:
-            found = self._columns.attributes
-            return None if found.odd[inside].any() else (found.value[inside], found.stop[inside])
-        if kind not in (ROW, TEXT):
-            return None
-        texts = self._columns.leaves[0]
-        if kind == ROW:
-            first = np.searchsorted(texts.place, self._columns.order[nodes])
-            last = np.searchsorted(texts.place, self._columns.ends[nodes])
+    def _slices(self, nodes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Where string values are in the documents, and of which nodes they are not just there."""
+        columns = self._columns
+        low, high = columns.kinds_of(nodes)
+        nothing = np.zeros(len(nodes), np.int64)
+        if low != high or low not in (ROW, TEXT, ATTRIBUTE):
+            return nothing, nothing.copy(), nothing.copy(), np.arange(len(nodes))
+        inside = nodes - columns.bounds[low]
+        if low == ATTRIBUTE:
+            found = columns.attributes
+            odd = np.flatnonzero(found.odd[inside])
+            return found.unit[inside], found.value[inside], found.stop[inside], odd
+        texts = columns.texts
+        if not len(texts.kind):
+            return nothing, nothing, nothing, NOTHING
+        several = np.empty(len(nodes), np.bool_)
+        if low == ROW:
+            piece = np.empty(len(nodes), np.int64)
+            native_module("values").texts_of_rows(
+                columns.order_of(nodes),
+                columns.ends[nodes],
+                texts.place,
+                texts.kind,
+                piece,
+                several.view(np.uint8),
+            )
         else:
-            first, last = texts.first[inside], texts.first[inside + 1]
-        size = last - first
-        if size.max() > 1:
-            return None
-        if not size.any():
-            return np.zeros_like(first), np.zeros_like(first)
-        piece = np.minimum(first, len(texts.kind) - 1)
-        if (texts.kind[piece] * size).any():
-            return None
-        return texts.start[piece] * size, texts.end[piece] * size
+            piece = texts.first[inside]
+            several[:] = (texts.first[inside + 1] - piece > 1) | (texts.kind[piece] != 0)
+        none = piece < 0
+        which, start, stop = texts.unit[piece], texts.start[piece], texts.end[piece]
+        if none.any():
+            start[none] = stop[none] = 0
+        return which, start, stop, np.flatnonzero(several)
 
     def _of_kind(self, kind: int, nodes: Ints) -> list[bytes]:
         if kind == ROW:
             return self._of_rows(nodes)
         inside = nodes - self._columns.bounds[kind]
         if kind == TEXT:
-            first = self._columns.leaves[0].first
+            first = self._columns.texts.first
             return self._joined(first[inside], first[inside + 1])
         if kind == ATTRIBUTE:
             return self._of_attributes(inside)
         return self._of_markup(kind, inside)
 
     def _of_rows(self, rows: Ints) -> list[bytes]:
-        place = self._columns.leaves[0].place
-        first = np.searchsorted(place, self._columns.order[rows])
+        place = self._columns.texts.place
+        first = np.searchsorted(place, self._columns.order_of(rows))
         return self._joined(first, np.searchsorted(place, self._columns.ends[rows]))
 
     def _joined(self, first: Ints, stop: Ints) -> list[bytes]:
         """For each range of pieces of text, all of it."""
-        texts = self._columns.leaves[0]
+        texts = self._columns.texts
         unit, kind = texts.unit, texts.kind
         one = stop - first == 1
         plain = one.copy()
@@ -207,7 +271,7 @@ class Strings:
         Raises:
             TooMuch: A text within a text within a text: together they take too much memory.
         """
-        texts = self._columns.leaves[0]
+        texts = self._columns.texts
         both, which = np.unique(np.stack((first, stop)), axis=1, return_inverse=True)
         size = texts.end[both[1] - 1] - texts.start[both[0]]
         if size.sum() > MAX_BYTES or (both[1] - both[0]).sum() > MAX_PIECES:
@@ -226,7 +290,7 @@ class Strings:
         return [data[u][s] for u, s in zip(unit.tolist(), slices, strict=True)]
 
     def _piece(self, piece: int) -> bytes:
-        texts = self._columns.leaves[0]
+        texts = self._columns.texts
         data = self._columns.tables[texts.unit[piece]].data
         return text_value(data, texts.kind[piece], int(texts.start[piece]), int(texts.end[piece]))
 

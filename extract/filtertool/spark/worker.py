@@ -27,6 +27,7 @@ from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.guard import guarded
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
+from extract.filtertool.memory import keep_memory
 from extract.filtertool.piecewise import PieceBytes, PieceFilter
 from extract.filtertool.processed import Processed
 from extract.filtertool.records import Division, divide
@@ -97,6 +98,7 @@ def keep(key: str, job: Job, some: tuple[int, ...] = (), pieces: bool = False) -
     kept = known(key, some, pieces)
     if kept is not None:
         return kept
+    keep_memory()
     del _kept[: max(0, len(_kept) - _JOBS + 1)]  # their memory is needed now
     gc.unfreeze()
     made: DocumentFilter
