@@ -254,6 +254,23 @@ def test_results_are_replaced_and_other_things_are_not(here: Path) -> None:
     assert Path("docs/0.xml").exists()
 
 
+def test_results_are_no_documents(here: Path) -> None:
+    """They may lie among the documents, and be found by a link."""
+    Path("again").symlink_to("docs")
+    args = ["run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "docs/out", "--format", "xml"]
+    assert run(*args).exit_code == 0
+    assert list(Path("docs/out").rglob("*.xml"))
+    Path("docs/link.xml").symlink_to(next(Path("docs/out").rglob("*.xml")).relative_to("docs"))
+    documents = {f"docs/{n}.xml" for n in range(6)} | {"docs/deep/0.xml.gz"}
+    for top in ("docs", "again", "docs/../docs"):
+        args = [*SCHEMA, "--queries", "q.tsv", top, "docs/*.xml", "-o", "again/out"]
+        assert run("run", *args).exit_code == 0
+        assert {os.path.realpath(row["document"]) for row in rows("docs/out")} == {
+            os.path.realpath(one) for one in documents
+        }
+        assert run("run", *args, "--format", "xml").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

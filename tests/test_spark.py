@@ -241,6 +241,16 @@ def test_progress_adds_up_to_what_the_report_says(
     assert shared or told.rejected == report.rejections  # shares may each reject a document
 
 
+def test_the_driver_holds_nothing_of_what_is_over(
+    spark: SparkSession, scheme: Scheme, docs: Path
+) -> None:
+    from pyspark import accumulators
+
+    before = set(accumulators._accumulatorRegistry)
+    run_spark(spark, scheme, docs)
+    assert set(accumulators._accumulatorRegistry) == before
+
+
 @pytest.mark.usefixtures("all_large")
 @pytest.mark.parametrize("change", ["truncated", "gone"])
 def test_a_large_document_that_changes_between_two_looks(
@@ -587,6 +597,39 @@ def test_every_document_of_a_stream_once(
     shutil.rmtree(out / "00000001")
     assert arrive() == second
     assert sorted(path.name for path in out.iterdir()) == ["00000000", "00000001"]
+
+
+def test_spark_caches_no_documents_that_were_listed(spark: SparkSession) -> None:
+    """Else a stream has up to 250 MB of names that nobody asks for again."""
+    jvm: Any = spark.sparkContext._jvm
+    cache = jvm.org.apache.spark.sql.execution.datasources.FileStatusCache
+    assert "NoopCache" in cache.getOrCreate(spark._jsparkSession).toString()
+
+
+def test_notes_about_old_batches_go(
+    scheme: Scheme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream runs for years; Spark gives only its last batch out again."""
+    from extract.filtertool.spark import streaming
+
+    monkeypatch.setattr(streaming, "_KEPT", 10)
+    file, pins = tmp_path / "scheme.json", tmp_path / "pins"
+    university = scenario("university")
+    others = [
+        prepare(university.schema(), Subscriptions.of({"new": f"//{name}"}), 1)
+        for name in ("name", "student")
+    ]
+    first = {0: scheme, 15: others[0], 29: others[1]}  # the first batch that has it
+    for number in range(31):
+        if number in first:
+            first[number].save(file)
+        # As after a crash in each batch, whose scheme has to be the same then.
+        for _ in range(2):
+            given = streaming._Schemes(file, pins).of_batch(number)
+            assert given.queries == first[max(one for one in first if one <= number)].queries
+    noted = sorted(path.name for path in pins.glob("batch-*"))
+    assert noted == [f"batch-{number:08d}" for number in range(20, 31)]
+    assert len(list(pins.iterdir())) == len(noted) + 2  # of three schemes, one is needed no more
 
 
 # -- what clusters do

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import lru_cache
 from typing import Any, Literal
 
 import click
@@ -303,7 +304,14 @@ def _scheme(
 def _without_results(listed: list[Listed], output: str) -> list[Listed]:
     """The documents without results of ours, which may lie in a directory of documents."""
     inside = os.path.join(os.path.realpath(output), "")
-    left = [one for one in listed if not os.path.realpath(one.name).startswith(inside)]
+    folder = lru_cache(maxsize=None)(os.path.realpath)  # a million documents lie in few
+
+    def place(name: str) -> str:
+        if os.path.islink(name):
+            return os.path.realpath(name)
+        return os.path.join(folder(os.path.dirname(name)), os.path.basename(name))
+
+    left = [one for one in listed if not place(one.name).startswith(inside)]
     if not left:
         raise DocumentError("there is no document but results of extract", "", output)
     return left

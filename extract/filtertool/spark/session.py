@@ -27,6 +27,17 @@ LOCAL: Final = f"local[*,{_ATTEMPTS}]"
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
+# What Spark would remember of work that is over. A stream lists every document once, and nobody
+# looks at pages of Spark that are switched off.
+_FORGETFUL: Final = {
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",  # of files that were listed: 250 MB
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+}
+
+
 @contextlib.contextmanager
 def open_context(
     master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
@@ -86,6 +97,7 @@ def settings(master: str | None) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": _QUICK,
             "spark.log.level": "ERROR",
+            **_FORGETFUL,
         }
     return found
 

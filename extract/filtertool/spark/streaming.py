@@ -30,6 +30,7 @@ from extract.filtertool.writers import REPORT, Format, result_directory
 from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # in the checkpoint
+_KEPT: Final = 100  # batches whose schemes stay noted; Spark's own notes go back as far
 
 
 def stream(
@@ -133,10 +134,24 @@ class _Schemes:
                     stream.write(data)
             with whole_file(pin) as stream:
                 stream.write(digest.encode())
+            if number % _KEPT == 0:
+                self._forget(number - _KEPT)
         digest = pin.read_text(encoding="ascii")
         if self._loaded is None or self._loaded[0] != digest:
             self._loaded = (digest, Scheme.load(self._file(digest)))
         return self._loaded[1]
+
+    def _forget(self, before: int) -> None:
+        """Removes the notes about batches before one, and schemes that no later batch has."""
+        kept = set()
+        for pin in self._pins.glob("batch-*"):
+            if int(pin.name.removeprefix("batch-")) < before:
+                pin.unlink()
+            else:
+                kept.add(self._file(pin.read_text(encoding="ascii")))
+        for file in self._pins.glob("*.json"):
+            if file not in kept:
+                file.unlink()
 
     def _file(self, digest: str) -> Path:
         return self._pins / f"{digest}.json"

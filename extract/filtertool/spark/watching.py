@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from pyspark import Accumulator, AccumulatorParam, InheritableThread
+from pyspark import Accumulator, AccumulatorParam, InheritableThread, accumulators
 
 from extract.filtertool.progress import Progress, Step
 
@@ -53,9 +53,14 @@ def watched(collect: Callable[[], _T], finished: Accumulator[Finished], progress
     thread = InheritableThread(target=call, daemon=True)
     thread.start()
     told = Step()
-    while thread.is_alive():
-        thread.join(_LOOK)
-        told = _tell(finished, told, progress)
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK)
+            told = _tell(finished, told, progress)
+    finally:
+        # Nobody else adds to it any more. Spark would hold it for as long as the driver lives: a
+        # stream of a million batches would have a million of them.
+        accumulators._accumulatorRegistry.pop(finished.aid, None)
     if failed:
         raise failed[0]
     _tell(finished, told, progress)
