@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -573,13 +574,18 @@ def test_every_document_of_a_stream_once(
     )
     incoming.mkdir()
 
-    def arrive(*names: str) -> list[tuple[Any, ...]]:
+    def arrive(*names: str, days: int | None = None) -> list[tuple[Any, ...]]:
         for name in names:
             shutil.copy(docs / name, incoming / name)
-        query = extract.spark.stream(spark, file, incoming, out, checkpoint, seconds=None)
+            os.utime(incoming / name, (old[name], old[name]))
+        query = extract.spark.stream(
+            spark, file, incoming, out, checkpoint, seconds=None, remember_days=days
+        )
         query.awaitTermination()
         return [row for folder in sorted(out.iterdir()) for row in rows(folder / "matches")]
 
+    # When they were changed: a document may come from an archive.
+    old = {"0.xml": 1e9, "broken.xml": 1e9, "1.xml": 1e9 - 30 * 86_400, "2.xml": 1e9 - 30 * 86_400}
     scheme.save(file)
     first = arrive("0.xml", "broken.xml")
     assert {row[0] for row in first} == {str(incoming / "0.xml")}
@@ -597,6 +603,8 @@ def test_every_document_of_a_stream_once(
     shutil.rmtree(out / "00000001")
     assert arrive() == second
     assert sorted(path.name for path in out.iterdir()) == ["00000000", "00000001"]
+    assert arrive("2.xml", days=7) == second  # as was asked for
+    assert len(arrive()) > len(second)
 
 
 def test_spark_caches_no_documents_that_were_listed(spark: SparkSession) -> None:

@@ -30,6 +30,7 @@ from extract.filtertool.writers import REPORT, Format, result_directory
 from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # in the checkpoint
+_EVER: Final = 36_500  # days
 _KEPT: Final = 100  # batches whose schemes stay noted; Spark's own notes go back as far
 
 
@@ -46,6 +47,7 @@ def stream(
     pattern: str = "*.xml*",
     most: int = 10_000,
     seconds: float | None = 10.0,
+    remember_days: int | None = None,
 ) -> StreamingQuery:
     """Filters documents as they arrive in a directory. Ends when the query returned is stopped.
 
@@ -68,6 +70,9 @@ def stream(
         pattern: Which files are documents.
         most: How many documents a batch has at most.
         seconds: How often to look for documents; None to filter what is there, and end.
+        remember_days: How long Spark remembers which documents it has seen, in memory; None for
+            always. A document that was changed so many days before the newest one, and came after
+            it, is never filtered.
     """
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
     top.mkdir(parents=True, exist_ok=True)
@@ -93,6 +98,7 @@ def stream(
         .option("pathGlobFilter", pattern)
         .option("recursiveFileLookup", "true")
         .option("maxFilesPerTrigger", most)
+        .option("maxFileAge", f"{_EVER if remember_days is None else remember_days}d")
         .load(os.path.abspath(documents))
     )
     writer = arriving.writeStream.foreachBatch(filter_batch)
