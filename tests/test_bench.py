@@ -10,7 +10,7 @@ from extract.bench import BENCHMARKS
 from extract.bench.table import Table
 
 
-@pytest.mark.parametrize("name", ["chunk", "match", "matchers", "memory", "subs"])
+@pytest.mark.parametrize("name", ["chunk", "load", "match", "matchers", "memory", "subs"])
 def test_a_small_run_gives_a_table(name: str) -> None:
     assert name in BENCHMARKS
     table = import_module(f"extract.bench.{name}").run(None, 0.002)
