@@ -40,12 +40,13 @@ bench: setup ## Repeat the paper's experiments, with a report; `extract bench --
 
 FUZZ_SECONDS ?= 60
 
-fuzz: setup ## Fuzz queries, schemas and schemes by coverage, and the kernel against libxml2
+fuzz: setup ## Fuzz queries, schemas, schemes and, with clang, the kernel by coverage
 	-@$(BIN)/python -m pip install --quiet 'atheris>=3.0' # else without coverage
 	@for target in xpath dtd xsd scheme document; do \
 	  echo "$$target, $(FUZZ_SECONDS) seconds"; \
 	  $(BIN)/python -m tests.fuzz.guided $$target --seconds $(FUZZ_SECONDS) || exit 1; \
 	done
+	$(BIN)/python -m tests.fuzz.native --seconds $(FUZZ_SECONDS)
 	$(BIN)/python -m tests.fuzz --executions 1000000
 
 soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?

@@ -8,7 +8,7 @@ from tests.fuzz.documents import DOCUMENTS
 
 SEEDS = [document for document in DOCUMENTS if len(document) < 200]
 
-_TOKENS = [
+TOKENS = [
     *(bytes([b]) for b in b"<>/=\"'&;![]-?:# \t\r\nax1.\0\x01\x80\xbf\xc3\xe2\xf0\xff"),
     *b"<a>|</a>|<a/>|<b>|</b>|<b/>|<p:b>|</p:b>|<p:b/>|<b x='1'>|<b x=\"1\" y='2'/>".split(b"|"),
     *b"<!--|-->|--|<!-- c -->|<![CDATA[|]]>|<![CDATA[x]]>|<?|?>|<?p x?>|<?xml-x?>".split(b"|"),
@@ -113,9 +113,9 @@ def _changed(random: Random, document: bytes) -> bytes:
     at = bits(16) % (len(document) + 1)
     kind = bits(3)
     if kind < 3:
-        return document[:at] + _TOKENS[bits(16) % len(_TOKENS)] + document[at:]
+        return document[:at] + TOKENS[bits(16) % len(TOKENS)] + document[at:]
     if kind == 3:
-        return document[:at] + _TOKENS[bits(16) % len(_TOKENS)] + document[at + 1 :]
+        return document[:at] + TOKENS[bits(16) % len(TOKENS)] + document[at + 1 :]
     if kind == 4:
         return document[:at] + document[at + 1 + bits(2) :]
     if kind == 5:
