@@ -38,7 +38,7 @@ def main(
     small: Any = planning
     small._LEAST = 1  # several tasks
     if sizes == "large":
-        small._LARGE, small.PIECE = 1, 30_000
+        small.LARGE, small.PIECE = 1, 30_000
     job = Job(Scheme.load(scheme), FaultyFactory(fault, marker), Options())
     conf = SPECULATION if fault == "hang" else {}
     with open_context(master, conf=conf) as context:

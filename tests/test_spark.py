@@ -5,7 +5,6 @@ Spark takes long to start: all tests share one session, and few of them run a jo
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
@@ -31,7 +30,8 @@ from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
-from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions import Subscriptions
+from tests.spark_documents import university_scheme, write_documents, write_poison
 from tests.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -60,27 +60,12 @@ CONTRACT = {
 
 @pytest.fixture(scope="session")
 def scheme() -> Scheme:
-    university = scenario("university")
-    queries = {one.id: one.xpath for one in university.queries(40)}
-    queries |= {"many": "count(//student)", "wrong": "//[", "none": "/db/zzz", "mark": "//name"}
-    later = Subscription("later", "//name[ends-with(., 'n')]/upper-case(.)", version="2.0")
-    return prepare(university.schema(), Subscriptions.of([*queries.items(), later]), 3)
+    return university_scheme()
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Good documents, and one of each kind that makes trouble."""
-    university = scenario("university")
-    folder = tmp_path / "docs"
-    (folder / "deep").mkdir(parents=True)
-    for n in range(4):
-        (folder / f"{n}.xml").write_bytes(b"".join(university.document(8_000, seed=n)))
-    packed = gzip.compress(b"".join(university.document(8_000, seed=9)))
-    (folder / "deep" / "9.xml.gz").write_bytes(packed)
-    (folder / "broken.xml").write_bytes(b"<db><student>")
-    (folder / "odd.xml").write_bytes(b"<db><student><zzz><name>Z</name></zzz></student></db>")
-    (folder / "empty.xml").write_bytes(b"")
-    return folder
+    return write_documents(tmp_path / "docs")
 
 
 def run_spark(
@@ -183,7 +168,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every document is a large one, and is cut into pieces of some records."""
     from extract.filtertool.spark import planning
 
-    monkeypatch.setattr(planning, "_LARGE", 1)
+    monkeypatch.setattr(planning, "LARGE", 1)
     monkeypatch.setattr(planning, "_LEAST", 1)
     monkeypatch.setattr(planning, "PIECE", 1_000)
 
@@ -232,7 +217,7 @@ def test_progress_adds_up_to_what_the_report_says(
     from extract.filtertool.spark import planning
 
     if shared:
-        monkeypatch.setattr(planning, "_LARGE", 1)
+        monkeypatch.setattr(planning, "LARGE", 1)
         monkeypatch.setattr(planning, "_LEAST", 1)
     steps: list[Step] = []
     report = run_spark(spark, scheme, docs, progress=steps.append)
@@ -261,11 +246,11 @@ def test_a_large_document_that_changes_between_two_looks(
     monkeypatch: pytest.MonkeyPatch,
     change: str,
 ) -> None:
-    from extract.filtertool.spark.engine import _Crew
+    from extract.filtertool.spark.crew import Crew
 
-    look = _Crew.survey
+    look = Crew.survey
 
-    def survey(crew: _Crew, *args: Any) -> Any:
+    def survey(crew: Crew, *args: Any) -> Any:
         found = look(crew, *args)
         if change == "gone":
             (docs / "1.xml").unlink()
@@ -273,7 +258,7 @@ def test_a_large_document_that_changes_between_two_looks(
             (docs / "1.xml").write_bytes((docs / "2.xml").read_bytes()[:-400] + b"</db>")
         return found
 
-    monkeypatch.setattr(_Crew, "survey", survey)
+    monkeypatch.setattr(Crew, "survey", survey)
     report = run_spark(spark, scheme, docs, "count")
     assert report.documents["seen"] == 8
     reasons = {row[0]: row[3] for row in rows(docs.parent / "out" / "rejected") if row[0]}
@@ -292,12 +277,14 @@ def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
     scheme: Scheme, docs: Path, tmp_path: Path
 ) -> None:
     from extract.filtertool.records import divide
-    from extract.filtertool.spark import worker
     from extract.filtertool.spark.committing import Target, commit
+    from extract.filtertool.spark.keeping import keep
     from extract.filtertool.spark.locations import find
     from extract.filtertool.spark.planning import plan_tasks
+    from extract.filtertool.spark.reading import survey_document
     from extract.filtertool.spark.settling import Part, settle_anew
     from extract.filtertool.spark.shares import shares
+    from extract.filtertool.spark.worker import write_results
 
     limits = Limits(query_rows=8)
     job = Job(scheme, load_matcher(), Options(limits=limits))
@@ -305,13 +292,13 @@ def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
     attempts.mkdir()
     out.mkdir()
     listed = find([str(docs / "1.xml")])
-    seen, _ = worker.survey_document(key, job, listed[0], str(attempts), 500)
+    seen = survey_document(key, job, listed[0], str(attempts), 500).survey
     assert len(seen.pieces) > 5
     every = shares(scheme, divide(scheme))
     done = []
     for task in sorted(plan_tasks(listed, 2, every, {listed[0].name: seen}).tasks):
-        kept = worker.keep(key, job, task.shares, bool(task.pieces))
-        done.append(Part(task, worker.write_results(kept, task, str(attempts), "jsonl", "nodes")))
+        kept = keep(key, job, task.shares, bool(task.pieces))
+        done.append(Part(task, write_results(kept, task, str(attempts), "jsonl", "nodes")))
     ids = [one.id for one in scheme.subscribers]
     writer = open_writer(out, "jsonl", ids, "nodes")
     target = Target(attempts, out, ids, writer, "jsonl", "nodes", limits)
@@ -430,8 +417,8 @@ def test_documents_as_a_table(
 
 
 def test_a_scheme_is_shipped_once(spark: SparkSession, scheme: Scheme) -> None:
+    from extract.filtertool.spark.keeping import keep
     from extract.filtertool.spark.shipping import ship
-    from extract.filtertool.spark.worker import keep
 
     context = spark.sparkContext
     first = ship(context, Job(scheme, load_matcher("lxml"), Options("doc")))
@@ -690,9 +677,10 @@ def test_a_run_that_was_interrupted_goes_on(
 
 def test_attempts_do_not_get_in_each_others_way(scheme: Scheme, docs: Path, tmp_path: Path) -> None:
     """As when Spark starts a slow task a second time elsewhere, and takes what comes first."""
+    from extract.filtertool.spark.keeping import keep
     from extract.filtertool.spark.locations import find
     from extract.filtertool.spark.planning import plan_tasks
-    from extract.filtertool.spark.worker import keep, write_results
+    from extract.filtertool.spark.worker import write_results
 
     (tmp_path / "attempts").mkdir()
     (task,) = plan_tasks(find([str(docs)]), 1).tasks
@@ -739,6 +727,59 @@ def test_a_document_that_kills_is_rejected_alone(
     found = rows(tmp_path / "out" / "matches")
     run_spark(spark, scheme, docs)
     assert found == rows(tmp_path / "out" / "matches")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_large")
+def test_a_piece_that_kills_is_rejected_with_its_document(
+    spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
+) -> None:
+    write_poison(docs / "1.xml")
+    faulty = FaultyFactory("kill", str(tmp_path / "marker"), b"POISON", again=True)
+    report = run_spark(spark, scheme, docs, factory=faulty)
+    assert (tmp_path / "marker").exists()
+    rejected = {row[0]: row[3] for row in rows(tmp_path / "out" / "rejected") if row[0]}
+    assert len(rejected) == report.documents["rejected"] == 3
+    assert "was killed" in rejected[str(docs / "1.xml")]
+    check_account(report, tmp_path / "out")
+    found = rows(tmp_path / "out" / "matches")
+    (docs / "1.xml").unlink()
+    run_spark(spark, scheme, docs)
+    assert found == rows(tmp_path / "out" / "matches")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [False, True])
+def test_a_document_that_kills_is_rejected_alone_in_a_frame(
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    large: bool,
+) -> None:
+    from extract.filtertool.spark import frames
+
+    if large:
+        request.getfixturevalue("all_large")
+    write_poison(docs / "1.xml")
+    faulty = FaultyFactory("kill", str(tmp_path / "marker"), b"POISON", again=True)
+    monkeypatch.setattr(frames, "load_matcher", lambda *_: faulty)
+    found = extract.spark.results(spark, scheme, str(docs), select="count").toArrow().to_pylist()
+    fates = {row["document"]: row["fate"] for row in found if row["kind"] == "account"}
+    assert [fates[str(docs / f"{n}.xml")] for n in range(3)] == [
+        "conforming",
+        "rejected",
+        "conforming",
+    ]
+    reasons = {row["document"]: row["reason"] for row in found if row["kind"] == "rejected"}
+    assert len(reasons) == 3
+    assert "was killed" in reasons[str(docs / "1.xml")]
+    counts = {row["query"]: row["count"] for row in found if row["document"] == str(docs / "0.xml")}
+    assert {query: n for _, query, n in extract.count(scheme, docs / "0.xml")}.items() <= (
+        counts.items()
+    )
 
 
 def test_a_document_that_is_gone_or_cannot_be_read(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from extract.chunktool.scanner import Outcome, Verdict
@@ -18,6 +19,7 @@ from extract.filtertool.processed import Processed
 from extract.filtertool.results import Findings
 from extract.filtertool.survey import Piece
 from extract.filtertool.table import NodeTable
+from extract.limits import Limits
 from extract.scheme.model import Scheme
 
 _CHANGED = "the document has changed since it was surveyed"
@@ -101,6 +103,43 @@ class PieceFilter(DocumentFilter):
 def _origin(piece: Piece) -> Origin | None:
     shift = piece.start - len(piece.head)
     return None if not shift else lambda offsets: offsets + shift
+
+
+class Tally(NamedTuple):
+    """How much subscribers have found.
+
+    Attributes:
+        rows: For each of them how many rows.
+        bytes: For each of them how many bytes the elements of these rows have, nested ones each;
+            those that are too long for a value do not count.
+    """
+
+    rows: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, subscribers: int) -> Tally:
+        """Nobody has found anything."""
+        return cls(np.zeros(subscribers, np.int64), np.zeros(subscribers, np.int64))
+
+    @classmethod
+    def of(cls, findings: Findings, subscribers: int, limits: Limits) -> Tally:
+        """How much was found on a piece."""
+        who = findings.subscriber
+        rows = np.bincount(who, minlength=subscribers)
+        if not len(findings.node):
+            return cls(rows, np.zeros(subscribers, np.int64))
+        table = findings.described.table
+        span = pc.fill_null(pc.subtract(table["end"], table["start"]), 0).to_numpy()
+        counts = pc.equal(table["node"], "element").to_numpy()
+        if limits.value_bytes is not None:
+            counts = counts & (span <= limits.value_bytes)
+        sizes = np.where(counts, span, 0)[findings.node]
+        return cls(rows, np.bincount(who, sizes, subscribers).astype(np.int64))
+
+    def plus(self, other: Tally) -> Tally:
+        """Both together."""
+        return Tally(self.rows + other.rows, self.bytes + other.bytes)
 
 
 class Rejoined:

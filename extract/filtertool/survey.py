@@ -82,10 +82,12 @@ class Survey(NamedTuple):
     Attributes:
         size: Bytes of the document.
         pieces: Its pieces; none if it cannot be evaluated piece by piece.
+        conforming: Whether the document is well-formed and keeps to the schema.
     """
 
     size: int
     pieces: tuple[Piece, ...]
+    conforming: bool = False
 
 
 def survey(
@@ -119,9 +121,9 @@ def survey(
         outcome = scan(source, automaton, sink, limits, table=True)
     # What another scanner than the kernel has taken on may be in other encodings, or have entities.
     if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:
-        return Survey(max(0, outcome.size), ())
+        return Survey(max(0, outcome.size), (), outcome.conforming)
     pieces = tuple(_pieces(sink, outcome.size, read))
-    return Survey(outcome.size, pieces if max(one.size for one in pieces) <= _MOST else ())
+    return Survey(outcome.size, pieces if max(one.size for one in pieces) <= _MOST else (), True)
 
 
 class _Open(NamedTuple):

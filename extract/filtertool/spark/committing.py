@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
+from extract.filtertool.results import Findings
 from extract.filtertool.spark.parcels import unpack
-from extract.filtertool.spark.settling import Part, Pieced, Settlement, settle
+from extract.filtertool.spark.settling import Part, Pieced, Settlement, settled
 from extract.filtertool.spark.shares import one_account, worst
 from extract.filtertool.spark.worker import Written
 from extract.filtertool.writers import Format, Writer
@@ -51,6 +52,14 @@ class Target(NamedTuple):
                 for file in (attempt / kind).iterdir():
                     name = f"part-{written.number:05d}{file.suffix}"
                     file.rename(self.directory / kind / name)
+
+    def write(self, document: str, every: Iterable[Findings]) -> int:
+        """Writes what was found in a document; returns how many rows there are."""
+        rows = 0
+        for findings in every:
+            self.writer.write(document, findings)
+            rows += len(findings)
+        return rows
 
 
 def commit(work: Sequence[Part], target: Target, settle_many: Settle) -> Iterator[Account]:
@@ -100,11 +109,13 @@ def _commit_one(
 def _settled(pieced: Pieced, target: Target, settle_many: Settle) -> int:
     """Writes what was found on pieces; returns how many rows there are."""
     if target.select != "nodes":
-        return pieced.write_numbers(target.writer, target.ids, target.select)
+        return target.write(pieced.document, pieced.numbers(target.ids, target.select))
     settlements = list(pieced.settlements())
-    if target.form == "xml":
-        return sum(settle(one, target.attempts, target.writer, target.ids) for one in settlements)
     rows = 0
+    if target.form == "xml":
+        for one in settlements:
+            rows += target.write(one.document, settled(one, target.attempts, target.ids))
+        return rows
     for number, folder, many in settle_many(settlements) if settlements else []:
         target.take(Written(number, folder, Account()), matches=many > 0, rejected=False)
         rows += many

@@ -10,12 +10,14 @@ everything.where("kind = 'rejected'")                           # without evalua
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -26,14 +28,16 @@ from extract.filtertool.filtering import Options
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
-from extract.filtertool.spark import worker
-from extract.filtertool.spark.locations import Listed, find
-from extract.filtertool.spark.planning import plan_tasks
+from extract.filtertool.spark import planning
+from extract.filtertool.spark.locations import find
+from extract.filtertool.spark.piecemeal import told_of_column, told_of_task
+from extract.filtertool.spark.planning import plan_frame
+from extract.filtertool.spark.rows import MATCH, Told, tagged_rows, tagged_schema
 from extract.filtertool.spark.session import use_this_python
 from extract.filtertool.spark.shipping import ship
 from extract.scheme.model import Scheme
 
-Documents = Callable[[Iterator[Any]], Iterator[worker.Batch]]
+Tell = Callable[[str, Job, Iterator[Any], int], Iterator[Told]]
 
 
 def run(
@@ -71,18 +75,24 @@ def results(
 ) -> DataFrame:
     """The same with rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
 
-    Every document has one row of kind ``account``: its fate, size and number of matches.
+    Every document has one row of kind ``account``: its fate, size and number of matches. A large
+    document whose queries several tasks share has one for each; only that of the first has fate and
+    size, so that numbers can be added up, and ``fate is not null`` counts documents.
     """
     context = spark.sparkContext
     use_this_python(context)
     found = find([paths] if isinstance(paths, str) else paths)
-    tasks = plan_tasks(found, context.defaultParallelism).tasks
-    rows = [([[list(one) for one in batch] for batch in task.batches],) for task in tasks]
-    frame = spark.createDataFrame(
-        context.parallelize(rows, len(rows)),
-        "batches array<array<struct<name: string, size: bigint, path: string>>>",
-    )
-    return _evaluated(spark, frame, scheme, select, matcher, options, _from_paths)
+    job = _job(scheme, select, matcher, options)
+    tasks = plan_frame(found, context.defaultParallelism, job.scheme).tasks
+    rows = [(pickle.dumps(task),) for task in tasks]
+    frame = spark.createDataFrame(context.parallelize(rows, len(rows)), "task binary")
+
+    def tell(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[Told]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from told_of_task(key, job, pickle.loads(task), attempt)
+
+    return _evaluated(spark, frame, job, tell)
 
 
 def match(
@@ -107,7 +117,13 @@ def match(
     """
     use_this_python(frame.sparkSession.sparkContext)
     rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
-    found = _evaluated(frame.sparkSession, rows, scheme, select, matcher, options, _from_rows)
+    large, cut = planning.LARGE, planning.PIECE
+
+    def tell(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[Told]:
+        return told_of_column(key, job, _documents(batches), large, cut, attempt)
+
+    job = _job(scheme, select, matcher, options)
+    found = _evaluated(frame.sparkSession, rows, job, tell)
     return found if tagged else _matches(found, select)
 
 
@@ -162,24 +178,25 @@ def _loaded(scheme: Scheme | str | Path) -> Scheme:
     return scheme if isinstance(scheme, Scheme) else Scheme.load(scheme)
 
 
-def _evaluated(
-    spark: SparkSession,
-    frame: DataFrame,
-    scheme: Scheme | str | Path,
-    select: Select,
-    matcher: str,
-    options: Options | None,
-    documents: Documents,
-) -> DataFrame:
+def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Options | None) -> Job:
     chosen = replace(options or Options(), select=select)
-    job = Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
-    shipped = ship(spark.sparkContext, job)
+    return Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
+
+
+def _evaluated(spark: SparkSession, frame: DataFrame, job: Job, tell: Tell) -> DataFrame:
+    shipped, select = ship(spark.sparkContext, job), job.options.select
 
     def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
-        kept = worker.keep(shipped.key, shipped.job.value)
-        return worker.tagged_rows(kept, documents(batches), select)
+        attempt = attempts_before()
+        return tagged_rows(tell(shipped.key, shipped.job.value, batches, attempt), select)
 
-    return frame.mapInArrow(evaluate, spark_schema(worker.tagged_schema(select)))
+    return frame.mapInArrow(evaluate, spark_schema(tagged_schema(select)))
+
+
+def attempts_before() -> int:
+    """How often the task that runs here was tried before."""
+    current = TaskContext.get()
+    return 0 if current is None else current.attemptNumber()
 
 
 def spark_schema(schema: Any) -> StructType:
@@ -187,20 +204,12 @@ def spark_schema(schema: Any) -> StructType:
     return StructType(list(from_arrow_schema(schema)))
 
 
-def _from_paths(batches: Iterator[Any]) -> Iterator[worker.Batch]:
+def _documents(batches: Iterator[Any]) -> Iterator[tuple[str, memoryview]]:
+    """Documents of two columns, without copying them."""
     for rows in batches:
-        for task in rows.column(0).to_pylist():
-            for batch in task:
-                yield worker.located(Listed(**one) for one in batch)
-
-
-def _from_rows(batches: Iterator[Any]) -> Iterator[worker.Batch]:
-    return worker.batches(
-        (name.as_py() or "", content.as_py() or b"")
-        for rows in batches
-        for name, content in zip(rows.column(0), rows.column(1), strict=True)
-    )
+        for name, content in zip(rows.column(0), rows.column(1), strict=True):
+            yield name.as_py() or "", memoryview(content.as_buffer() or b"")
 
 
 def _matches(frame: DataFrame, select: Select) -> DataFrame:
-    return frame.where(f"kind = '{worker.MATCH}'").select(*[f"`{f.name}`" for f in SCHEMAS[select]])
+    return frame.where(f"kind = '{MATCH}'").select(*[f"`{f.name}`" for f in SCHEMAS[select]])

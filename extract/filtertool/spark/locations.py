@@ -6,6 +6,7 @@ by the workers. What ``file:`` names is there on every machine, under the same p
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -193,6 +194,23 @@ class Bytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def facts(listed: Listed) -> tuple[int, int]:
+    """Size and time of the last change, which tell whether a document is still the same.
+
+    (-1, 0) if it is not there, or nobody can say.
+    """
+    with contextlib.suppress(OSError, ValueError, NotImplementedError):
+        if is_uri(listed.name) and not listed.path:
+            system, path = fs.FileSystem.from_uri(listed.name)
+            info = system.get_file_info(path)
+            if info.type == fs.FileType.File:
+                return info.size, info.mtime_ns or 0
+        else:
+            found = os.stat(listed.path or listed.name)
+            return found.st_size, found.st_mtime_ns
+    return -1, 0
+
+
 def packed(listed: Listed) -> bool:
     """Whether a document is gzipped.
 
@@ -210,7 +228,8 @@ def unpack_into(listed: Listed, path: str, limits: Limits) -> None:
         DocumentError: It cannot be read, or unpacked.
         OSError: The file cannot be written.
     """
-    document = Remote(listed.name) if is_uri(listed.name) else listed.path or listed.name
+    remote = is_uri(listed.name) and not listed.path
+    document = Remote(listed.name) if remote else listed.path or listed.name
     with open_source(document, listed.name, limits) as source, open(path, "wb") as file:
         for window in source.windows():
             file.write(window)

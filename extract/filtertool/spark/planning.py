@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from extract.filtertool.records import divide
-from extract.filtertool.spark.locations import Listed
+from extract.filtertool.spark.locations import Listed, facts
 from extract.filtertool.spark.shares import Share, shares, weights
 from extract.filtertool.survey import PIECE_BYTES, Piece, Survey
 from extract.scheme.model import Scheme
@@ -18,7 +18,7 @@ _MOST: Final = 1 << 27  # bytes that a task has at most, but for a document that
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
 _DOCUMENT: Final = 1 << 14  # bytes that opening a document takes as long as
-_LARGE: Final = 1 << 24  # bytes of a document that is too much for one worker's memory
+LARGE: Final = 1 << 24  # bytes of a document that is too much for one worker's memory
 _WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than one task
 _SHARED: Final = 1 << 26  # bytes of a document for which there is one more task, for memory's sake
 _SCAN: Final = 0.2  # part of the work that all shares of the queries have to do
@@ -37,6 +37,8 @@ class Task(NamedTuple):
         name: What the shares are called: the ids of chunks.
         pieces: On which pieces of the document; empty for all of it.
         first: Whether the documents count here. One that several tasks share counts once.
+        cut: Into pieces of about how many bytes the task is to cut its one document; 0 for none.
+        seen: The document's `facts` when the plan was made, if it must not have changed since.
     """
 
     number: int
@@ -46,6 +48,8 @@ class Task(NamedTuple):
     name: str = ""
     pieces: tuple[Piece, ...] = ()
     first: bool = True
+    cut: int = 0
+    seen: tuple[int, int] | None = None
 
     @property
     def documents(self) -> int:
@@ -107,7 +111,7 @@ def large_documents(documents: Sequence[Listed], cores: int) -> list[Listed]:
     """Documents that would keep one core busy when all others are done, or that are large for one
     worker's memory."""
     total = sum(_cost(one) for one in documents)
-    large = min(_LARGE, max(_WORTH_SHARING, total // max(1, cores)))
+    large = min(LARGE, max(_WORTH_SHARING, total // max(1, cores)))
     return [one for one in documents if one.size >= large]
 
 
@@ -130,9 +134,62 @@ def plan_tasks(
     >>> plan_tasks([Listed("a", 10), Listed("b", 9_000_000), Listed("c", 10)], 1).tasks[0].batches
     ((Listed(name='b', size=9000000, path=''),),)
     """
+    large = {one.name for one in large_documents(documents, cores)} if every else set()
+
+    def made(one: Listed, most: int) -> list[Task]:
+        known = (surveys or {}).get(one.name, Survey(0, ()))
+        return _shared(one, cores, every, known, most)
+
+    return _planned(documents, cores, large, made, number)
+
+
+def plan_frame(documents: Sequence[Listed], cores: int, scheme: Scheme) -> TaskPlan:
+    """Makes tasks that need not hear of each other: those of a large document share the queries.
+
+    Args:
+        documents: The documents.
+        cores: How many tasks can run at once.
+        scheme: The queries.
+    """
+    large = {one.name for one in large_documents(documents, cores)}
+    every = shares(scheme, divide(scheme)) if large else ()
+    parts = weights(every)
+    total = sum(_cost(one) for one in documents)
+
+    def made(one: Listed, _: int) -> list[Task]:
+        cost = _cost(one)
+        many = min(cores, -(-cost * cores // total))  # a task has as much to do as a core
+        some = _even(parts, many) if many > 1 else []
+        if len(some) < 2:
+            return [Task(0, cost, ((one,),), cut=PIECE)]
+        tasks = [_part_of(one, sorted(which), every, parts) for which in some]
+        seen = facts(one)
+        return [
+            task._replace(first=not number, cut=PIECE, seen=seen)
+            for number, task in enumerate(tasks)
+        ]
+
+    return _planned(documents, cores, large, made)
+
+
+def _planned(
+    documents: Sequence[Listed],
+    cores: int,
+    large: Collection[str],
+    made: Callable[[Listed, int], list[Task]],
+    number: int = 1,
+) -> TaskPlan:
+    """Puts small documents together in tasks, and has tasks made of large ones.
+
+    Args:
+        documents: The documents.
+        cores: How many tasks can run at once.
+        large: The names of large documents.
+        made: Makes tasks of a large document, given how much work is worth one.
+        number: That of the first task.
+    """
     total = sum(_cost(one) for one in documents)
     most = min(_MOST, max(_LEAST, total // (_TASKS_A_CORE * max(1, cores))))
-    large = {one.name for one in large_documents(documents, cores)} if every else set()
     groups: list[list[Listed]] = []
     filled = 0
     for one in documents:
@@ -145,11 +202,10 @@ def plan_tasks(
     tasks: list[Task] = []
     for group in groups:
         if group[0].name in large:
-            known = (surveys or {}).get(group[0].name, Survey(0, ()))
-            made = _shared(group[0], cores, every, known, most)
+            new = made(group[0], most)
         else:
-            made = [Task(0, sum(map(_cost, group)), _batches(group))]
-        tasks += [task._replace(number=number + len(tasks) + n) for n, task in enumerate(made)]
+            new = [Task(0, sum(map(_cost, group)), _batches(group))]
+        tasks += [task._replace(number=number + len(tasks) + n) for n, task in enumerate(new)]
     return TaskPlan(tuple(sorted(tasks, key=lambda task: (-task.cost, task.number))), cores)
 
 
@@ -189,14 +245,20 @@ def _shared(
                 made.append(Task(0, cost, ((one,),), (n,), share.name, tuple(run)))
     many = max(cores, -(-one.size // _SHARED))
     for some in _even([parts[n] for n in whole], many) if whole else []:
-        part = _SCAN + (1 - _SCAN) * sum(parts[whole[n]] for n in some)
-        which = tuple([whole[n] for n in some])
-        name = " + ".join(dict.fromkeys(every[n].name for n in which))
-        made.append(Task(0, int(_cost(one) * part), ((one,),), which, name))
+        made.append(_part_of(one, [whole[n] for n in some], every, parts))
     if not made:  # no piece has a record of anybody's; somebody has to say so
         first = next(n for n, share in enumerate(every) if share.records)
         made.append(Task(0, _cost(one), ((one,),), (first,), every[first].name, known.pieces[:1]))
     return [made[0], *[task._replace(first=False) for task in made[1:]]]
+
+
+def _part_of(
+    one: Listed, which: Sequence[int], every: Sequence[Share], parts: Sequence[float]
+) -> Task:
+    """Some shares of the queries on all of a document."""
+    part = _SCAN + (1 - _SCAN) * sum(parts[n] for n in which)
+    name = " + ".join(dict.fromkeys(every[n].name for n in which))
+    return Task(0, int(_cost(one) * part), ((one,),), tuple(which), name)
 
 
 def _runs(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:

@@ -14,12 +14,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from extract.errors import ExtractError
 from extract.files import whole_file
 from extract.filtertool.account import Account
 from extract.filtertool.local import Job
+from extract.filtertool.piecewise import Tally
 from extract.filtertool.spark.locations import Listed, is_uri
 
 _DONE: Final = "done.pickle"
@@ -37,7 +38,7 @@ class Done:
         folder: Where its files are.
         account: What became of the documents.
         part: Which part of the work on its one document it did; empty for all of it.
-        rows: As in `Written`.
+        tally: As in `Written`.
     """
 
     job: str
@@ -45,7 +46,7 @@ class Done:
     folder: str
     account: Account
     part: str = ""
-    rows: Any = None
+    tally: Tally | None = None
 
 
 def digest(job: Job, form: str) -> str:

@@ -7,6 +7,7 @@ when it is known how many each piece has: so those that tasks have found are wri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -15,12 +16,13 @@ import numpy as np
 
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
-from extract.filtertool.piecewise import Rejoined
+from extract.filtertool.piecewise import Rejoined, Tally
 from extract.filtertool.processed import Rejection
+from extract.filtertool.results import Findings
 from extract.filtertool.spark.parcels import Parcel
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.worker import Written
-from extract.filtertool.writers import Format, Writer, open_writer
+from extract.filtertool.writers import Format, open_writer
 from extract.limits import Limits
 
 
@@ -37,12 +39,14 @@ class Settlement(NamedTuple):
     Attributes:
         number: That of the task which has found it.
         folder: Where that one has written.
+        document: In which document.
         before: For each subscriber how many rows earlier pieces have; None for none.
         without: Ids of queries that have failed on some piece: nothing is said of them.
     """
 
     number: int
     folder: str
+    document: str
     before: Any
     without: frozenset[str]
 
@@ -67,22 +71,24 @@ class Pieced:
         self._shares = list(by_share.values())
         accounts = [part.written.account for share in self._shares for part in share]
         failed = frozenset[str]().union(*[account.failing_queries for account in accounts])
-        self._too_many = self._beyond(limits.query_rows) - failed if limits is not None else set()
-        self._limits = limits
-        self._document = document
-        self.failed = failed | self._too_many
+        self._too_much = {} if limits is None else self._beyond(limits, failed)
+        self.document = document
+        self.failed = failed | self._too_much.keys()
         self.account = _one_account(accounts)
-        self.account.failing_queries |= self._too_many
+        self.account.failing_queries |= self._too_much.keys()
         self.account.rejected_evaluations = len(self.account.failing_queries)
 
-    def _beyond(self, most: int) -> set[str]:
-        """Ids of queries that select more nodes than they may in one document."""
-        found: set[str] = set()
+    def _beyond(self, limits: Limits, failed: frozenset[str]) -> dict[str, str]:
+        """Ids of queries that select more than they may in one document, each with the reason."""
+        found: dict[str, str] = {}
         for share in self._shares:
-            rows = sum([part.written.rows for part in share])
-            if (rows > most).any():
-                ids = self._parcel(share[0].written).ids()
-                found |= {ids[n] for n in np.flatnonzero(rows > most).tolist()}
+            total = reduce(Tally.plus, [_tally(part) for part in share])
+            for name, numbers in (("query_rows", total.rows), ("query_bytes", total.bytes)):
+                beyond = np.flatnonzero(numbers > getattr(limits, name)).tolist()
+                ids = self._parcel(share[0].written).ids() if beyond else ()
+                for who in beyond:
+                    if ids[who] not in failed:
+                        found.setdefault(ids[who], limits.passed(name))
         return found
 
     @property
@@ -97,33 +103,28 @@ class Pieced:
             for written in self.tasks:
                 for one in self._parcel(written).rejections():
                     found.setdefault(one.query, one)
-            for name in sorted(self._too_many):
-                assert self._limits is not None
-                reason = self._limits.passed("query_rows")
-                found[name] = Rejection(self._document, name, "filter", reason)
+            for name, reason in sorted(self._too_much.items()):
+                found[name] = Rejection(self.document, name, "filter", reason)
         return list(found.values())
 
-    def write_numbers(self, writer: Writer, ids: Sequence[str], select: Select) -> int:
-        """Writes numbers of matches; returns how many rows there are."""
-        rows = 0
+    def numbers(self, ids: Sequence[str], select: Select) -> Iterator[Findings]:
+        """Numbers of matches, for subscribers with these ids."""
         for share in self._shares:
             parcels = [self._parcel(part.written) for part in share]
             every = (findings for one in parcels for _, findings in one.findings(ids))
             without = [number for number, one in enumerate(ids) if one in self.failed]
-            found = Rejoined(len(ids), without=without).sum(every, select == "count")
-            writer.write(self._document, found)
-            rows += len(found)
-        return rows
+            yield Rejoined(len(ids), without=without).sum(every, select == "count")
 
     def settlements(self) -> Iterator[Settlement]:
         """What is to be written anew, in the order of the document."""
         for share in self._shares:
             before: Any = None
             for part in share:
-                number, folder, _, rows, _ = part.written
+                number, folder = part.written[:2]
+                rows = _tally(part).rows
                 assert folder is not None
                 if rows.any():
-                    yield Settlement(number, folder, before, self.failed)
+                    yield Settlement(number, folder, self.document, before, self.failed)
                 before = rows if before is None else before + rows
 
     def _parcel(self, written: Written) -> Parcel:
@@ -131,17 +132,21 @@ class Pieced:
         return Parcel(self._attempts / written.folder)
 
 
-def settle(
-    one: Settlement, attempts: Path, writer: Writer, ids: Sequence[str] | None = None
-) -> int:
-    """Writes nodes with the numbers that they have in their document; returns how many.
+def _tally(part: Part) -> Tally:
+    assert part.written.tally is not None
+    return part.written.tally
+
+
+def settled(
+    one: Settlement, attempts: Path, ids: Sequence[str] | None = None
+) -> Iterator[Findings]:
+    """Nodes with the numbers that they have in their document, piece by piece.
 
     Args:
         one: What to write.
         attempts: Where tasks have written.
-        writer: Takes the nodes.
-        ids: The ids of the subscribers that this writer counts by; None for those by which the
-            nodes were written.
+        ids: The ids of the subscribers that are counted by; None for those by which the nodes were
+            written.
     """
     parcel = Parcel(attempts / one.folder)
     own = parcel.ids()
@@ -151,22 +156,21 @@ def settle(
         before = np.zeros(len(places), np.int64)
         before[[places[name] for name in own]] = one.before
     joined = Rejoined(len(places), before, [places[name] for name in own if name in one.without])
-    rows = 0
-    for document, findings in parcel.findings(ids):
-        found = joined.add(findings)
-        rows += len(found)
-        writer.write(document, found)
-    return rows
+    for _, findings in parcel.findings(ids):
+        yield joined.add(findings)
 
 
 def settle_anew(one: Settlement, directory: str, form: Format) -> tuple[int, str, int]:
-    """The same into a directory of its own: the task's number, where, and how many rows."""
+    """Writes them into a directory of its own: the task's number, where, and how many rows."""
     attempts = Path(directory)
     folder = f"{one.number:05d}-{uuid4().hex}"
     (attempts / folder).mkdir()
     writer = open_writer(attempts / folder, form, Parcel(attempts / one.folder).ids(), "nodes")
     try:
-        rows = settle(one, attempts, writer)
+        rows = 0
+        for findings in settled(one, attempts):
+            writer.write(one.document, findings)
+            rows += len(findings)
     finally:
         writer.close()
     return one.number, folder, rows

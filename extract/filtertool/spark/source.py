@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -24,19 +23,23 @@ from extract.filtertool.filtering import Options
 from extract.filtertool.local import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
-from extract.filtertool.spark import worker
-from extract.filtertool.spark.frames import spark_schema
+from extract.filtertool.spark.frames import attempts_before, spark_schema
+from extract.filtertool.spark.keeping import job_of
 from extract.filtertool.spark.locations import find
-from extract.filtertool.spark.planning import Task, plan_tasks
+from extract.filtertool.spark.piecemeal import told_of_task
+from extract.filtertool.spark.planning import Task, plan_frame
+from extract.filtertool.spark.rows import matches_of, tagged_rows, tagged_schema
 from extract.scheme.model import Scheme
 
 _SELECTS: Final = tuple(SCHEMAS)
+_CORES: Final = 8  # Spark plans in a process that does not know how many there are
 
 
 class ExtractSource(DataSource):
     """Matches as a table. Options: ``path``, ``scheme`` (its file; all workers must see it),
-    ``select`` (``nodes``, ``count`` or ``doc``), ``matcher``, and ``tagged`` for rejections and
-    accounts as well, as `extract.spark.results` gives them."""
+    ``select`` (``nodes``, ``count`` or ``doc``), ``matcher``, ``tagged`` for rejections and
+    accounts as well, as `extract.spark.results` gives them, and ``cores``, for how many of them to
+    plan."""
 
     @classmethod
     def name(cls) -> str:
@@ -46,7 +49,7 @@ class ExtractSource(DataSource):
     def schema(self) -> StructType:
         """The columns of the contract, or with all kinds of rows."""
         select, tagged = self._asked()
-        return spark_schema(worker.tagged_schema(select) if tagged else SCHEMAS[select])
+        return spark_schema(tagged_schema(select) if tagged else SCHEMAS[select])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads them."""
@@ -57,13 +60,20 @@ class ExtractSource(DataSource):
                     f"the option {needed!r} is missing", 'set it with .option(…, "…")'
                 )
         matcher = self.options.get("matcher", AUTO)
-        return _Reader(self.options["path"], self.options["scheme"], select, matcher, tagged)
+        path, scheme = self.options["path"], self.options["scheme"]
+        return _Reader(path, scheme, select, matcher, tagged, self._cores())
 
     def _asked(self) -> tuple[Select, bool]:
         select = self.options.get("select", "nodes")
         if select not in _SELECTS:
             raise ExtractError(f"select is {select!r}", f"it is one of {', '.join(_SELECTS)}")
         return cast(Select, select), self.options.get("tagged", "false").lower() == "true"
+
+    def _cores(self) -> int:
+        given = self.options.get("cores", str(_CORES))
+        if not given.isdecimal() or int(given) < 1:
+            raise ExtractError(f"cores is {given!r}", "it is a number such as 8")
+        return int(given)
 
 
 class _Part(InputPartition):
@@ -72,28 +82,30 @@ class _Part(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    def __init__(self, path: str, scheme: str, select: Select, matcher: str, tagged: bool) -> None:
+    def __init__(
+        self, path: str, scheme: str, select: Select, matcher: str, tagged: bool, cores: int
+    ) -> None:
         self._paths = [path]
         self._scheme = str(Path(scheme).absolute())
         self._digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
         self._select = select
         self._matcher = matcher
         self._tagged = tagged
+        self._cores = cores
 
     def partitions(self) -> Sequence[InputPartition]:
-        spark = SparkSession.getActiveSession()
-        cores = spark.sparkContext.defaultParallelism if spark is not None else 8
-        return [_Part(task) for task in plan_tasks(find(self._paths), cores).tasks]
+        scheme = Scheme.load(self._scheme)
+        return [_Part(task) for task in plan_frame(find(self._paths), self._cores, scheme).tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         key = f"{self._digest} {self._matcher} {self._select}"
-        kept = worker.known(key) or worker.keep(key, self._job())
-        documents = (worker.located(batch) for batch in partition.value.batches)
-        for rows in worker.tagged_rows(kept, documents, self._select):
+        job = job_of(key, self._job)
+        every = told_of_task(key, job, partition.value, attempts_before())
+        for rows in tagged_rows(every, self._select):
             if self._tagged:
                 yield rows
             else:
-                yield worker.matches_of(rows, self._select)
+                yield matches_of(rows, self._select)
 
     def _job(self) -> Job:
         data = Path(self._scheme).read_bytes()
