@@ -12,11 +12,12 @@ from lxml import etree
 from pyarrow import parquet
 
 import extract
+from extract.filtertool import arrow
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.results import Match
-from extract.filtertool.writers import open_writer, result_directory
+from extract.filtertool.writers import Format, open_writer, result_directory
 from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.scheme.model import Scheme
@@ -315,6 +316,33 @@ def test_parquet_and_json_lines_have_the_same_rows(tmp_path: Path) -> None:
     assert found == table.to_pylist()
     assert len(found) == 7
     assert list(found[0]) == [field.name for field in SCHEMAS["nodes"]]
+
+
+@pytest.mark.parametrize("select", ["nodes", "count", "doc"])
+@pytest.mark.parametrize("largest", [1 << 25, 50])
+def test_rows_of_documents_that_are_written_together(
+    tmp_path: Path, select: Any, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has its own, whatever is written before and after, and the order stays."""
+    monkeypatch.setattr(arrow, "_LARGEST", largest)  # bytes in one batch
+    scheme = scheme_of(tmp_path, "//b", "//@x", "count(//c)", "//c")
+    filter_ = DocumentFilter(scheme, load_matcher("auto"), Options(select=select))
+    texts = [b"<b x='%d'>one</b><b/>" % n + b"<c>%d</c>" % n * (n % 4) for n in range(7)]
+    every = filter_.process([(f"{n}.xml", b"<a>%b</a>" % text) for n, text in enumerate(texts)])
+    empty = filter_.process([("empty.xml", b"<a/>")])
+    every = [*every[:3], *empty, *every[3:]]
+    ids = [one.id for one in filter_.plan.subscribers]
+    forms: tuple[Format, ...] = ("parquet", "jsonl")
+    for form in forms:
+        (tmp_path / form).mkdir()
+        writer = open_writer(tmp_path / form, form, ids, select)
+        for done in every:
+            writer.write(done.document, done.findings)
+        writer.close()
+    lines = (tmp_path / "jsonl" / "matches" / "part-00000.jsonl").read_text().splitlines()
+    found = parquet.read_table(tmp_path / "parquet" / "matches").to_pylist()
+    assert found == [json.loads(line) for line in lines]
+    assert {row["document"] for row in found} >= {f"{n}.xml" for n in range(7)}
 
 
 @pytest.mark.parametrize(

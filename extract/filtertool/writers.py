@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from extract.files import whole_directory
-from extract.filtertool.arrow import REJECTED, SCHEMAS, record_batches, rejected_batch
+from extract.filtertool.arrow import REJECTED, SCHEMAS, joined_batches, rejected_batch
 from extract.filtertool.matcher import Select
 from extract.filtertool.processed import Rejection
 from extract.filtertool.results import Findings
@@ -32,6 +32,8 @@ REPORT: Final = "report.json"
 _PART: Final = "part-00000"
 _GROUP_ROWS: Final = 1 << 17
 _GROUP_BYTES: Final = 1 << 26
+_TOGETHER_ROWS: Final = 1 << 12  # of small documents, that are turned into Arrow's columns at once
+_TOGETHER_BYTES: Final = 1 << 22
 
 
 class Writer(Protocol):
@@ -113,20 +115,34 @@ class ParquetWriter:
         self._select = select
         self._matches = _Groups(matches / f"{_PART}.parquet", SCHEMAS[select])
         self._rejected = _Groups(rejected / f"{_PART}.parquet", REJECTED)
+        self._waiting: list[tuple[str, Findings]] = []
+        self._rows = self._bytes = 0
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds what was found in a document."""
-        for batch in record_batches(document, findings, self._ids, self._select):
-            self._matches.add(batch)
+        if not len(findings):
+            return
+        self._waiting.append((document, findings))
+        self._rows += len(findings)
+        self._bytes += findings.described.table.nbytes
+        if self._rows >= _TOGETHER_ROWS or self._bytes >= _TOGETHER_BYTES:
+            self._join()
+
+    def _join(self) -> None:
+        if self._waiting:
+            for batch in joined_batches(self._waiting, self._ids, self._select):
+                self._matches.add(batch)
+            self._waiting.clear()
+            self._rows = self._bytes = 0
 
     def reject(self, rejections: Iterable[Rejection]) -> None:
         """Adds what was rejected."""
-        batch = rejected_batch(rejections)
-        if batch.num_rows:
-            self._rejected.add(batch)
+        if rows := list(rejections):
+            self._rejected.add(rejected_batch(rows))
 
     def close(self) -> None:
         """Ends all files."""
+        self._join()
         self._matches.close()
         self._rejected.close()
 
