@@ -41,6 +41,7 @@ cdef enum:
     NOT = 6
     ROWS = -1
     PAIRS = -2
+    AT_ONCE = 1 << 23  # words
 
 cdef uint64_t[2] SECRET
 SECRET[0] = int.from_bytes(os.urandom(8), "little")
@@ -57,6 +58,28 @@ cdef inline void put(uint64_t* bits, int64_t at) noexcept nogil:
 
 cdef inline void drop(uint64_t* bits, int64_t at) noexcept nogil:
     bits[at >> 6] &= ~((<uint64_t>1) << (at & 63))
+
+
+cdef int64_t summed(
+    const uint64_t* some, const uint64_t* but, int64_t base, Py_ssize_t size, const int32_t* fan
+) noexcept:
+    """The numbers of the positions that are in a set, and not in another one."""
+    cdef int64_t total = 0
+    cdef Py_ssize_t w
+    cdef uint64_t x
+    for w in range(size):
+        x = some[w] if but == NULL else some[w] & ~but[w]
+        while x:
+            total += fan[base + w * 64 + first_bit(x)]
+            x &= x - 1
+    return total
+
+
+def arrange(const int64_t[::1] numbers, const int32_t[::1] item, int32_t[::1] out):
+    """Puts a number for each row in the order of positions; 0 where there is no row."""
+    cdef Py_ssize_t i
+    for i in range(item.shape[0]):
+        out[i] = <int32_t>numbers[item[i]] if item[i] >= 0 else 0
 
 
 cdef class Trie:
@@ -126,14 +149,22 @@ cdef class Trie:
             counts[here] += 1
 
 
-def lay_out(const int32_t[::1] spine, int64_t[::1] at, int32_t[::1] item, int32_t[::1] position):
+def lay_out(
+    const int32_t[::1] spine,
+    const int64_t[::1] up,
+    int64_t[::1] at,
+    int32_t[::1] item,
+    int32_t[::1] position,
+    int32_t[::1] parent,
+):
     """Gives rows their positions.
 
     Args:
-        spine: For each row its spine.
+        spine, up: For each row its spine, and the row of its parent, which comes before.
         at: For each spine the next free position; is moved on.
         item: For each position its row.
         position: For each row its position.
+        parent: For each position that of the row's parent; -1 for a document node.
     """
     cdef Py_ssize_t i
     cdef int64_t here
@@ -142,6 +173,7 @@ def lay_out(const int32_t[::1] spine, int64_t[::1] at, int32_t[::1] item, int32_
         at[spine[i]] = here + 1
         item[here] = <int32_t>i
         position[i] = <int32_t>here
+        parent[here] = position[up[i]] if up[i] >= 0 else -1
 
 
 cdef class Sets:
@@ -151,7 +183,7 @@ cdef class Sets:
     cdef uint64_t* valid  # all positions that have a row
     cdef Py_ssize_t words, count, room, operations
     cdef int32_t* place
-    cdef const int32_t[::1] item, position
+    cdef const int32_t[::1] item, position, parent
     cdef const int64_t[::1] up
 
     def __cinit__(self):
@@ -180,6 +212,7 @@ cdef class Sets:
         const int64_t[::1] up,
         const int32_t[::1] item,
         const int32_t[::1] position,
+        const int32_t[::1] parent,
     ):
         """Runs a program.
 
@@ -192,12 +225,13 @@ cdef class Sets:
             row_name, up: For each row its name and its parent.
             item, position: For each position its row, and the other way round; positions without a
                 row have -1.
+            parent: For each position that of the row's parent; -1 for a document node.
         """
         cdef Py_ssize_t i, place
         cdef int32_t a, b
         cdef uint64_t* here
         cdef bint some
-        self.item, self.position, self.up = item, position, up
+        self.item, self.position, self.parent, self.up = item, position, parent, up
         self.words = item.shape[0] // 64
         self.operations = op.shape[0]
         self.place = <int32_t*>malloc((self.operations + 1) * sizeof(int32_t))
@@ -250,7 +284,9 @@ cdef class Sets:
         cdef uint64_t* grown
         cdef Py_ssize_t room
         if self.count >= self.room:
-            room = 64 if self.room == 0 else self.room * 2
+            room = self.room * 2
+            if self.room == 0:  # enough for all, or for some at once: they are not moved then
+                room = max(64, min(self.operations, AT_ONCE // self.words))
             grown = <uint64_t*>realloc(self.bits, (room * self.words + 1) * sizeof(uint64_t))
             if grown == NULL:
                 raise MemoryError
@@ -398,7 +434,7 @@ cdef class Sets:
         uint8_t[:, ::1] out,
         int64_t[:, ::1] pairs,
         const int64_t[::1] counted,
-        const int64_t[:, ::1] fans,
+        const int32_t[:, ::1] fans,
         int64_t[:, ::1] counts,
     ):
         """Finds the rows that branches select and from which their tails lead on.
@@ -419,7 +455,7 @@ cdef class Sets:
             counted: For each branch whether its rows need only be counted: `PAIRS` for no, `ROWS`
                 for the rows themselves, else which of the fans says how many nodes its tail leads
                 to; or nothing at all, for no.
-            fans: For each of some tails, to how many nodes it leads from each row.
+            fans: For each of some tails, to how many nodes it leads from each position.
             counts: For each unit and question how many nodes the branches that are counted have.
 
         Returns:
@@ -429,7 +465,8 @@ cdef class Sets:
         cdef Py_ssize_t used = 0, room = 1 << 16, size, i, j, k, w
         cdef uint64_t* pool = <uint64_t*>malloc(room * sizeof(uint64_t))
         cdef int64_t* stem_place = <int64_t*>malloc((stems + 1) * sizeof(int64_t))
-        cdef int64_t spine, s, a, t, q, row, base, base_above, fan, total
+        cdef int64_t* totals = <int64_t*>malloc((fans.shape[0] + 1) * sizeof(int64_t))
+        cdef int64_t spine, s, a, t, q, row, at, base, base_above, fan
         cdef const uint64_t* bits
         cdef const uint64_t* selected
         cdef const uint64_t* leading
@@ -441,9 +478,10 @@ cdef class Sets:
         cdef bint counting = counted.shape[0] > 0
         cdef bint one = counts.shape[0] == 1
         cdef Py_ssize_t found = 0, places = pairs.shape[1]
-        if not (pool and stem_place):
+        if not (pool and stem_place and totals):
             free(pool)
             free(stem_place)
+            free(totals)
             raise MemoryError
         for i in range(stems):
             stem_place[i] = -1
@@ -453,6 +491,8 @@ cdef class Sets:
                 base = row_at[spine]
                 size = (row_count[spine] + 63) // 64
                 base_above = row_at[spine_above[spine]] if spine else 0
+                for k in range(fans.shape[0] + 1):
+                    totals[k] = -1
                 for k in range(stem_at[spine], stem_at[spine + 1]):
                     s = stem_items[k]
                     a, t = stem_above[s], stem_filter[s]
@@ -472,8 +512,8 @@ cdef class Sets:
                         x = left = bits[w]
                         if above != NULL:
                             while left:
-                                row = self.item[base + w * 64 + first_bit(left)]
-                                if not has(above, self.position[self.up[row]] - base_above):
+                                at = base + w * 64 + first_bit(left)
+                                if not has(above, self.parent[at] - base_above):
                                     x &= ~(left & (~left + 1))
                                 left &= left - 1
                         here[w] = x
@@ -488,19 +528,21 @@ cdef class Sets:
                     selected = self.valid + base // 64 if s < 0 else pool + stem_place[s]
                     leading = NULL if t < 0 else self.set_of(<int32_t>t) + base // 64
                     fan = counted[j] if counting else PAIRS
-                    total = 0
+                    if fan != PAIRS and one:
+                        counts[0, q] += self.count_in(
+                            selected, leading, base, size, &fans[fan, 0] if fan >= 0 else NULL, &totals[fan + 1]
+                        )
+                        continue
                     for w in range(size):
                         x = selected[w]
                         if leading != NULL:
                             x &= leading[w]
-                        if fan == ROWS and one:
-                            total += bits_of(x)
-                            continue
                         while x:
-                            row = self.item[base + w * 64 + first_bit(x)]
+                            at = base + w * 64 + first_bit(x)
+                            row = self.item[at]
                             x &= x - 1
                             if fan != PAIRS:
-                                counts[unit[row], q] += 1 if fan == ROWS else fans[fan, row]
+                                counts[unit[row], q] += 1 if fan == ROWS else fans[fan, at]
                                 continue
                             if mark:
                                 out[unit[row], q >> 3] |= <uint8_t>(1 << (q & 7))
@@ -508,12 +550,45 @@ cdef class Sets:
                                 pairs[0, found] = j
                                 pairs[1, found] = row
                             found += 1
-                    if total:
-                        counts[0, q] += total
         finally:
             free(pool)
             free(stem_place)
+            free(totals)
         return found
+
+    cdef int64_t count_in(
+        self,
+        const uint64_t* selected,
+        const uint64_t* leading,
+        int64_t base,
+        Py_ssize_t size,
+        const int32_t* fan,
+        int64_t* every,
+    ) noexcept:
+        """How many nodes there are below some rows of a spine.
+
+        Args:
+            selected: The rows; from those that are not in ``leading`` no node is reached.
+            leading: Which these are; NULL for all.
+            base, size: The position of the spine's first row, and its words.
+            fan: To how many nodes each position leads; NULL for one.
+            every: The number for all rows of the spine, or -1 if it is not known yet.
+        """
+        cdef const uint64_t* valid = self.valid + base // 64
+        cdef int64_t few = 0, many = 0
+        cdef Py_ssize_t w
+        if fan == NULL:
+            for w in range(size):
+                many += bits_of(selected[w] if leading == NULL else selected[w] & leading[w])
+            return many
+        if every[0] < 0:
+            every[0] = summed(valid, NULL, base, size, fan)
+        for w in range(size):
+            few += bits_of(selected[w])
+            many += bits_of(valid[w])
+        if 2 * few <= many:
+            return summed(selected, NULL, base, size, fan)
+        return every[0] - summed(valid, selected, base, size, fan)
 
 
 def count_bits(const uint8_t[:, ::1] bits):

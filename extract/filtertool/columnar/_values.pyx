@@ -31,14 +31,51 @@ cdef inline bint same(const Slice* one, const Slice* other) noexcept nogil:
     return one.size == other.size and memcmp(one.at, other.at, one.size) == 0
 
 
-cdef class Dictionary:
-    """Slices of some buffers, numbered: the same bytes get the same number.
-
-    Those of a number are a chain, in their order.
-    """
+cdef class Slices:
+    """Parts of some strings of bytes."""
 
     cdef object buffers  # which keeps them alive
-    cdef Py_ssize_t size, mask
+    cdef Slice* every
+    cdef readonly Py_ssize_t size
+    cdef const int64_t[::1] which, start, stop
+
+    def __cinit__(self):
+        self.every = NULL
+
+    def __dealloc__(self):
+        free(self.every)
+
+    def __init__(
+        self, list buffers, const int64_t[::1] which, const int64_t[::1] start, const int64_t[::1] stop
+    ):
+        """Takes for each slice the number of its buffer, and where it begins and ends there."""
+        cdef Py_ssize_t i, many = len(buffers)
+        cdef bytes buffer
+        self.buffers, self.size = buffers, start.shape[0]
+        self.which, self.start, self.stop = which, start, stop
+        self.every = <Slice*>malloc((many + 1) * sizeof(Slice))
+        if self.every == NULL:
+            raise MemoryError
+        for i in range(many):
+            buffer = buffers[i]
+            self.every[i].at = <const uint8_t*>PyBytes_AS_STRING(buffer)
+            self.every[i].size = PyBytes_GET_SIZE(buffer)
+        for i in range(self.size):
+            if not 0 <= which[i] < many or not 0 <= start[i] <= stop[i] <= self.every[which[i]].size:
+                raise IndexError("a slice beyond its buffer")
+
+    cdef inline Slice at(self, Py_ssize_t i) noexcept nogil:
+        cdef Slice here
+        here.at = self.every[self.which[i]].at + self.start[i]
+        here.size = self.stop[i] - self.start[i]
+        return here
+
+
+cdef class Dictionary:
+    """Slices, numbered: the same bytes get the same number. Those of a number are a chain."""
+
+    cdef object slices  # which keeps the bytes alive
+    cdef Py_ssize_t mask
     cdef readonly Py_ssize_t count
     cdef Slice* words
     cdef int32_t* slots
@@ -61,26 +98,15 @@ cdef class Dictionary:
         free(self.following)
         free(self.many)
 
-    def __init__(
-        self, list buffers, const int64_t[::1] which, const int64_t[::1] start, const int64_t[::1] stop
-    ):
-        """Reads slices.
-
-        Args:
-            buffers: Strings of bytes.
-            which, start, stop: For each slice its buffer, and where it begins and ends there.
-        """
-        cdef Py_ssize_t i, n = start.shape[0], slots = 64
+    def __init__(self, Slices slices):
+        cdef Py_ssize_t i, n = slices.size, slots = 64
         cdef int32_t code
         cdef Slice here
-        cdef bytes buffer
-        cdef Slice* every
         if n >= INT32_MAX // 4:
             raise MemoryError
         while slots < 2 * n:
             slots *= 2
-        self.buffers, self.size, self.mask = buffers, n, slots - 1
-        every = <Slice*>malloc((len(buffers) + 1) * sizeof(Slice))
+        self.slices, self.mask = slices, slots - 1
         self.words = <Slice*>malloc((n + 1) * sizeof(Slice))
         self.slots = <int32_t*>malloc(slots * sizeof(int32_t))
         self.codes = <int32_t*>malloc((n + 1) * sizeof(int32_t))
@@ -89,32 +115,22 @@ cdef class Dictionary:
         self.following = <int32_t*>malloc((n + 1) * sizeof(int32_t))
         self.many = <int32_t*>malloc((n + 1) * sizeof(int32_t))
         if not (
-            every and self.words and self.slots and self.codes
+            self.words and self.slots and self.codes
             and self.first and self.last and self.following and self.many
         ):
-            free(every)
             raise MemoryError
         memset(self.slots, 255, slots * sizeof(int32_t))
-        try:
-            for i in range(len(buffers)):
-                buffer = buffers[i]
-                every[i].at = <const uint8_t*>PyBytes_AS_STRING(buffer)
-                every[i].size = PyBytes_GET_SIZE(buffer)
-            for i in range(n):
-                if not 0 <= which[i] < len(buffers) or not 0 <= start[i] <= stop[i] <= every[which[i]].size:
-                    raise IndexError("a slice beyond its buffer")
-                here.at, here.size = every[which[i]].at + start[i], stop[i] - start[i]
-                code = self.enter(&here)
-                self.codes[i] = code
-                self.following[i] = -1
-                if self.many[code]:
-                    self.following[self.last[code]] = <int32_t>i
-                else:
-                    self.first[code] = <int32_t>i
-                self.last[code] = <int32_t>i
-                self.many[code] += 1
-        finally:
-            free(every)
+        for i in range(n):
+            here = slices.at(i)
+            code = self.enter(&here)
+            self.codes[i] = code
+            self.following[i] = -1
+            if self.many[code]:
+                self.following[self.last[code]] = <int32_t>i
+            else:
+                self.first[code] = <int32_t>i
+            self.last[code] = <int32_t>i
+            self.many[code] += 1
 
     cdef Py_ssize_t slot_of(self, const Slice* word) noexcept nogil:
         cdef Py_ssize_t slot = hash_of(word.at, word.size, SECRET) & self.mask
@@ -136,6 +152,29 @@ cdef class Dictionary:
         cdef Slice here
         here.at, here.size = <const uint8_t*>PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)
         return self.slots[self.slot_of(&here)]
+
+    def find_all(self, Slices slices, int64_t[:, ::1] out):
+        """Finds the slices that have a number here.
+
+        Args:
+            slices: The slices.
+            out: Their numbers and which they are, while there is room; in their order.
+
+        Returns:
+            How many there are.
+        """
+        cdef Py_ssize_t i, found = 0, room = out.shape[1]
+        cdef int32_t number
+        cdef Slice here
+        for i in range(slices.size):
+            here = slices.at(i)
+            number = self.slots[self.slot_of(&here)]
+            if number >= 0:
+                if found < room:
+                    out[0, found] = number
+                    out[1, found] = i
+                found += 1
+        return found
 
     def many_of(self, const int64_t[::1] numbers):
         """How many slices have some numbers, all together."""

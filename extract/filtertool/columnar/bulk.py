@@ -95,9 +95,8 @@ class Bulk:
                 break
             how[ours & (plan.tail == tail)] = len(fans)
             fans.append(self._fan(tail))
-        stacked = np.stack(fans) if fans else np.empty((0, 0), np.int64)
         counts = np.zeros((units, questions), np.int64)
-        self._found = self._spines.pairs(Counted(how, stacked, counts))
+        self._found = self._spines.pairs(Counted(how, fans, counts))
         unit, question = np.nonzero(counts)
         return unit, question, counts[unit, question]
 

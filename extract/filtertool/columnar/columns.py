@@ -180,11 +180,11 @@ class Columns:
             return self._order
         if kind != ATTRIBUTE:
             return self.leaves[kind - TEXT].order
-        return self.base[self.attributes.unit] + self.attributes.start + 1
+        return _shifted(self.attributes.start, self.base + 1, self.attributes.unit)
 
     @cached_property
     def _owners(self) -> Ints:
-        return self.documents[self.attributes.unit] + 1 + self.attributes.row
+        return _shifted(self.attributes.row, self.documents + 1, self.attributes.unit)
 
     def unit_of(self, nodes: Ints) -> Ints:
         """The units of nodes."""
@@ -219,10 +219,16 @@ def _leaves_of(columns: list[Any], base: Ints) -> Leaves:
     parent, number, unit, kind, start, end = columns
     fresh = np.ones(len(parent), np.bool_)
     fresh[1:] = (parent[1:] != parent[:-1]) | (number[1:] != number[:-1])
-    place = start + (base[unit] + 1 if len(base) > 1 else 1)
+    place = _shifted(start, base + 1, unit)
     if fresh.all():  # every node is one piece
         pieces = np.arange(len(parent) + 1)
         return Leaves(parent, place, number, pieces, unit, kind, start, end, place)
     first = np.flatnonzero(fresh)
     ends = np.append(first, len(parent))
     return Leaves(parent[first], place[first], number[first], ends, unit, kind, start, end, place)
+
+
+def _shifted(values: Ints, by: Ints, unit: Ints) -> Ints:
+    """Each value and what belongs to its unit."""
+    shifted: Ints = values + (by[unit] if len(by) > 1 else by)
+    return shifted

@@ -10,7 +10,6 @@ import numpy as np
 
 from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.columnar.evaluator import Evaluator
-from extract.filtertool.columnar.hops import Choice
 from extract.filtertool.columnar.program import (
     AND,
     ANY,
@@ -23,7 +22,7 @@ from extract.filtertool.columnar.program import (
     FromTail,
     Program,
 )
-from extract.filtertool.columnar.reach import SEARCHES, meets, part_of
+from extract.filtertool.columnar.reach import SEARCHES, is_word, meets, part_of
 from extract.filtertool.columnar.strings import Coded
 
 
@@ -69,49 +68,58 @@ class GivenRows:
         column, goal, parents = given
         known = self._known[column]
         if known is None:
-            parts = list(self._program.parts[column])
-            known = self._known[column] = _Column(self._run, self._program.columns[column], parts)
+            known = self._known[column] = _Column(self._run, self._program, column)
         if not known.nodes.size:
             return Rows(NOTHING)
         if not parents:
             return Rows(known.nodes[known.nodes < self._run.columns.rows])
         if goal is None:
             return Rows(known.parents)
-        op, value = goal
-        if op in SEARCHES:
-            found = known.found[self._program.parts[column][part_of(goal)]]
-            return Rows(known.parents[known.texts.places(found)])
-        if isinstance(value, bytes) and op == "=":
-            return Rows(known.parents[known.texts.where(value)])
-        if isinstance(value, bytes) and op == "!=":
-            return Rows(known.parents, known.parents_of_none_but(known.texts.where(value)))
+        if is_word(goal):
+            op, word = goal
+            found = known.equal(word)
+            if op == "=":
+                return Rows(known.parents[found])
+            return Rows(known.parents, known.parents_of_none_but(found))
+        if goal[0] in SEARCHES:
+            return Rows(known.parents[known.texts.places(known.holding(part_of(goal)))])
         return Rows(known.parents[meets(known.texts, goal)])
 
 
 class _Column:
-    """Some nodes.
+    """One of a program's columns: some nodes."""
 
-    Args:
-        run: The batch.
-        choice: Which nodes.
-        parts: What is to be found in their string values.
-    """
-
-    def __init__(self, run: Evaluator, choice: Choice, parts: list[bytes]) -> None:
-        self.nodes = run.chosen(choice)
+    def __init__(self, run: Evaluator, program: Program, number: int) -> None:
         self._run = run
-        self._choice = choice
-        self._parts = parts
+        self._choice = program.columns[number]
+        self._words = program.words[number]
+        self._parts = program.parts[number]
+        self.nodes = run.chosen(self._choice)
 
     @cached_property
     def texts(self) -> Coded:
         """Their string values."""
         return self._run.coded(self._choice)
 
+    def equal(self, word: bytes) -> Ints:
+        """Which nodes have a string value that the program asks for."""
+        number = self._words.numbers[word]
+        places, at = self._equal
+        return places[at[number] : at[number + 1]]
+
     @cached_property
-    def found(self) -> list[Ints]:
-        """For each of the parts the numbers of the string values that have it."""
-        return self.texts.search(self._parts)
+    def _equal(self) -> tuple[Ints, list[int]]:
+        numbers, places = self._run.strings.equal(self.nodes, self._words)
+        at = np.searchsorted(numbers, np.arange(len(self._words.numbers) + 1))
+        return places, at.tolist()
+
+    def holding(self, part: bytes) -> Ints:
+        """The numbers of string values that have a part that the program asks for."""
+        return self._found[self._parts[part]]
+
+    @cached_property
+    def _found(self) -> list[Ints]:
+        return self.texts.search(list(self._parts))
 
     @cached_property
     def parents(self) -> Ints:

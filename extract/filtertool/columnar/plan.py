@@ -44,19 +44,21 @@ class Layout(NamedTuple):
         many: For each spine how many rows it has; then how many have none.
         item: For each position its row; -1 for none.
         position: For each row its position.
+        parent: For each position that of the row's parent; -1 for a document node.
     """
 
     at: Ints
     many: Ints
     item: NDArray[np.int32]
     position: NDArray[np.int32]
+    parent: NDArray[np.int32]
 
     @classmethod
-    def of_rows(cls, spine: NDArray[np.int32], many: Ints) -> Layout:
+    def of_rows(cls, spine: NDArray[np.int32], up: Ints, many: Ints) -> Layout:
         """Puts rows in order.
 
         Args:
-            spine: For each row its spine.
+            spine, up: For each row its spine, and the row of its parent.
             many: For each spine how many rows it has.
         """
         room = -(-many // 64) * 64
@@ -64,8 +66,9 @@ class Layout(NamedTuple):
         at = ends - room
         item = np.full(ends[-1], -1, np.int32)
         position = np.empty(len(spine), np.int32)
-        native_module("sets").lay_out(spine, at.copy(), item, position)
-        return cls(at, many, item, position)
+        parent = np.empty(ends[-1], np.int32)
+        native_module("sets").lay_out(spine, up, at.copy(), item, position, parent)
+        return cls(at, many, item, position, parent)
 
     def of(self, spine: int) -> Ints:
         """The rows of a spine."""
@@ -150,7 +153,7 @@ class Plan:
         spine = np.empty(columns.rows, np.int32)
         many = np.zeros(len(self.above) + 1, np.int64)
         self._trie.spines_of(columns.up, columns.name, spine, many)
-        return Layout.of_rows(spine, many)
+        return Layout.of_rows(spine, columns.up, many)
 
     def lists_of(self, columns: Columns) -> Lists:
         """The rows of each spine."""

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
 from extract.filtertool.columnar.names import NameBook
-from extract.filtertool.columnar.reach import SEARCHES, Goal, goal_of, part_of
+from extract.filtertool.columnar.reach import SEARCHES, Goal, goal_of, is_word, part_of
+from extract.filtertool.columnar.strings import Words
 from extract.schema.model import XML_NAMESPACE
 from extract.xpath.ast import (
     ANY_NODE,
@@ -94,6 +95,15 @@ class Program:
                 part = part_of(given.goal)
                 parts[given.column].setdefault(part, len(parts[given.column]))
         return parts
+
+    @cached_property
+    def words(self) -> list[Words]:
+        """For each of the columns what its values are compared with."""
+        words = [Words() for _ in self.columns]
+        for given in self.given:
+            if isinstance(given, Given) and is_word(given.goal):
+                words[given.column].add(given.goal[1])
+        return words
 
     # -- compiling; -1 is always: not as an operation
 

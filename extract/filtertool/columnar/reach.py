@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import numpy as np
 
@@ -139,6 +139,11 @@ def _constant(expr: Expr) -> bytes | float | None:
     if isinstance(expr, Negate) and isinstance(expr.operand, Number):
         return -to_number(expr.operand.text.encode())
     return None
+
+
+def is_word(goal: Goal | None) -> TypeGuard[tuple[str, bytes]]:
+    """Whether a goal is to be, or not to be, some word."""
+    return goal is not None and goal[0] in ("=", "!=") and isinstance(goal[1], bytes)
 
 
 def part_of(goal: Goal) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -33,12 +33,11 @@ class Counted(NamedTuple):
     """
 
     how: Ints
-    fans: Ints
+    fans: Sequence[Ints]
     counts: Ints
 
 
-_NOTHING: Final = np.empty((0, 0), np.int64)
-_NOT_COUNTED: Final = Counted(NOTHING, _NOTHING, _NOTHING)
+_NOT_COUNTED: Final = Counted(NOTHING, (), np.empty((0, 0), np.int64))
 
 
 class NativeRun:
@@ -71,6 +70,7 @@ class NativeRun:
             columns.up,
             layout.item,
             layout.position,
+            layout.parent,
         )
         self._columns = columns
         self._layout = layout
@@ -115,6 +115,9 @@ class NativeRun:
         counted: Counted,
     ) -> int:
         plan = self._plan
+        fans = np.empty((len(counted.fans), len(self._layout.item)), np.int32)
+        for number, fan in enumerate(counted.fans):
+            native_module("sets").arrange(fan, self._layout.item, fans[number])
         count: int = self._sets.matching(
             self._here,
             plan.above,
@@ -131,7 +134,9 @@ class NativeRun:
             self._columns.unit,
             bits,
             pairs,
-            *counted,
+            counted.how,
+            fans,
+            counted.counts,
         )
         return count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,9 +110,9 @@ class Coded:
 class NativeCoded(Coded):
     """The same of slices of buffers, in C: no value is an object unless it is asked for."""
 
-    def __init__(self, buffers: list[bytes], which: Ints, start: Ints, stop: Ints) -> None:
-        self._dictionary = native_module("values").Dictionary(buffers, which, start, stop)
-        self._size = len(start)
+    def __init__(self, slices: Any) -> None:
+        self._dictionary = native_module("values").Dictionary(slices)
+        self._size = slices.size
 
     @cached_property
     def words(self) -> list[bytes]:
@@ -159,6 +159,36 @@ class NativeCoded(Coded):
         return self._dictionary.joined(starts), starts
 
 
+class Words:
+    """Words that string values are compared with.
+
+    Attributes:
+        numbers: The number of each.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+
+    def add(self, word: bytes) -> None:
+        """Adds a word, before any is looked for."""
+        self.numbers.setdefault(word, len(self.numbers))
+
+    def in_slices(self, slices: Any) -> tuple[Ints, Ints]:
+        """The numbers of words and the slices that are these words, in the order of slices."""
+        room = slices.size  # a slice is one word at most
+        found = np.empty((2, room), np.int64)
+        count = self._dictionary.find_all(slices, found)
+        return found[0, :count], found[1, :count]
+
+    @cached_property
+    def _dictionary(self) -> Any:
+        values = native_module("values")
+        ends = np.cumsum([0, *map(len, self.numbers)])
+        start, stop = ends[:-1], ends[1:]
+        slices = values.Slices([b"".join(self.numbers)], np.zeros_like(start), start, stop)
+        return values.Dictionary(slices)
+
+
 def sought(part: bytes, begin: bool) -> bytes:
     """What to look for to find a part, or values that begin with it; not an empty one."""
     return b"\0" + part if begin else part  # no value has a zero byte
@@ -189,6 +219,24 @@ class Strings:
         """The string values of nodes, each distinct one once."""
         if not native_available():
             return Coded(self.of(nodes))
+        return NativeCoded(self._native_slices(nodes))
+
+    def equal(self, nodes: Ints, words: Words) -> tuple[Ints, Ints]:
+        """The nodes whose string values are one of some words: the numbers of these words, and
+        which of the nodes, in this order."""
+        if native_available():
+            number, place = words.in_slices(self._native_slices(nodes))
+        else:
+            find = words.numbers.get
+            every = np.array([find(text, -1) for text in self.of(nodes)], np.int64)
+            place = np.flatnonzero(every >= 0)
+            number = every[place]
+        by = sorting(number)
+        return number[by], place[by]
+
+    def _native_slices(self, nodes: Ints) -> Any:
+        """The string values of nodes as bytes of documents, and of others where they are not just
+        there."""
         which, start, stop, odd = self._slices(nodes)
         buffers = [table.data for table in self._columns.tables]
         made = self.of(nodes[odd])
@@ -196,7 +244,7 @@ class Strings:
             ends = np.cumsum(list(map(len, made)))
             which[odd], start[odd], stop[odd] = len(buffers), np.append(0, ends[:-1]), ends
             buffers.append(b"".join(made))
-        return NativeCoded(buffers, which, start, stop)
+        return native_module("values").Slices(buffers, which, start, stop)
 
     def _slices(self, nodes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Where string values are in the documents, and of which nodes they are not just there."""
