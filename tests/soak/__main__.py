@@ -26,12 +26,12 @@ def soak(job: str, rounds: int, minutes: float, documents: int) -> bool:
         work.close()
     total = documents * len(seen)
     print(f"\n{job}: {len(seen):,} rounds, {total:,} documents, {seen[-1][0] / 60:.1f} minutes")
-    print("   round  minutes  memory MB  handles processes  ms/doc")
+    print("   round  minutes  memory MB  of it Java  handles processes  ms/doc")
     for number in sorted({round(n * (len(seen) - 1) / (_SHOWN - 1)) for n in range(_SHOWN)}):
         elapsed, one = seen[number]
         print(
-            f"{number + 1:>8,} {elapsed / 60:>8.1f} {one.memory_mb:>10,.1f} {one.handles:>8,} "
-            f"{one.processes:>9} {one.cpu_ms:>7.2f}"
+            f"{number + 1:>8,} {elapsed / 60:>8.1f} {one.memory_mb:>10,.1f} {one.java_mb:>11,.1f} "
+            f"{one.handles:>8,} {one.processes:>9} {one.cpu_ms:>7.2f}"
         )
     wrong = verdict([one for _, one in seen])
     print(f"verdict: {'; '.join(wrong) or 'flat'}", flush=True)

@@ -18,12 +18,14 @@ class Figures:
 
     Attributes:
         memory_mb: Resident memory of all processes together.
+        java_mb: That of Java among them, which fills its heap before it tidies up.
         handles: Open files, pipes and sockets of all of them.
         processes: How many there are.
         cpu_ms: Processor time for a document since the last look.
     """
 
     memory_mb: float
+    java_mb: float
     handles: int
     processes: int
     cpu_ms: float
@@ -40,9 +42,11 @@ class Meter:
         family = _family()
         before, self._cpu = self._cpu, _cpu_seconds(family)
         spent = max(0.0, self._cpu - before)
-        memory = sum(_pages(one) for one in family) * _PAGE / 1e6
+        memory, java = (
+            sum(map(_pages, some)) * _PAGE / 1e6 for some in (family, filter(_is_java, family))
+        )
         handles = sum(_handles(one) for one in family)
-        return Figures(memory, handles, len(family), 1000 * spent / max(1, documents))
+        return Figures(memory, java, handles, len(family), 1000 * spent / max(1, documents))
 
 
 def _family() -> list[int]:
@@ -80,6 +84,13 @@ def _pages(process: int) -> int:
         return 0
 
 
+def _is_java(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip() == "java"
+    except OSError:
+        return False
+
+
 def _handles(process: int) -> int:
     try:
         return len(os.listdir(f"/proc/{process}/fd"))
@@ -90,10 +101,10 @@ def _handles(process: int) -> int:
 def verdict(rounds: Sequence[Figures]) -> list[str]:
     """What does not stay flat: the end against the middle; empty if everything does.
 
-    >>> flat = [Figures(100, 10, 1, 5.0)] * 20
+    >>> flat = [Figures(100, 50, 10, 1, 5.0)] * 20
     >>> verdict(flat)
     []
-    >>> verdict([Figures(100 + 10 * n, 10 + n, 1, 5.0 + n) for n in range(20)])
+    >>> verdict([Figures(100 + 10 * n, 50, 10 + n, 1, 5.0 + n) for n in range(20)])
     ['memory: 170 to 270 MB', 'handles: 17 to 27', 'processor time: 12.00 to 22.00 ms a document']
     """
     quarter = len(rounds) // 4
