@@ -13,6 +13,9 @@ from extract.filtertool.cost import nodes_allowed
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.registry import load_matcher
 from extract.limits import Limits
+from extract.preptool.revise import Reviser
+from extract.scenarios import scenario
+from extract.transtool.expansion import Expansion
 from tests.hostile import DTD, SECRET
 
 NAMESPACES = {
@@ -200,6 +203,32 @@ def test_deep_queries_are_refused_in_every_language(schema: extract.Schema) -> N
             done = process(scheme, b"<a><b/></a>", query_seconds=20)
             assert "bad" in rejected or [one.query for one in done.rejections] in (["bad"], [])
             assert len(done.findings)
+
+
+def test_many_queries_that_expand_far_do_not_fill_the_memory() -> None:
+    """Together they have so many characters; after that each is one branch, and answered."""
+    news = scenario("nitf")
+    queries = {str(n): f"/newsletter/*/*/*[. != '{n}']" for n in range(60)}
+    queries["last"] = "//*/*"
+    some = extract.Subscriptions.of(queries)
+    (document,) = news.documents(1)
+    found = []
+    for total in (1_000_000_000, 20_000, 0):
+        scheme = extract.prepare(news.schema(), some, 1, expansion=Expansion(total=total))
+        told = [note for note in scheme.notes if "keep their // and *" in note]
+        assert bool(told) == (total < 1_000_000_000)
+        found.append((len(scheme.branches), list(extract.count(scheme, document))))
+        reviser = Reviser(scheme)
+        reviser.add(extract.Subscription("more", "/newsletter/*/*/*[. != 'more']"))
+        assert (len(reviser.scheme().branches) - len(scheme.branches) == 1) == bool(told)
+        for one in queries:  # who goes makes room
+            reviser.remove(one)
+        reviser.add(extract.Subscription("again", "/newsletter/*/*/*[. != 'again']"))
+        assert (len(reviser.scheme().branches) <= 2) == (total == 0)
+    (ample, rows), (bounded, same), (least, too) = found
+    assert ample > 1_000
+    assert least == 61 < bounded < ample / 2
+    assert rows == same == too
 
 
 def test_ids_may_be_anything_and_reach_the_rows_unchanged(schema: extract.Schema) -> None:

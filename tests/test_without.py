@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Rows = list[tuple[Any, ...]]
 Prepare = Callable[..., extract.Scheme]
 
-NARROW = Expansion(branches=1, filter_branches=1, size=1)
+NARROW = Expansion().none
 
 
 class Without(NamedTuple):

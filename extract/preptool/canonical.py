@@ -49,6 +49,7 @@ class Registry:
         tails: For each branch what follows its spine; None if nobody has asked.
         spines: For each branch the names of its spine; equal ones are one object.
         users: For each branch how many canonical queries need it.
+        size: Characters of the branches that are needed.
         forms: The canonical queries by normal form, in the order of their first subscribers.
         ids: For each subscriber the normal form of its query.
         unsatisfiable: Queries that can match no conforming document, by id.
@@ -60,6 +61,7 @@ class Registry:
     tails: list[str | None] = field(default_factory=list)
     spines: list[Path] = field(default_factory=list)
     users: list[int] = field(default_factory=list)
+    size: int = 0
     forms: dict[Form, Canonical] = field(default_factory=dict)
     ids: dict[str, Form] = field(default_factory=dict)
     unsatisfiable: dict[str, Unsatisfiable] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class Registry:
             tails=[None] * len(xpaths),
             spines=all_names(scheme.branches),
             users=[0] * len(xpaths),
+            size=sum(map(len, xpaths)),
             unsatisfiable={one.subscriber.id: one for one in scheme.unsatisfiable},
             later={one.subscriber.id: one for one in scheme.later},
             rejected={one.id: one for one in scheme.rejected},
@@ -151,6 +154,7 @@ class Registry:
                 self.users[number] -= 1
                 if not self.users[number]:
                     del self._numbers[self.branches[number].xpath]
+                    self.size -= len(self.branches[number].xpath)
         return subscriber
 
     def _number(self, part: Part) -> int:
@@ -161,6 +165,7 @@ class Registry:
             self.tails.append(part.residual if part.prefix else part.xpath)
             self.spines.append(self._paths.setdefault(part.prefix, part.prefix))
             self.users.append(0)
+            self.size += len(part.xpath)
         return known
 
     def queries(self) -> Iterator[Query]:
@@ -192,6 +197,7 @@ class Collection:
         later: Queries in later versions of XPath.
         rejected: Queries that cannot be evaluated.
         namespaces: Prefix to namespace URI, for all branches.
+        size: Characters of all branches.
     """
 
     branches: list[Branch]
@@ -202,6 +208,7 @@ class Collection:
     later: list[Later]
     rejected: list[Rejected]
     namespaces: Mapping[str, str]
+    size: int
 
     def absolutes(self) -> Iterator[str]:
         """Every query that can be evaluated, as `Subscriber.absolute` has it."""
@@ -223,9 +230,11 @@ def collect(
     the order of bindings within one: mappings may come in any. ``progress`` is called with
     the number of subscriptions that were done since the last call.
     """
-    normaliser = Normaliser(schema, Prefixes(by_prefix(schema.prefixes)), expansion)
+    prefixes = Prefixes(by_prefix(schema.prefixes))
+    normalisers = Normalisers(schema, prefixes, expansion)
     registry = Registry()
     for subscription in subscriptions:
+        normaliser = normalisers.after(registry.size)
         registry.add(
             subscription, translate(normaliser, subscription, subscriptions.source, limits)
         )
@@ -238,8 +247,23 @@ def collect(
         list(registry.unsatisfiable.values()),
         list(registry.later.values()),
         list(registry.rejected.values()),
-        by_prefix(in_use(normaliser.prefixes.table, schema, registry)),
+        by_prefix(in_use(prefixes.table, schema, registry)),
+        registry.size,
     )
+
+
+class Normalisers:
+    """One for most queries, and one for those that come when branches are very many and long."""
+
+    def __init__(self, schema: Schema, prefixes: Prefixes, expansion: Expansion) -> None:
+        self.prefixes = prefixes
+        self._total = expansion.total
+        self._ample = Normaliser(schema, prefixes, expansion)
+        self._narrow = Normaliser(schema, prefixes, expansion.none)
+
+    def after(self, size: int) -> Normaliser:
+        """The one for a query that comes after so many characters of branches."""
+        return self._ample if size < self._total else self._narrow
 
 
 def in_use(table: Mapping[str, str], schema: Schema, registry: Registry) -> dict[str, str]:

@@ -129,7 +129,10 @@ def prepare(
             originals=originals(found.absolutes()),
             unsatisfiable=tuple(found.unsatisfiable),
             rejected=tuple(found.rejected),
-            notes=tuple(notes(found.queries, found.unsatisfiable, found.later, choice)),
+            notes=(
+                *notes(found.queries, found.unsatisfiable, found.later, choice),
+                *crowded(found.size, expansion),
+            ),
             statistics=statistics,
             later=tuple(found.later),
         )
@@ -192,6 +195,15 @@ def notes(queries: Sized, unsatisfiable: Sized, later: Sized, choice: Choice) ->
         yield "no query can match any document that keeps to the schema: there is no chunk to cut"
     else:
         yield "there is no query to cut documents for"
+
+
+def crowded(size: int, expansion: Expansion) -> Iterator[str]:
+    """Says so where queries were not expanded because branches before them were too many."""
+    if size >= expansion.total:
+        yield (
+            f"branches have {size:,} characters: queries that came when there were more than "
+            f"{expansion.total:,} keep their // and *, and take longer to answer"
+        )
 
 
 class _ChunkMaker:

@@ -15,7 +15,8 @@ Subscriber(id='new', xpath='/a[c]/b', absolute='/a[c]/b', weight=1.0)
 (('old',), ())
 
 What always holds: the scheme is the one that `prepare` would make of the same subscriptions, but
-for the order of ids, the numbers of branches and the names of prefixes that it had to make up.
+for the order of ids, the numbers of branches and the names of prefixes that it had to make up; and
+unless branches are so many (`Expansion.total`) that it depends on the order who is expanded.
 
 Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
 touched when the scheme is asked for, all changes together: the prefixes are chosen again, and then
@@ -36,6 +37,7 @@ from extract.preptool.auto import Plan, best_plan
 from extract.preptool.canonical import (
     Canonical,
     Form,
+    Normalisers,
     Outcome,
     Registry,
     by_prefix,
@@ -46,14 +48,13 @@ from extract.preptool.chunks import Looks
 from extract.preptool.estimate import Estimator
 from extract.preptool.homes import WHOLE
 from extract.preptool.originals import originals
-from extract.preptool.prepare import notes, weigh_of
+from extract.preptool.prepare import crowded, notes, weigh_of
 from extract.preptool.tree import CanonicalQuery, QueryTree, one_each
 from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Branches, Later, Query, Rejected, Scheme, Subscriber
 from extract.subscriptions import Subscription
 from extract.transtool.expansion import Expansion
-from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.transtool.queries import translate
 
@@ -73,7 +74,7 @@ class Reviser:
         self._limits = limits or DEFAULTS
         self._weigh = weigh_of(scheme)
         expansion = Expansion.of(scheme.settings.limits)
-        self._normaliser = Normaliser(scheme.schema, Prefixes(scheme.namespaces), expansion)
+        self._normalisers = Normalisers(scheme.schema, Prefixes(scheme.namespaces), expansion)
         self._start(scheme)
 
     def _start(self, scheme: Scheme) -> None:
@@ -131,7 +132,8 @@ class Reviser:
         if len(registry) >= self._limits.subscriptions:
             raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
         known = len(registry.branches)
-        translation = translate(self._normaliser, subscription, source, self._limits)
+        normaliser = self._normalisers.after(registry.size)
+        translation = translate(normaliser, subscription, source, self._limits)
         outcome = registry.add(subscription, translation)
         self._changed = True
         if isinstance(outcome, Rejected | Later):
@@ -221,7 +223,7 @@ class Reviser:
         ]
         return Scheme(
             schema=before.schema,
-            namespaces=by_prefix(in_use(self._normaliser.prefixes.table, before.schema, registry)),
+            namespaces=by_prefix(in_use(self._normalisers.prefixes.table, before.schema, registry)),
             settings=settings,
             branches=branches,
             queries=queries,
@@ -231,7 +233,10 @@ class Reviser:
             originals=self._originals(),
             unsatisfiable=tuple(registry.unsatisfiable.values()),
             rejected=tuple(registry.rejected.values()),
-            notes=tuple(notes(queries, registry.unsatisfiable, registry.later, choice)),
+            notes=(
+                *notes(queries, registry.unsatisfiable, registry.later, choice),
+                *crowded(registry.size, Expansion.of(settings.limits)),
+            ),
             statistics=before.statistics,
             later=tuple(registry.later.values()),
         )
@@ -242,7 +247,7 @@ class Reviser:
         if not settings.auto:
             return Plan(choose(self._tree, settings.chunks))
         alive = [number for number, users in enumerate(registry.users) if users]
-        estimator = Estimator(self._scheme.statistics, self._normaliser.prefixes.table)
+        estimator = Estimator(self._scheme.statistics, self._normalisers.prefixes.table)
         return best_plan(
             self._tree,
             alive,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,19 @@ class Expansion:
         size: Characters of one normal form, filters included.
         filter_branches: Branches of one path inside a filter. More would not make a chunk smaller:
             what a filter needs is found by following its path through the schema, expanded or not.
+        total: Characters of all branches together: queries that come after are not expanded. So a
+            million queries that somebody wrote to have many branches do not fill the memory.
     """
 
     branches: int = 64
     size: int = 16_384
     filter_branches: int = 4
+    total: int = 1_000_000_000  # each takes some twelve bytes while queries are prepared
+
+    @property
+    def none(self) -> Expansion:
+        """The bounds of queries that come after."""
+        return replace(self, branches=1, size=1, filter_branches=1)
 
     @classmethod
     def of(cls, values: Mapping[str, int]) -> Expansion:
