@@ -57,7 +57,7 @@ def extensions() -> list[Extension]:
                 extra_compile_args=compiler,
                 extra_link_args=linker,
             )
-            for name in ("sets", "values")
+            for name in ("sets", "spines", "values")
         ),
     ]
     try:

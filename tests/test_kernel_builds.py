@@ -1,4 +1,4 @@
-"""The kernel as other machines have it (no SSE2), and under the eyes of sanitizers."""
+"""The parts in C as other machines have them (no SSE2), and under the eyes of sanitizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[1]
-TESTS = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
+KERNEL = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
+COLUMNAR = ("tests/test_columnar.py", "tests/test_columnar_values.py")
 
 pytestmark = [
     pytest.mark.slow,  # it compiles
@@ -20,12 +21,11 @@ pytestmark = [
 
 
 def build(folder: Path, variable: str) -> Path:
-    """Compiles the kernel with an environment variable of setup.py set."""
+    """Compiles the parts in C with an environment variable of setup.py set."""
     arguments = ["--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temporary")]
     command = [sys.executable, "setup.py", "-q", "build_ext", *arguments]
     subprocess.run(command, cwd=TOP, env={**os.environ, variable: "1"}, check=True)
-    (found,) = (folder / "lib" / "extract" / "chunktool" / "kernel").glob("_kernel*.so")
-    return found
+    return folder / "lib"
 
 
 def run(*arguments: str, **variables: str) -> str:
@@ -38,19 +38,19 @@ def run(*arguments: str, **variables: str) -> str:
 
 
 def test_without_sse2(tmp_path: Path) -> None:
-    kernel = str(build(tmp_path, "EXTRACT_PLAIN"))
-    out = run("pytest", "-q", "-p", "tests.other_kernel", *TESTS, OTHER_KERNEL=kernel)
+    built = str(build(tmp_path, "EXTRACT_PLAIN"))
+    out = run("pytest", "-q", "-p", "tests.other_build", *KERNEL, OTHER_BUILD=built)
     assert " passed" in out
 
 
 def test_with_sanitizers(tmp_path: Path) -> None:
-    kernel = str(build(tmp_path, "EXTRACT_SANITIZE"))
+    built = str(build(tmp_path, "EXTRACT_SANITIZE"))
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True)
     watched = {
-        "OTHER_KERNEL": kernel,
+        "OTHER_BUILD": built,
         "LD_PRELOAD": found.stdout.strip(),
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    out = run("pytest", "-q", "-p", "tests.other_kernel", TESTS[0], **watched)
+    out = run("pytest", "-q", "-p", "tests.other_build", KERNEL[0], *COLUMNAR, **watched)
     assert " passed" in out

@@ -23,6 +23,7 @@ from extract.errors import SchemeError
 # Modules that may read pickles, and why that is safe.
 PICKLES = {
     "extract/filtertool/sandbox.py": "pipes between a process and its own child",
+    "extract/filtertool/spark/frames.py": "tasks from a driver to its own workers",
     "extract/filtertool/spark/parcels.py": "files of this run's own workers",
     "extract/filtertool/spark/resuming.py": "a directory that only this user can write to, checked",
     "extract/filtertool/spark/shipping.py": "only writes them",

@@ -13,7 +13,7 @@ def _load() -> dict[str, Any]:
     try:
         return {
             name: importlib.import_module(f"extract.filtertool.columnar._{name}")
-            for name in ("sets", "values")
+            for name in ("sets", "spines", "values")
         }
     except ImportError:  # there was no compiler
         return {}
@@ -22,7 +22,7 @@ def _load() -> dict[str, Any]:
 _modules: Final = _load()
 
 
-def native_module(name: Literal["sets", "values"]) -> Any:
+def native_module(name: Literal["sets", "spines", "values"]) -> Any:
     """A part in C."""
     return _modules[name]
 

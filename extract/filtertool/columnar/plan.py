@@ -67,7 +67,7 @@ class Layout(NamedTuple):
         item = np.full(ends[-1], -1, np.int32)
         position = np.empty(len(spine), np.int32)
         parent = np.empty(ends[-1], np.int32)
-        native_module("sets").lay_out(spine, up, at.copy(), item, position, parent)
+        native_module("spines").lay_out(spine, up, at.copy(), item, position, parent)
         return cls(at, many, item, position, parent)
 
     def of(self, spine: int) -> Ints:
@@ -146,7 +146,7 @@ class Plan:
 
     @cached_property
     def _trie(self) -> Any:
-        return native_module("sets").Trie(self.above, self._last)
+        return native_module("spines").Trie(self.above, self._last)
 
     def layout_of(self, columns: Columns) -> Layout:
         """The rows of each spine, for what runs in C."""

@@ -117,7 +117,7 @@ class NativeRun:
         plan = self._plan
         fans = np.empty((len(counted.fans), len(self._layout.item)), np.int32)
         for number, fan in enumerate(counted.fans):
-            native_module("sets").arrange(fan, self._layout.item, fans[number])
+            native_module("spines").arrange(fan, self._layout.item, fans[number])
         count: int = self._sets.matching(
             self._here,
             plan.above,
