@@ -31,7 +31,7 @@ REQUIRED: Final = {
     "pandas": ((2, 2), "pyspark works with nothing older"),
     "pyarrow": ((18, 0), "pyspark works with nothing older"),
     "rich": ((13, 7), "older versions are not tested"),
-    "click": ((8, 2), "older versions are not tested"),
+    "click": ((8, 3, 3), "older versions are open to CVE-2026-7246"),
 }
 
 
