@@ -78,24 +78,25 @@ def corpus(secret: str) -> dict[str, Hostile]:
 
 def _external(secret: str) -> dict[str, Hostile]:
     undeclared = "the entity &x; is not declared in the document"
+    external = "the entity &x; is external, and such entities are never read"
     parameter = "the internal subset refers to a parameter entity, %p;"
     nowhere = "http://127.0.0.1:9/x"
     include = "http://www.w3.org/2001/XInclude"
     return {
         "entity-of-a-file": refused(
-            doctype(f'<!ENTITY x SYSTEM "{secret}">', "<a>&x;</a>"), undeclared
+            doctype(f'<!ENTITY x SYSTEM "{secret}">', "<a>&x;</a>"), external
         ),
         "entity-of-a-file-uri": refused(
-            doctype(f'<!ENTITY x SYSTEM "file://{secret}">', "<a>&x;</a>"), undeclared
+            doctype(f'<!ENTITY x SYSTEM "file://{secret}">', "<a>&x;</a>"), external
         ),
         "public-entity": refused(
-            doctype(f'<!ENTITY x PUBLIC "p" "{secret}">', "<a>&x;</a>"), undeclared
+            doctype(f'<!ENTITY x PUBLIC "p" "{secret}">', "<a>&x;</a>"), external
         ),
         "entity-of-the-network": refused(
-            doctype(f'<!ENTITY x SYSTEM "{nowhere}">', "<a>&x;</a>"), undeclared
+            doctype(f'<!ENTITY x SYSTEM "{nowhere}">', "<a>&x;</a>"), external
         ),
         "entity-in-an-attribute": refused(
-            doctype(f'<!ENTITY x SYSTEM "{secret}">', '<a c="&x;"/>'), undeclared
+            doctype(f'<!ENTITY x SYSTEM "{secret}">', '<a c="&x;"/>'), external
         ),
         "entity-that-nobody-uses": harmless(
             doctype(f'<!ENTITY x SYSTEM "{secret}">', "<a>1</a>"), 2

@@ -426,6 +426,28 @@ def test_what_is_not_well_formed(kind: Kind, document: str) -> None:
     assert word == "malformed" or (word == "handed over" and "<!" in document)
 
 
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ("<a>\n<b></a>", "</a> closes <b>"),
+        ("<a><b></bc></b></a>", "</bc> closes <b>"),
+        ("<a><bc></b></bc></a>", "</b> closes <bc>"),
+        ("<a></\u00e9>", "</\u00e9> closes <a>"),
+        (f"<a></{'n' * 40} >", f"</{'n' * 40}> closes <a>"),
+        ("<a></>", "an end tag that has not just a name"),
+    ],
+)
+def test_a_wrong_end_tag_names_both_elements(kind: Kind, document: str, reason: str) -> None:
+    if kind.make is SimpleScanner:
+        pytest.skip("it only says that something is wrong")
+    scheme = scheme_of(schema_of(LETTERS), "//c")
+    for cuts in (whole_document(), windows(Random(1), 3)):
+        scanner = kind.make(Automaton(scheme, chunk_outputs(scheme)), False)
+        with pytest.raises(DocumentError) as caught:
+            run(scanner, document.encode(), len(chunk_outputs(scheme)), cuts)
+        assert caught.value.reason == reason
+
+
 def test_an_error_says_where(kind: Kind) -> None:
     if kind.make is SimpleScanner:
         pytest.skip("it is simple")

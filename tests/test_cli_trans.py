@@ -136,10 +136,10 @@ def test_files_pipes_and_gzip(tmp_path: Path) -> None:
     assert json.loads(piped.stdout)["status"] == "normal"
 
 
-def test_an_empty_query_file_gives_no_lines() -> None:
-    status, lines, summary = trans("# nothing yet\n")
-    assert (status, lines) == (0, [])
-    assert "0 queries" in summary
+def test_a_file_without_queries_is_refused_as_by_every_command() -> None:
+    status, lines, told = trans("# nothing yet\n")
+    assert (status, lines) == (2, [])
+    assert "<stdin>: there is no query in the file" in told
 
 
 def test_namespaced_normal_forms_can_be_used_as_they_are() -> None:

@@ -298,7 +298,7 @@ def test_what_comes_after_a_violation_must_still_be_well_formed() -> None:
 # -- errors
 
 REASONS = {
-    "<a>\n<b></a></b>": ("</a> closes <b>, which begins in line 2", 2, 7),
+    "<a>\n<b></a></b>": ("</a> closes <b>", 2, 7),
     "<a><b>": ("the document ends before </b>; <b> begins in line 1", 1, 6),
     "<a/><b/>": ("something follows the end of the document element", 1, 4),
     "<a k='1' k='2'/>": ("the attribute k is there twice", 1, 9),

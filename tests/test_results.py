@@ -385,6 +385,14 @@ def test_xml_results_stand_alone(tmp_path: Path) -> None:
     assert fourth.get("query") == "3"
 
 
+def test_xml_results_keep_ids_also_where_they_are_there_twice(tmp_path: Path) -> None:
+    document = b"<a><b xml:id='i'><b xml:id='j'/></b></a>"
+    (file,) = (write(tmp_path, "xml", document, "//b") / "matches").iterdir()
+    found = etree.parse(file, etree.XMLParser(collect_ids=False)).getroot()
+    ids = [element.get("{http://www.w3.org/XML/1998/namespace}id") for element in found.iter("b")]
+    assert ids == ["i", "j", "j"]
+
+
 def test_ids_of_queries_become_file_names(tmp_path: Path) -> None:
     file = tmp_path / "schema.dtd"
     file.write_text(DTD, encoding="utf-8")

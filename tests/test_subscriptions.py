@@ -104,6 +104,18 @@ def test_a_line_number_as_id_can_collide_too(write: Write) -> None:
     assert "line 1" in failure(write("2\t//a\n//b\n")).reason
 
 
+@pytest.mark.parametrize("line", ["q1,//a", '"q1";"//a[b]"', " 'q1' , //a"])
+def test_commas_between_id_and_query(write: Write, line: str) -> None:
+    error = failure(write(f"# id and query\n{line}\n", "queries.csv"))
+    assert (error.reason, error.line) == ("queries are not separated by commas", 2)
+    assert "id<TAB>xpath" in error.hint
+    assert pairs(Subscriptions.load(write("//a[b, c]\nq1\t//b", "q.csv"))) == [
+        ("1", "//a[b, c]"),
+        ("q1", "//b"),
+    ]
+    assert pairs(Subscriptions.load(write(line, "q.txt"))) == [("1", line.strip())]
+
+
 def test_an_empty_id_is_an_error(write: Write) -> None:
     error = failure(write("//a\n\t//b\n"))
     assert (error.line, error.column) == (2, 1)

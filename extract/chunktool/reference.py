@@ -368,6 +368,8 @@ class ReferenceScanner:
     def _entity(self, name: str, parameter: int, value: str | None, *_: object) -> None:
         if not parameter and value is not None:
             self._subset.entity(name, value)
+        elif not parameter:
+            self._judge.external.add(name)
 
     def _attribute(self, element: str, name: str, kind: str, default: str | None, _: int) -> None:
         self._subset.attribute(element, name, kind, default)

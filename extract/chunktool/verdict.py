@@ -18,6 +18,7 @@ from lxml import etree
 from extract.limits import DEFAULTS
 
 _OPTIONS: Final = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
+_NO_ENTITY: Final = r"Entity '(.*)' not defined"
 _ERROR: Final = 2  # as a level in libxml2's log; below are warnings
 
 
@@ -48,10 +49,15 @@ class Judge:
 
     Args:
         encoding: That of the bytes, where they are not as the document itself says.
+
+    Attributes:
+        external: Entities that the document declares as external, for whoever knows to fill in:
+            libxml2 only says that there is no such entity.
     """
 
     def __init__(self, encoding: str | None = None) -> None:
         self._parser = etree.XMLParser(target=_Nothing(), encoding=encoding, **_OPTIONS)
+        self.external: set[str] = set()
 
     def feed(self, data: bytes) -> Rejection | None:
         """Reads the next bytes; says what is wrong if they cannot be right."""
@@ -63,7 +69,7 @@ class Judge:
         log = self._parser.feed_error_log
         if rejection is None and len(log) and log[-1].level >= _ERROR:
             last = log[-1]
-            return rejection_of(last.type, last.message, last.line, last.column)
+            return self._rejection(last.type, last.message, last.line, last.column)
         return rejection
 
     @property
@@ -76,8 +82,15 @@ class Judge:
             read()
         except etree.XMLSyntaxError as error:
             message = (error.msg or "").rsplit(", line ", 1)[0]
-            return rejection_of(error.code, message, *(error.position or (0, 0)))
+            return self._rejection(error.code, message, *(error.position or (0, 0)))
         return None
+
+    def _rejection(self, code: int, message: str, line: int, column: int) -> Rejection:
+        missing = re.fullmatch(_NO_ENTITY, message.strip())
+        if missing is None or missing[1] not in self.external:
+            return rejection_of(code, message, line, column)
+        reason = f"the entity &{missing[1]}; is external, and such entities are never read"
+        return Rejection(reason, "write out what it stands for", line, column)
 
 
 _PLAIN_ID: Final = re.compile("[A-Za-z_][A-Za-z0-9._-]*", re.ASCII)
@@ -96,12 +109,26 @@ def id_problem(value: str) -> str:
     return ""
 
 
+def mismatched(closing: str, opened: str, where: str = "") -> tuple[str, str]:
+    """Reason and hint for an end tag that is not that of the open element.
+
+    Args:
+        closing, opened: Their names.
+        where: Where the open element begins, if that is known.
+    """
+    return f"</{closing}> closes <{opened}>", f"close <{opened}>{where} before, or correct the name"
+
+
 _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
     # libxml2's message, ours, and a hint
     (
+        r"Opening and ending tag mismatch: \S+ line \d+ and unparsable",
+        "an end tag that has not just a name",
+        "",
+    ),
+    (
         r"Opening and ending tag mismatch: (\S+) line (\d+) and (\S+)",
-        r"</\3> closes <\1>, which begins in line \2",
-        r"close <\1> before, or correct the name",
+        *mismatched(r"\3", r"\1", r", which begins in line \2,"),
     ),
     (
         r"Premature end of data in tag (\S+) line (\d+)",
@@ -126,7 +153,7 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
         "keep one of them",
     ),
     (
-        r"Entity '(.*)' not defined",
+        _NO_ENTITY,
         r"the entity &\1; is not declared in the document",
         "external entities and DTDs are never read; declare it in the internal subset",
     ),

@@ -1,4 +1,4 @@
-"""What `prep` and `run` have in common: a scheme is made, and what is odd about it is told."""
+"""What commands share: queries are read, a scheme is made, and what is odd about it is told."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ _SLIPS: Final = 5
 _FEW: Final = 1_000  # queries that are looked at for slips
 
 
+def loaded(queries: str, namespaces: dict[str, str], limits: Limits, version: str) -> Subscriptions:
+    """The queries of a file.
+
+    Raises:
+        SubscriptionsError: They cannot be loaded, or there are none.
+    """
+    found = Subscriptions.load(queries, namespaces, limits, version)
+    if not found:
+        hint = "write one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("there is no query in the file", hint, found.source)
+    return found
+
+
 def prepared(
     schema: str,
     queries: str,
@@ -44,10 +57,7 @@ def prepared(
         SubscriptionsError: The queries cannot be loaded, or there are none.
     """
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
-    if not subscriptions:
-        hint = "write one query a line: id<TAB>xpath, or just the XPath"
-        raise SubscriptionsError("there is no query in the file", hint, subscriptions.source)
+    subscriptions = loaded(queries, namespaces, limits, version)
     with display(len(subscriptions), progress, "queries") as shown:
         return prepare(model, subscriptions, chunks, limits=limits, progress=shown.advance, **more)
 

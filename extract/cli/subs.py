@@ -20,6 +20,7 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
+from extract.cli.preparing import loaded
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
@@ -104,10 +105,7 @@ def add(
             "Give an ID and an XPATH, several of these pairs, or --queries FILE."
         )
     if queries is not None:
-        found = Subscriptions.load(queries, namespaces, limits, version)
-        if not found:
-            hint = "write one query a line: id<TAB>xpath, or just the XPath"
-            raise SubscriptionsError("there is no query in the file", hint, found.source)
+        found = loaded(queries, namespaces, limits, version)
     else:
         pairs = zip(query[::2], query[1::2], strict=True)
         some = [

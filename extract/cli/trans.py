@@ -21,11 +21,11 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
+from extract.cli.preparing import loaded
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.limits import Limits
 from extract.schema.model import Schema
-from extract.subscriptions import Subscriptions
 from extract.transtool import Expansion, NormalQuery, normalise_all
 
 _SHOWN = 20  # rejected queries shown one by one; the others are in the output
@@ -90,7 +90,7 @@ def trans(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = Subscriptions.load(queries, namespaces, limits, version)
+    subscriptions = loaded(queries, namespaces, limits, version)
     expansion = Expansion(max_branches, max_size, max_filter_branches)
     with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
         tally = _Tally(shown, quiet=as_json)

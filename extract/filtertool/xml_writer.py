@@ -1,4 +1,8 @@
-"""One XML document for each subscription, with all that was found for it."""
+"""One XML document for each subscription, with all that was found for it.
+
+What was found is as it was, so that an ``xml:id`` may be there twice: of an element that is in
+another, or in several documents. Who reads it with lxml must not ask for IDs.
+"""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ _SPACE = " \t\r\n"
 _UNIQUE = "give every query an id of its own; one without takes its line number"
 _BINDING = 'write "#! ns prefix=uri", for example "#! ns po=urn:example:orders"'
 _VERSION = f'write "#! xpath" and one of {", ".join(VERSIONS)}'
+_COMMAS = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.:-]+)\s*[,;]""")  # after the first field of a CSV
 _RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
 
 
@@ -42,7 +43,7 @@ def read_subscriptions(
         version: Of XPath, where it does not say it.
     """
     text = _decode(_read(path, source, limits), source)
-    reader = _Reader(source, namespaces, version)
+    reader = _Reader(source, namespaces, version, _suffix(path) == ".csv")
     found = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
     for number, one in enumerate(found):
         if number >= limits.subscriptions:
@@ -101,20 +102,29 @@ def _decode(data: bytes, source: str) -> str:
 
 def _is_json(path: str | Path, text: str) -> bool:
     """Whether these are JSON lines: by the file's suffix, or where it has none, by their look."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    if suffixes:
-        return suffixes[-1].lower() == ".jsonl"
+    suffix = _suffix(path)
+    if suffix:
+        return suffix == ".jsonl"
     lines = (line.lstrip(_SPACE) for line in text.split("\n"))
     return next((line[0] == "{" for line in lines if line and line[0] != "#"), False)
+
+
+def _suffix(path: str | Path) -> str:
+    """That of a file as it is when it is unzipped; empty if it has none."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
 
 
 class _Reader:
     """Goes through one file and remembers what the lines so far have bound and named."""
 
-    def __init__(self, source: str, namespaces: dict[str, str], version: str) -> None:
+    def __init__(
+        self, source: str, namespaces: dict[str, str], version: str, csv: bool = False
+    ) -> None:
         self.source = source
         self.namespaces = namespaces
         self.version = version
+        self.csv = csv  # is it called so? The comma is an operator in later versions of XPath
         self.bound_at: dict[str, int] = {}
         # Thousands of queries with the same few bindings share one dictionary.
         self.shared: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
@@ -165,6 +175,9 @@ class _Reader:
         """``id<TAB>xpath``, split at the first tab only, or ``xpath``."""
         name, tab, xpath = line.partition("\t")
         if not tab:
+            if self.csv and _COMMAS.match(line):
+                hint = "write id<TAB>xpath, one query a line, or JSON lines in a file *.jsonl"
+                raise self.error("queries are not separated by commas", hint, number, 1)
             name, xpath = str(number), line
         name = name.strip(_SPACE)
         if not name:

@@ -15,6 +15,7 @@ import numpy as np
 
 from extract.chunktool.kernel.namespaces import Contexts
 from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, Violation
+from extract.chunktool.verdict import mismatched
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, RAISE
 
@@ -48,6 +49,8 @@ cdef extern from "scan.h" nogil:
     ctypedef struct ct_frame:
         int64_t start
         int64_t content
+        size_t name
+        uint32_t length
     ctypedef struct ct_output:
         int64_t *ends
         size_t count
@@ -87,6 +90,7 @@ cdef extern from "scan.h" nogil:
         int mode
         ct_frame *frames
         int32_t depth
+        uint8_t *names
         int32_t check_depth
         ct_output *outputs
         int32_t output_count
@@ -94,6 +98,7 @@ cdef extern from "scan.h" nogil:
         const char *reason
         int64_t error_at
         const char *limit
+        int32_t closing
         int32_t miss_first
         int32_t miss_second
         int32_t tag_context
@@ -136,6 +141,7 @@ cdef extern from "scan.h" nogil:
 
 
 cdef size_t MOST_NAMES = 1 << 20  # in tables; a document that needs more goes to another scanner
+cdef int32_t MOST_SHOWN = 200  # bytes of a name in a message
 cdef size_t MOST_MEMORY = 1 << 27  # bytes that the next scanner may inherit
 
 _INT8, _INT32, _INT64 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.int64)
@@ -407,7 +413,7 @@ cdef class KernelScanner:
                     with self.pool.lock:
                         self.core.learn(self.automaton, code)
                 else:
-                    self.fail(code)
+                    self.fail(code, <const char *>buffer.buf)
             consumed = self.s.at
             self.remember_tags(<const char *>buffer.buf)
             self.s.base += <int64_t>consumed
@@ -432,7 +438,7 @@ cdef class KernelScanner:
             hint = "it may have been cut off on its way"
             raise DocumentError(reason, hint, "", 0, 0, self.s.error_at)
         if code != CT_OK:
-            self.fail(code)
+            self.fail(code, NULL)
 
     def take(self):
         """What was found since the last time."""
@@ -474,7 +480,7 @@ cdef class KernelScanner:
 
     # -- within
 
-    cdef object fail(self, int code):
+    cdef object fail(self, int code, const char *window):
         if code == CT_HAND_OVER:
             raise HandOver(self.s.reason.decode())
         if code != CT_ERROR:
@@ -483,7 +489,18 @@ cdef class KernelScanner:
         hint = _HINTS.get(reason, "")
         if self.s.limit != NULL:
             reason, hint = self.limits.passed(reason), RAISE
+        elif self.s.closing:
+            reason, hint = self.mismatch(window + (self.s.error_at - self.s.base) + 2)
         raise DocumentError(reason, hint, "", 0, 0, self.s.error_at)
+
+    cdef tuple mismatch(self, const char *name):
+        """Reason and hint for an end tag that is not that of the open element."""
+        cdef ct_frame *frame = &self.s.frames[self.s.depth]
+        closing = PyBytes_FromStringAndSize(name, min(self.s.closing, MOST_SHOWN))
+        opened = PyBytes_FromStringAndSize(
+            <char *>self.s.names + frame.name, min(frame.length, MOST_SHOWN)
+        )
+        return mismatched(closing.decode(errors="replace"), opened.decode(errors="replace"))
 
     cdef object remember_tags(self, const char *data):
         """Copies the start tags of open elements that begin in the window."""

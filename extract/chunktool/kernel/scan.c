@@ -30,6 +30,7 @@ void ct_scan_reset(ct_scan *s)
     s->link_count = 0;
     s->link_free = -1;
     s->limit = NULL;
+    s->closing = 0;
     s->reason = s->pending = s->soft_reason = NULL;
     s->soft_at = s->violation_at = -1;
     s->rows.elements = s->rows.ends = s->rows.leaves = 0;
@@ -332,6 +333,23 @@ static int same_name(ct_bytes p, ct_bytes end, ct_bytes name, size_t length)
     return (size_t)(end - p) >= length && memcmp(p, name, length) == 0;
 }
 
+/* An end tag that is not that of the open element. */
+static int wrong_end_tag(ct_scan *s, ct_bytes p, ct_bytes end)
+{
+    const ct_frame *frame = &s->frames[s->depth];
+    ct_bytes name = p + 2, q = name;
+    while (q < end && (*q >= 0x80 || ct_class[*q] & CT_NAME))
+        q++;
+    if (q == end)
+        return ct_more(s, "a tag");
+    size_t length = (size_t)(q - name);
+    if (length == 0 || length > INT32_MAX ||
+        (length == frame->length && memcmp(name, s->names + frame->name, length) == 0))
+        return ct_fail(s, p, "an end tag that has not just a name");
+    s->closing = (int32_t)length;
+    return ct_fail(s, p, "an end tag of another element than the open one");
+}
+
 static int end_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
 {
     const ct_frame *frame = &s->frames[s->depth];
@@ -339,17 +357,17 @@ static int end_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
     if (CT_UNLIKELY((size_t)(end - p) < length + 3)) {
         if (memchr(p, '>', (size_t)(end - p)) == NULL)
             return ct_more(s, "a tag");
-        return ct_fail(s, p, "an end tag of another element than the open one");
+        return wrong_end_tag(s, p, end);
     }
     if (CT_UNLIKELY(!same_name(p + 2, end, s->names + frame->name, length)))
-        return ct_fail(s, p, "an end tag of another element than the open one");
+        return wrong_end_tag(s, p, end);
     ct_bytes q = p + 2 + length;
     if (CT_UNLIKELY(*q != '>')) {
         q = ct_skip_space(q, end);
         if (q == end)
             return ct_more(s, "a tag");
         if (*q != '>')
-            return ct_fail(s, p, "an end tag of another element than the open one");
+            return wrong_end_tag(s, p, end);
         if (q - p > s->token_limit)
             return ct_beyond(s, p, "token_bytes");
     }

@@ -144,6 +144,7 @@ typedef struct {
     const char *reason;
     int64_t error_at;
     const char *limit;   /* the name of the one that was passed; NULL: none */
+    int32_t closing;     /* bytes of the name in an end tag that closes nothing; 0: another error */
     const char *pending; /* what the window ends in the middle of */
     int32_t miss_first, miss_second;
     int32_t tag_context; /* of the tag that is looked at */
