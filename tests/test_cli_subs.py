@@ -274,8 +274,8 @@ def test_who_waits_sees_what_was_written_meanwhile(scheme: str) -> None:
         entered.wait()
         replacement = Path(scheme).with_name("replacement")
         replacement.write_text("new", encoding="utf-8")
-        replacement.replace(scheme)
         assert not seen
+        replacement.replace(scheme)  # from here on whoever opens it has the new one, and may go on
     other.join()
     assert seen == ["new"]
 
