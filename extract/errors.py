@@ -7,7 +7,10 @@ these and never prints or exits: that is the command line's part.
 
 from __future__ import annotations
 
+from typing import Final
 from unicodedata import category
+
+NO_ROOM: Final = "make room, or name a place on another disk; nothing half written is left"
 
 
 class ExtractError(Exception):

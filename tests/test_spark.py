@@ -443,6 +443,20 @@ def test_nothing_is_there_when_spark_gives_up(
     assert {path.name for path in tmp_path.iterdir()} <= {"docs", "marker"}
 
 
+def test_a_relative_name_leads_to_the_same_from_everywhere(
+    docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers of a cluster run elsewhere than the command."""
+    from extract.filtertool.spark.locations import find
+    from extract.filtertool.spark.reading import located
+
+    monkeypatch.chdir(docs)
+    listed = find(["0.xml", "deep"])
+    assert [one.name for one in listed] == ["0.xml", "deep/9.xml.gz"]
+    monkeypatch.chdir(docs.parent)
+    assert located(listed)[0] == ("0.xml", (docs / "0.xml").read_bytes())
+
+
 def test_a_uri_that_leads_nowhere(tmp_path: Path) -> None:
     from extract.filtertool.spark.locations import find
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from extract import Scheme
+from extract.chunktool.scanner import kernel_available
 from extract.cli import cli
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
@@ -215,6 +217,59 @@ def test_a_standalone_cluster(tmp_path: Path) -> None:
     paths = sorted(map(str, (tmp_path / "docs").iterdir()))
     local = run_pipeline(scheme, paths, tmp_path / "local", jobs=1)
     assert parquet.read_table(tmp_path / "out" / "matches").num_rows == local.matches > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["installed", "archive", "py-files"])
+def test_the_recipes_for_spark_submit(tmp_path: Path, how: str) -> None:
+    """Of docs/spark.md, on executors that are processes of their own; rows as without Spark."""
+    import pyspark
+
+    from extract.filtertool.spark.java import require_java
+
+    scheme = documents(tmp_path, 2)
+    (tmp_path / "run_extract.py").write_text("from extract.cli import main\n\nmain()\n")
+    home = Path(pyspark.__file__).parent
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(require_java().home),
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable if how == "installed" else bare_python(tmp_path / "bare"),
+    }
+    environment.pop("PYTHONPATH", None)
+    command = [str(home / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]"]
+    if how == "archive":
+        site = tmp_path / "site"  # as `pip install --no-deps --target site extract-….whl` makes it
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "extract", site / "extract", ignore=ignored)
+        archive = shutil.make_archive(str(tmp_path / "packed"), "gztar", site)
+        environment["PYTHONPATH"] = str(site)
+        command += ["--archives", f"{archive}#site"]
+        command += ["--conf", "spark.executorEnv.PYTHONPATH=site"]
+    elif how == "py-files":
+        archive = shutil.make_archive(str(tmp_path / "packed"), "zip", ROOT, "extract")
+        command += ["--py-files", archive]
+    command += ["run_extract.py", "run", "--scheme", "scheme.json", "docs", "-o", "out"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=600, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3_000:]
+    paths = sorted(map(str, (tmp_path / "docs").iterdir()))
+    local = run_pipeline(scheme, paths, tmp_path / "local", jobs=1)
+    assert parquet.read_table(tmp_path / "out" / "matches").num_rows == local.matches > 0
+    facts = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    compiled = kernel_available() and how != "py-files"
+    assert facts["scanners"] == {"kernel" if compiled else "reference": 2}
+
+
+def bare_python(place: Path) -> str:
+    """A Python that has all that extract needs, but not extract."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+    (site,) = place.glob("lib/python*/site-packages")
+    lines = [one for one in sys.path if Path(one).name == "site-packages"]
+    (site / "others.pth").write_text("\n".join(lines))  # and not what .pth files there name
+    return str(place / "bin" / "python")
 
 
 @pytest.mark.slow

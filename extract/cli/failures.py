@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -10,7 +11,7 @@ import traceback
 import click
 
 from extract.cli.endings import Terminated
-from extract.errors import ExtractError
+from extract.errors import NO_ROOM, ExtractError
 
 _HINTS: dict[type[OSError], str] = {
     FileExistsError: "name another place, or remove it; only what extract wrote is replaced",
@@ -19,6 +20,7 @@ _HINTS: dict[type[OSError], str] = {
     NotADirectoryError: "one of the directories in the name is a file",
     PermissionError: "check who may read or write it",
 }
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def report(error: BaseException, debug: bool) -> int:
@@ -66,6 +68,7 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         hint = next((h for kind, h in _HINTS.items() if isinstance(error, kind)), "")
+        hint = NO_ROOM if error.errno in _FULL else hint
         return f"{named}{error.strerror}" + (f"\nHint: {hint}" if hint else "")
     if isinstance(error, ImportError):
         return f"a part cannot be loaded: {error}\nHint: `extract doctor` shows what is missing"

@@ -142,9 +142,10 @@ class ParquetWriter:
 
     def close(self) -> None:
         """Ends all files."""
-        self._join()
-        self._matches.close()
-        self._rejected.close()
+        with contextlib.ExitStack() as both:  # the second one also where the first one fails
+            both.callback(self._rejected.close)
+            both.callback(self._matches.close)
+            self._join()
 
 
 class _Groups:
@@ -170,8 +171,8 @@ class _Groups:
             self._rows = self._bytes = 0
 
     def close(self) -> None:
-        self._flush()
-        self._file.close()
+        with contextlib.closing(self._file):
+            self._flush()
 
 
 class JsonWriter:
@@ -227,9 +228,10 @@ class JsonWriter:
 
     def close(self) -> None:
         """Ends all files."""
-        for stream in (self._matches, self._rejected):
-            if stream is not None:
-                stream.close()
+        with contextlib.ExitStack() as both:  # the second one also where the first one fails
+            if self._rejected is not None:
+                both.callback(self._rejected.close)
+            both.callback(self._matches.close)
 
 
 def _json(value: Any) -> str:

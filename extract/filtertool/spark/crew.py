@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark import Accumulator, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
-from extract.errors import ExtractError
+from extract.errors import NO_ROOM, ExtractError
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
 from extract.filtertool.progress import Progress, Step
@@ -171,8 +173,11 @@ class Crew:
         try:
             return watched(collect, finished, self._progress)
         except (PySparkException, Py4JError) as error:
+            reason = reason_of(error)
             hint = "--debug shows all that Spark says; --engine local does without Spark"
-            raise ExtractError(f"the Spark job failed: {reason_of(error)}", hint) from error
+            if os.strerror(errno.ENOSPC) in reason:
+                hint = NO_ROOM
+            raise ExtractError(f"the Spark job failed: {reason}", hint) from error
 
 
 def _many(number: int, what: str) -> str:

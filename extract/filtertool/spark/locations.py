@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from pyarrow import fs
 
@@ -23,6 +24,8 @@ from extract.errors import DocumentError
 from extract.limits import Limits
 
 _URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
+_OPTIONS: Final = re.compile(r"\?\w+=")  # of a URI; another question mark is that of a glob
+_HADOOP: Final = re.compile(r"^s3[an]:")  # what Hadoop calls S3
 _GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
 
 
@@ -54,7 +57,8 @@ def find(names: Iterable[str]) -> list[Listed]:
 
     Args:
         names: Files, directories and globs, as for `find_documents`; or URIs of files, of
-            directories, or with ``*`` and ``?`` in their last part.
+            directories, or with ``*`` and ``?`` in their last part; all with pyarrow's options, as
+            in ``s3://bucket/docs?region=eu-west-1``.
 
     Raises:
         DocumentError: A name leads to no document.
@@ -69,44 +73,72 @@ def find(names: Iterable[str]) -> list[Listed]:
 
 
 def listed_path(path: str) -> Listed:
-    """A path with its size; a file that is not there is found out when it is opened."""
+    """A path with its size; a file that is not there is found out when it is opened.
+
+    Workers on a cluster run in directories of their own: there, a relative name leads nowhere.
+    """
     try:
         size = os.stat(path).st_size
     except (OSError, ValueError):
         size = 1
-    return Listed(path, _unpacked(path, size))
+    return Listed(path, _unpacked(path, size), "" if os.path.isabs(path) else os.path.abspath(path))
 
 
 def _unpacked(name: str, size: int) -> int:
-    return max(1, size * _GZIPPED if name.lower().endswith(".gz") else size)
+    place = _split(name)[0] if is_uri(name) else name
+    return max(1, size * _GZIPPED if place.lower().endswith(".gz") else size)
 
 
 def _listed_uri(name: str) -> Iterator[Listed]:
-    folder, _, last = name.rpartition("/")
+    place, options = _split(name)
+    folder, _, last = place.rpartition("/")
     pattern = last if "*" in last or "?" in last else ""
-    asked = folder if pattern else name
+    asked = folder if pattern else place
     try:
-        system, path = fs.FileSystem.from_uri(asked)
+        system, path = file_system(asked + options)
         info = system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
             raise DocumentError("there is no such file or directory", "check the URI", asked)
         if info.type == fs.FileType.File:
-            found = [(asked, info.size)]
+            found = [(asked + options, info.size)]
         else:
             inside = system.get_file_info(fs.FileSelector(path, recursive=not pattern))
             base = asked.rstrip("/")
             found = [
-                (f"{base}/{one.path[len(path.rstrip('/')) + 1 :]}", one.size or 0)
+                (f"{base}/{quote(one.path[len(path.rstrip('/')) + 1 :])}{options}", one.size or 0)
                 for one in sorted(inside, key=lambda one: one.path)
                 if one.type == fs.FileType.File and _wanted(one.base_name, pattern)
             ]
-    except (OSError, ValueError, NotImplementedError) as error:
+    except (OSError, ValueError) as error:
         raise DocumentError(f"it cannot be listed: {error}", "check the URI", asked) from error
     if not found:
         hint = "name the files, or use a glob such as 's3://bucket/docs/*.nitf'"
         raise DocumentError("there is no document", hint, name)
     for each, size in found:
         yield Listed(each, _unpacked(each, size))
+
+
+def _split(uri: str) -> tuple[str, str]:
+    """A URI, and the options that it has for pyarrow.
+
+    >>> _split("s3://bucket/docs/?.xml?region=eu-west-1"), _split("s3://bucket/a?.xml")
+    (('s3://bucket/docs/?.xml', '?region=eu-west-1'), ('s3://bucket/a?.xml', ''))
+    """
+    found = _OPTIONS.search(uri)
+    return (uri, "") if found is None else (uri[: found.start()], uri[found.start() :])
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path that it has there.
+
+    Raises:
+        OSError, ValueError: There is none.
+    """
+    try:
+        system, path = fs.FileSystem.from_uri(_HADOOP.sub("s3:", uri))
+    except NotImplementedError as error:
+        raise ValueError(str(error)) from error
+    return system, path
 
 
 def _wanted(name: str, pattern: str) -> bool:
@@ -152,9 +184,9 @@ class Remote(io.RawIOBase):
     def _opened(self) -> Any:
         if self._file is None:
             try:
-                system, path = fs.FileSystem.from_uri(self._uri)
+                system, path = file_system(self._uri)
                 self._file = system.open_input_file(path)
-            except (ValueError, NotImplementedError) as error:
+            except ValueError as error:
                 raise OSError(str(error)) from error
         return self._file
 
@@ -199,9 +231,9 @@ def facts(listed: Listed) -> tuple[int, int]:
 
     (-1, 0) if it is not there, or nobody can say.
     """
-    with contextlib.suppress(OSError, ValueError, NotImplementedError):
+    with contextlib.suppress(OSError, ValueError):
         if is_uri(listed.name) and not listed.path:
-            system, path = fs.FileSystem.from_uri(listed.name)
+            system, path = file_system(listed.name)
             info = system.get_file_info(path)
             if info.type == fs.FileType.File:
                 return info.size, info.mtime_ns or 0
