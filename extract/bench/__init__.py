@@ -21,6 +21,6 @@ BENCHMARKS: Final = {
     "chunk": "CHUNKTOOL: projecting and cutting documents, next to lxml's parse",
     "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
-    "load": "all: 1,000,000 subscriptions registered and matched, memory of each (half an hour)",
+    "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }
