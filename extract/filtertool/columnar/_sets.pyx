@@ -2,7 +2,7 @@
 """The inner loops of the columnar matcher in C: what `dense` and `bulk` do, some ten times faster.
 
 Sets of rows are bit sets. In these, rows have *positions*: those of one spine are next to each
-other and begin with a word, so that what is asked of a spine is asked of whole words (`_spines`).
+other, so that what is asked of a spine is asked of 64 rows at once (`_spines`).
 Nothing here knows what a question is: it runs programs (`extract.filtertool.columnar.program`) and
 joins what they give with spines.
 """
@@ -52,38 +52,82 @@ cdef inline void drop(uint64_t* bits, int64_t at) noexcept nogil:
     bits[at >> 6] &= ~((<uint64_t>1) << (at & 63))
 
 
+cdef inline uint64_t at_most(int64_t left) noexcept nogil:
+    """The first bits of a word, if there are no more."""
+    return ~(<uint64_t>0) if left >= 64 else ((<uint64_t>1) << left) - 1
+
+
+cdef inline uint64_t word_of(const uint64_t* bits, int64_t at, int64_t left) noexcept nogil:
+    """The bits from a position on, 64 if so many are left; NULL has all."""
+    cdef uint64_t word
+    if bits == NULL:
+        return at_most(left)
+    word = bits[at >> 6] >> (at & 63)
+    if at & 63 and left > 64 - (at & 63):
+        word |= bits[(at >> 6) + 1] << (64 - (at & 63))
+    return word & at_most(left)
+
+
 cdef int64_t summed(
-    const uint64_t* some, const uint64_t* but, int64_t base, Py_ssize_t size, const int32_t* fan
-) noexcept:
-    """The numbers of the positions that are in a set, and not in another one."""
-    cdef int64_t total = 0
-    cdef Py_ssize_t w
+    const uint64_t* some, bint others, int64_t many, const int32_t* fan
+) noexcept nogil:
+    """The numbers of the positions that are in a set of so many, or of all the others."""
+    cdef int64_t total = 0, at
     cdef uint64_t x
-    for w in range(size):
-        x = some[w] if but == NULL else some[w] & ~but[w]
+    for at in range(0, many, 64):
+        x = some[at >> 6]
+        if others:
+            x = ~x & at_most(many - at)
         while x:
-            total += fan[base + w * 64 + first_bit(x)]
+            total += fan[at + first_bit(x)]
             x &= x - 1
     return total
+
+
+cdef int64_t every_of(int64_t many, const int32_t* fan) noexcept nogil:
+    """The numbers of all positions."""
+    cdef int64_t i, total = 0
+    for i in range(many):
+        total += fan[i]
+    return total
+
+
+cdef int64_t count_in(
+    const uint64_t* selected, int64_t many, const int32_t* fan, int64_t every
+) noexcept nogil:
+    """How many nodes there are below some rows of a spine.
+
+    Args:
+        selected: The rows; NULL for all.
+        many: How many the spine has.
+        fan: To how many nodes each leads.
+        every: To how many all of them lead.
+    """
+    cdef int64_t at, chosen = 0
+    if selected == NULL:
+        return every
+    for at in range(0, many, 64):
+        chosen += bits_of(selected[at >> 6])
+    if 2 * chosen <= many:
+        return summed(selected, False, many, fan)
+    return every - summed(selected, True, many, fan)
 
 
 cdef class Sets:
     """What the operations of a program give on one batch: a set of rows each."""
 
     cdef uint64_t* bits
-    cdef uint64_t* valid  # all positions that have a row
-    cdef Py_ssize_t words, count, room, operations
+    cdef Py_ssize_t rows, words, count, room, operations
     cdef int32_t* place
     cdef const int32_t[::1] item, position, parent
     cdef const int64_t[::1] up
 
     def __cinit__(self):
-        self.bits = self.valid = NULL
+        self.bits = NULL
         self.place = NULL
 
     def __dealloc__(self):
         free(self.bits)
-        free(self.valid)
         free(self.place)
 
     def __init__(
@@ -114,8 +158,7 @@ cdef class Sets:
             without_at, without: For each set that is given, the rows that are left out.
             named_at, named: Where the rows of each name begin, and the rows.
             row_name, up: For each row its name and its parent.
-            item, position: For each position its row, and the other way round; positions without a
-                row have -1.
+            item, position: For each position its row, and the other way round.
             parent: For each position that of the row's parent; -1 for a document node.
         """
         cdef Py_ssize_t i, place
@@ -123,16 +166,12 @@ cdef class Sets:
         cdef uint64_t* here
         cdef bint some
         self.item, self.position, self.parent, self.up = item, position, parent, up
-        self.words = item.shape[0] // 64
+        self.rows = item.shape[0]
+        self.words = (self.rows + 63) // 64
         self.operations = op.shape[0]
         self.place = <int32_t*>malloc((self.operations + 1) * sizeof(int32_t))
-        self.valid = <uint64_t*>malloc((self.words + 1) * sizeof(uint64_t))
-        if self.place == NULL or self.valid == NULL:
+        if self.place == NULL:
             raise MemoryError
-        memset(self.valid, 0, self.words * sizeof(uint64_t))
-        for i in range(item.shape[0]):
-            if item[i] >= 0:
-                put(self.valid, i)
         cdef int32_t[::1] made = array('i', [-1]) * (2 * seed_at.shape[0])  # sets of seeds
         for i in range(self.operations):
             a, b = first[i], second[i]
@@ -230,7 +269,7 @@ cdef class Sets:
                     some = True
             return some
         for w in range(self.words):
-            bits = self.valid[w]
+            bits = at_most(self.rows - 64 * w)
             if a != NULL:
                 bits &= a[w]
             if b != NULL:
@@ -295,7 +334,9 @@ cdef class Sets:
             some = 1
         else:
             for w in range(self.words):
-                out[w] = self.valid[w] & ~a[w] if a != NULL else self.valid[w]
+                out[w] = at_most(self.rows - 64 * w)
+                if a != NULL:
+                    out[w] &= ~a[w]
                 some |= out[w]
         return some != 0
 
@@ -353,11 +394,11 @@ cdef class Sets:
             How many pairs there are.
         """
         cdef Py_ssize_t stems = stem_above.shape[0]
-        cdef Py_ssize_t used = 0, room = 1 << 16, size, i, j, k, w
+        cdef Py_ssize_t used = 0, room = 1 << 16, i, j, k
         cdef uint64_t* pool = <uint64_t*>malloc(room * sizeof(uint64_t))
         cdef int64_t* stem_place = <int64_t*>malloc((stems + 1) * sizeof(int64_t))
         cdef int64_t* totals = <int64_t*>malloc((fans.shape[0] + 1) * sizeof(int64_t))
-        cdef int64_t spine, s, a, t, q, row, at, base, base_above, fan
+        cdef int64_t spine, many, s, a, t, q, row, at, base, base_above, fan, total
         cdef const uint64_t* bits
         cdef const uint64_t* selected
         cdef const uint64_t* leading
@@ -379,107 +420,76 @@ cdef class Sets:
         try:
             for i in range(spines.shape[0]):
                 spine = spines[i]
-                base = row_at[spine]
-                size = (row_count[spine] + 63) // 64
+                base, many = row_at[spine], row_count[spine]
                 base_above = row_at[spine_above[spine]] if spine else 0
-                for k in range(fans.shape[0] + 1):
+                for k in range(fans.shape[0]):
                     totals[k] = -1
                 for k in range(stem_at[spine], stem_at[spine + 1]):
                     s = stem_items[k]
                     a, t = stem_above[s], stem_filter[s]
                     if (a >= 0 and stem_place[a] < 0) or (t >= 0 and self.place[t] < 0):
                         continue
-                    if used + size > room:
-                        room = 2 * room + size
+                    if used + many // 64 + 1 > room:
+                        room = 2 * room + many // 64 + 1
                         grown = <uint64_t*>realloc(pool, room * sizeof(uint64_t))
                         if grown == NULL:
                             raise MemoryError
                         pool = grown
                     here = pool + used
                     above = NULL if a < 0 else pool + stem_place[a]
-                    bits = (self.valid if t < 0 else self.set_of(<int32_t>t)) + base // 64
+                    bits = self.set_of(<int32_t>t)
                     some = 0
-                    for w in range(size):
-                        x = left = bits[w]
+                    for at in range(0, many, 64):
+                        x = left = word_of(bits, base + at, many - at)
                         if above != NULL:
                             while left:
-                                at = base + w * 64 + first_bit(left)
-                                if not has(above, self.parent[at] - base_above):
+                                if not has(above, self.parent[base + at + first_bit(left)] - base_above):
                                     x &= ~(left & (~left + 1))
                                 left &= left - 1
-                        here[w] = x
+                        here[at >> 6] = x
                         some |= x
                     if some:
                         stem_place[s] = used
-                        used += size
+                        used += (many + 63) // 64
                 for j in range(branch_at[spine], branch_at[spine + 1]):
                     s, t, q = stem[j], tail[j], question[j]
                     if (s >= 0 and stem_place[s] < 0) or (t >= 0 and self.place[t] < 0):
                         continue
-                    selected = self.valid + base // 64 if s < 0 else pool + stem_place[s]
-                    leading = NULL if t < 0 else self.set_of(<int32_t>t) + base // 64
+                    selected = NULL if s < 0 else pool + stem_place[s]
+                    leading = self.set_of(<int32_t>t)
                     fan = counted[j] if counting else PAIRS
-                    if fan != PAIRS and one:
-                        counts[0, q] += self.count_in(
-                            selected, leading, base, size, &fans[fan, 0] if fan >= 0 else NULL, &totals[fan + 1]
-                        )
+                    if fan >= 0 and one:
+                        if totals[fan] < 0:
+                            totals[fan] = every_of(many, &fans[fan, base])
+                        counts[0, q] += count_in(selected, many, &fans[fan, base], totals[fan])
                         continue
-                    for w in range(size):
-                        x = selected[w]
-                        if leading != NULL:
-                            x &= leading[w]
+                    total = 0
+                    for at in range(0, many, 64):
+                        x = word_of(leading, base + at, many - at)
+                        if selected != NULL:
+                            x &= selected[at >> 6]
+                        if fan == ROWS and one:
+                            total += bits_of(x)
+                            continue
                         while x:
-                            at = base + w * 64 + first_bit(x)
-                            row = self.item[at]
-                            x &= x - 1
+                            row = self.item[base + at + first_bit(x)]
                             if fan != PAIRS:
-                                counts[unit[row], q] += 1 if fan == ROWS else fans[fan, at]
-                                continue
-                            if mark:
+                                counts[unit[row], q] += 1 if fan == ROWS else fans[fan, base + at + first_bit(x)]
+                            elif mark:
                                 out[unit[row], q >> 3] |= <uint8_t>(1 << (q & 7))
-                            elif found < places:
-                                pairs[0, found] = j
-                                pairs[1, found] = row
-                            found += 1
+                            else:
+                                if found < places:
+                                    pairs[0, found] = j
+                                    pairs[1, found] = row
+                                found += 1
+                            x &= x - 1
+                    if total:
+                        counts[0, q] += total
         finally:
             free(pool)
             free(stem_place)
             free(totals)
         return found
-
-    cdef int64_t count_in(
-        self,
-        const uint64_t* selected,
-        const uint64_t* leading,
-        int64_t base,
-        Py_ssize_t size,
-        const int32_t* fan,
-        int64_t* every,
-    ) noexcept:
-        """How many nodes there are below some rows of a spine.
-
-        Args:
-            selected: The rows; from those that are not in ``leading`` no node is reached.
-            leading: Which these are; NULL for all.
-            base, size: The position of the spine's first row, and its words.
-            fan: To how many nodes each position leads; NULL for one.
-            every: The number for all rows of the spine, or -1 if it is not known yet.
-        """
-        cdef const uint64_t* valid = self.valid + base // 64
-        cdef int64_t few = 0, many = 0
-        cdef Py_ssize_t w
-        if fan == NULL:
-            for w in range(size):
-                many += bits_of(selected[w] if leading == NULL else selected[w] & leading[w])
-            return many
-        if every[0] < 0:
-            every[0] = summed(valid, NULL, base, size, fan)
-        for w in range(size):
-            few += bits_of(selected[w])
-            many += bits_of(valid[w])
-        if 2 * few <= many:
-            return summed(selected, NULL, base, size, fan)
-        return every[0] - summed(valid, selected, base, size, fan)
 
 
 def count_bits(const uint8_t[:, ::1] bits):

@@ -110,7 +110,7 @@ def lay_out(
 
 
 def arrange(const int64_t[::1] numbers, const int32_t[::1] item, int32_t[::1] out):
-    """Puts a number for each row in the order of positions; 0 where there is no row."""
+    """Puts a number for each row in the order of positions."""
     cdef Py_ssize_t i
     for i in range(item.shape[0]):
-        out[i] = <int32_t>numbers[item[i]] if item[i] >= 0 else 0
+        out[i] = <int32_t>numbers[item[i]]

@@ -37,12 +37,12 @@ class Lists(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The rows of each spine, and where they are in sets: those of a spine begin with a word.
+    """The rows of each spine, and where they are in sets: those of a spine are neighbours.
 
     Attributes:
         at: For each spine the position of its first row.
         many: For each spine how many rows it has; then how many have none.
-        item: For each position its row; -1 for none.
+        item: For each position its row.
         position: For each row its position.
         parent: For each position that of the row's parent; -1 for a document node.
     """
@@ -61,12 +61,8 @@ class Layout(NamedTuple):
             spine, up: For each row its spine, and the row of its parent.
             many: For each spine how many rows it has.
         """
-        room = -(-many // 64) * 64
-        ends = np.cumsum(room)
-        at = ends - room
-        item = np.full(ends[-1], -1, np.int32)
-        position = np.empty(len(spine), np.int32)
-        parent = np.empty(ends[-1], np.int32)
+        at = np.cumsum(many) - many
+        item, position, parent = (np.empty(len(spine), np.int32) for _ in range(3))
         native_module("spines").lay_out(spine, up, at.copy(), item, position, parent)
         return cls(at, many, item, position, parent)
 
