@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -235,6 +237,23 @@ def test_the_driver_holds_nothing_of_what_is_over(
     before = set(accumulators._accumulatorRegistry)
     run_spark(spark, scheme, docs)
     assert set(accumulators._accumulatorRegistry) == before
+
+
+def test_what_ends_a_command_does_not_disturb_a_talk_with_the_jvm() -> None:
+    from extract.filtertool.spark.watching import aside
+
+    ended, over = Event(), Event()
+
+    def talk() -> None:
+        signal.raise_signal(signal.SIGINT)  # which the main thread is told of
+        over.wait(60)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        aside(talk)
+    assert not ended.is_set()
+    over.set()
+    assert ended.wait(60)
 
 
 @pytest.mark.usefixtures("all_large")

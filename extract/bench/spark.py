@@ -51,6 +51,8 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
 def _measure(
     university: Scenario, top: Path, usual: Path, small: Path, split: Path, large: Path
 ) -> tuple[list[Row], tuple[str, ...]]:
+    from extract.filtertool.spark.watching import aside
+
     scheme = prepare(university.schema(), university.queries(_QUERIES), 4)
     job = Job(scheme, load_matcher(), Options("count"))
     rows: list[Row] = []
@@ -62,8 +64,8 @@ def _measure(
             return lambda: _run(spark, job, documents, top)
 
         def tags(documents: Path) -> int:
-            frame = spark.read.format("xml").option("rowTag", "student").load(f"{documents}/*.xml")
-            return int(frame.count())
+            reader = spark.read.format("xml").option("rowTag", "student")
+            return aside(lambda: int(reader.load(f"{documents}/*.xml").count()))
 
         (two, _), (theirs, _) = _turns([ours(usual), lambda: tags(usual)], 1)
         two = min(two, _turns([ours(usual)], _TURNS)[0][0])
@@ -75,7 +77,8 @@ def _measure(
         (apart, _), (whole, report) = _turns([ours(split), ours(large)], 2)
         rows.append(_row("100 documents", split, apart))
         rows.append(_row("  the same as one document", large, whole, whole / apart, "<= 1.3 x"))
-        peaks = spark.sparkContext.parallelize(range(16), 16).map(_peak).collect()
+        workers = spark.sparkContext.parallelize(range(16), 16)
+        peaks = aside(lambda: workers.map(_peak).collect())
     with _session("local[1]") as spark:
         ((one, _),) = _turns([ours(usual)], _TURNS)
         rows.append(_row("documents of 5 MB, 1 core", usual, one, one / two, ">= 1.7 x two"))
@@ -92,8 +95,9 @@ def _measure(
 @contextmanager
 def _session(master: str) -> Iterator[Any]:
     from extract.filtertool.spark import local_session
+    from extract.filtertool.spark.watching import aside
 
-    spark = local_session(master, conf=_JVM)
+    spark = aside(lambda: local_session(master, conf=_JVM))
     try:
         yield spark
     finally:

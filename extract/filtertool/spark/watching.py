@@ -31,40 +31,57 @@ class ByTask(AccumulatorParam[Finished]):
         return value1 | value2
 
 
+def aside(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T:
+    """Calls what talks with the JVM in a thread of its own, and waits.
+
+    So Ctrl-C, or whatever else ends a command, finds this thread waiting, and not in the middle of
+    a talk, where py4j would complain at length.
+
+    Args:
+        call: What to call.
+        look: Is called from time to time while this waits.
+    """
+    found: list[_T] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except Exception as error:  # for the thread that waits
+            failed.append(error)
+
+    thread = InheritableThread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_LOOK)
+        look()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
 def watched(collect: Callable[[], _T], finished: Accumulator[Finished], progress: Progress) -> _T:
     """Waits for a job, and tells how far it is.
-
-    The job has a thread of its own: so Ctrl-C finds nobody in the middle of a talk with the JVM.
 
     Args:
         collect: Runs the job.
         finished: Where its tasks say what they did.
         progress: Is told. A step may be empty, as a sign of life.
     """
-    found: list[_T] = []
-    failed: list[Exception] = []
-
-    def call() -> None:
-        try:
-            found.append(collect())
-        except Exception as error:  # for the thread that waits
-            failed.append(error)
-
-    thread = InheritableThread(target=call, daemon=True)
-    thread.start()
     told = Step()
+
+    def tell() -> None:
+        nonlocal told
+        told = _tell(finished, told, progress)
+
     try:
-        while thread.is_alive():
-            thread.join(_LOOK)
-            told = _tell(finished, told, progress)
+        done = aside(collect, tell)
     finally:
         # Nobody else adds to it any more. Spark would hold it for as long as the driver lives: a
         # stream of a million batches would have a million of them.
         accumulators._accumulatorRegistry.pop(finished.aid, None)
-    if failed:
-        raise failed[0]
-    _tell(finished, told, progress)
-    return found[0]
+    tell()
+    return done
 
 
 def _tell(finished: Accumulator[Finished], told: Step, progress: Progress) -> Step:
