@@ -133,12 +133,18 @@ class Plan:
         key = self.question * len(self.above) + spine
         known = np.sort(key)
         twice = known[1:][known[1:] == known[:-1]]
-        bad = ~down | np.isin(key, twice)
-        above = self.above[spine]
-        while (above > 0).any():
-            bad |= np.isin(self.question * len(self.above) + above, known) & (above > 0)
-            above = np.where(above > 0, self.above[above], 0)
-        return ~np.isin(self.question, self.question[bad])
+        bad = ~down | among(key, twice)
+        branch = np.flatnonzero(~bad)
+        while branch.size:  # one step up, then another
+            above = self.above[spine[branch]]
+            branch, above = branch[above > 0], above[above > 0]
+            spine[branch] = above
+            met = among(self.question[branch] * len(self.above) + above, known)
+            bad[branch[met]] = True
+            branch = branch[~met]
+        questions = np.zeros(int(self.question.max(initial=-1)) + 1, np.bool_)
+        questions[self.question[bad]] = True
+        return ~questions[self.question]
 
     @cached_property
     def _trie(self) -> Any:
@@ -169,6 +175,14 @@ class Plan:
             hit = self._keys[at] == keys
             found[rows[hit]] = self._edges[at[hit]]
         return found
+
+
+def among(values: Ints, known: Ints) -> Bools:
+    """Which values are in a sorted array."""
+    if not known.size:
+        return np.zeros(len(values), np.bool_)
+    found: Bools = known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    return found
 
 
 def _column(values: Iterable[int]) -> Ints:
