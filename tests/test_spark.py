@@ -256,6 +256,17 @@ def test_what_ends_a_command_does_not_disturb_a_talk_with_the_jvm() -> None:
     assert ended.wait(60)
 
 
+def test_a_talk_with_the_jvm_between_two_sessions(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark import SparkContext
+
+    from extract.filtertool.spark.watching import aside
+
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    assert aside(lambda: "started") == "started"
+
+
 @pytest.mark.usefixtures("all_large")
 @pytest.mark.parametrize("change", ["truncated", "gone"])
 def test_a_large_document_that_changes_between_two_looks(

@@ -7,9 +7,16 @@ attempt that is repeated, or two attempts at one task, count once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 from typing import Final, TypeVar
 
-from pyspark import Accumulator, AccumulatorParam, InheritableThread, accumulators
+from pyspark import (
+    Accumulator,
+    AccumulatorParam,
+    InheritableThread,
+    SparkContext,
+    accumulators,
+)
 
 from extract.filtertool.progress import Progress, Step
 
@@ -50,7 +57,8 @@ def aside(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T
         except Exception as error:  # for the thread that waits
             failed.append(error)
 
-    thread = InheritableThread(target=run, daemon=True)
+    active = SparkContext._active_spark_context is not None  # then it inherits what belongs to jobs
+    thread = (InheritableThread if active else Thread)(target=run, daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(_LOOK)
