@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from extract import Schema, Scheme
 from extract.chunktool.scanner import kernel_available
+from extract.errors import DocumentError
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
@@ -93,8 +95,10 @@ def document(seed: int, depts: int = 6) -> bytes:
     return ("".join(out) + "</db>\n<!-- end -->").encode()
 
 
-def surveyed(scheme: Scheme, division: Division, data: bytes, size: int) -> Survey:
-    return survey(scheme, division, data, lambda start, end: data[start:end], size=size)
+def surveyed(
+    scheme: Scheme, division: Division, data: bytes, size: int, quick: bool = False
+) -> Survey:
+    return survey(scheme, division, data, lambda a, b: data[a:b], size=size, quick=quick)
 
 
 def reduced(scheme: Scheme, queries: Sequence[int]) -> Scheme:
@@ -104,13 +108,19 @@ def reduced(scheme: Scheme, queries: Sequence[int]) -> Scheme:
 
 
 def by_pieces(
-    scheme: Scheme, division: Division, data: bytes, size: int, select: Select, matcher: str
+    scheme: Scheme,
+    division: Division,
+    data: bytes,
+    size: int,
+    select: Select,
+    matcher: str,
+    quick: bool = False,
 ) -> list[Any]:
     some = reduced(scheme, sorted(division.queries))
     pieces = PieceFilter(some, load_matcher(matcher), Options(select), division.names)
     found: list[Findings] = []
     ids = [one.id for one in pieces.plan.subscribers]
-    for piece in surveyed(scheme, division, data, size).pieces:
+    for piece in surveyed(scheme, division, data, size, quick).pieces:
         body = data[piece.start : piece.end]
         done = pieces.process_piece("d", PieceBytes(piece, body))
         assert (done.fate, done.rejections) == ("conforming", ())
@@ -138,11 +148,11 @@ def test_pieces_give_the_rows_of_the_document(scheme: Scheme, seed: int, matcher
         else:
             numbers = done.findings.count if select == "count" else np.ones(len(done.findings), int)
             wanted = [(ids[n], c) for n, c in zip(done.findings.subscriber, numbers, strict=True)]
-        for size in (1, 150, 10_000):
-            found = by_pieces(scheme, division, data, size, select, matcher)
+        for size, quick in ((1, False), (150, False), (10_000, False), (1, True), (150, True)):
+            found = by_pieces(scheme, division, data, size, select, matcher, quick)
             if select == "doc":
                 found = [(who, 1) for who, _ in found]
-            assert found == wanted, (select, size)
+            assert found == wanted, (select, size, quick)
 
 
 def test_what_looks_beyond_a_record_is_not_evaluated_on_pieces(scheme: Scheme) -> None:
@@ -186,6 +196,37 @@ def test_what_breaks_the_schema_or_is_not_plain_is_not_cut(scheme: Scheme) -> No
     assert not surveyed(scheme, division, entity, 1).pieces
     latin = '<?xml version="1.0" encoding="iso-8859-1"?><db><note>é</note><note/></db>'
     assert not surveyed(scheme, division, latin.encode("latin-1"), 1).pieces
+
+
+BREAKS = (b"<", b">", b"/", b"&", b"</student>", b"<zzz/>", b"<!--", b"]]>", b"</db>", b"\0", b"")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pieces_that_nobody_has_looked_at_tell_what_the_document_is(
+    scheme: Scheme, seed: int
+) -> None:
+    division, chance = divide(scheme), random.Random(seed)
+    some = reduced(scheme, sorted(division.queries))
+    pieces = PieceFilter(some, load_matcher(), Options("count"), division.names)
+    whole = DocumentFilter(some, load_matcher(), Options("count"))
+    told = Counter[bool]()
+    for _ in range(60):
+        data, at = document(seed), chance.randrange(len(document(seed)))
+        data = data[:at] + chance.choice(BREAKS) + data[at + chance.randrange(3) :]
+        (wanted,) = whole.process([("d", data)])
+        try:
+            cut = surveyed(scheme, division, data, 100, quick=True).pieces
+        except DocumentError:
+            cut = ()
+        parts = [(one, data[one.start : one.end]) for one in cut]
+        done = [pieces.process_piece("d", PieceBytes(*part)) for part in parts]
+        if cut and all(one.fate == "conforming" for one in done):
+            assert wanted.fate == "conforming", data
+            total = Rejoined(len(pieces.plan.subscribers)).sum([d.findings for d in done], True)
+            assert total.count.tolist() == wanted.findings.count.tolist()
+        told[wanted.fate == "conforming"] += 1
+    assert told[True]
+    assert told[False]
 
 
 def test_a_document_that_has_changed_is_not_taken_for_the_old_one(scheme: Scheme) -> None:

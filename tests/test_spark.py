@@ -176,8 +176,15 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("select", "form"),
-    [("nodes", "parquet"), ("nodes", "xml"), ("count", "jsonl"), ("doc", "parquet")],
+    ("select", "form", "many_pieces"),
+    [
+        ("nodes", "parquet", False),
+        ("nodes", "parquet", True),
+        ("nodes", "xml", False),
+        ("count", "jsonl", False),
+        ("count", "jsonl", True),
+        ("doc", "parquet", False),
+    ],
 )
 def test_large_documents_are_shared_by_tasks(
     spark: SparkSession,
@@ -185,15 +192,25 @@ def test_large_documents_are_shared_by_tasks(
     docs: Path,
     select: Select,
     form: Format,
+    many_pieces: bool,
     request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out, there = docs.parent / "out", docs.parent / "unshared"
+    before, name, after = (docs / "1.xml").read_bytes().rpartition(b"<name>")
+    (docs / "90.xml").write_bytes(before + name + b"<zzz/>" + after)
+    (docs / "91.xml").write_bytes(before + name + b"</nam>" + after)
     wanted = run_spark(spark, scheme, docs, select, form)
     out.rename(there)
     request.getfixturevalue("all_large")
+    often = 0 if many_pieces else 1_000
+    monkeypatch.setattr("extract.filtertool.spark.planning._PIECES_A_TASK", often)
     report = run_spark(spark, scheme, docs, select, form)
-    assert report.parallel["tasks"] > 20
-    assert {"1", "2", "3", "rest"} <= set(report.parallel["chunks_of_large_documents"])
+    assert report.parallel["tasks"] > 10
+    names = set(report.parallel["chunks_of_large_documents"])
+    # Some documents cannot be cut; their queries are shared all the same.
+    assert many_pieces == any(name.count("+") == 3 for name in names)
+    assert many_pieces or {"1", "2", "3", "rest"} <= names
     assert (report.documents, report.matches) == (wanted.documents, wanted.matches)
     assert (report.bytes, report.notes) == (wanted.bytes, wanted.notes)
     assert sorted(report.examples) == sorted(wanted.examples)
@@ -210,6 +227,33 @@ def test_large_documents_are_shared_by_tasks(
     check_account(report, out)
     for kind in ("matches", "rejected"):
         assert rows(out / kind) == rows(there / kind)
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize(("quick", "reads"), [(False, "pieces"), (True, "new pieces")])
+def test_pieces_are_checked_if_the_survey_has_not(
+    scheme: Scheme, docs: Path, tmp_path: Path, quick: bool, reads: str
+) -> None:
+    from extract.filtertool.records import divide
+    from extract.filtertool.spark.keeping import keep
+    from extract.filtertool.spark.locations import find
+    from extract.filtertool.spark.planning import plan_tasks
+    from extract.filtertool.spark.reading import survey_document
+    from extract.filtertool.spark.shares import shares
+
+    job, key, listed = (
+        Job(scheme, load_matcher(), Options()),
+        uuid4().hex,
+        find([str(docs / "1.xml")]),
+    )
+    seen = survey_document(key, job, listed[0], str(tmp_path), 500, quick).survey
+    assert seen.checked != quick
+    plan = plan_tasks(listed, 2, shares(scheme, divide(scheme)), {listed[0].name: seen})
+    cut = [task for task in plan.tasks if task.pieces]
+    assert {task.reading.value for task in cut} == {reads}
+    assert not quick or {one for task in cut for one in task.pieces} == set(seen.pieces)
+    kept = keep(key, job, cut[0].shares, cut[0].reading)
+    assert kept.filter.options.assume_valid != quick
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -327,7 +371,7 @@ def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
     every = shares(scheme, divide(scheme))
     done = []
     for task in sorted(plan_tasks(listed, 2, every, {listed[0].name: seen}).tasks):
-        kept = keep(key, job, task.shares, bool(task.pieces))
+        kept = keep(key, job, task.shares, task.reading)
         done.append(Part(task, write_results(kept, task, str(attempts), "jsonl", "nodes")))
     ids = [one.id for one in scheme.subscribers]
     writer = open_writer(out, "jsonl", ids, "nodes")

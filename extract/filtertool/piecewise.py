@@ -35,11 +35,10 @@ class PieceBytes(NamedTuple):
 class PieceFilter(DocumentFilter):
     """Filters pieces. Its documents are `PieceBytes`.
 
-    The survey has seen that the document keeps to the schema; that is not looked at again.
-
     Args:
         scheme: With those queries only that can be evaluated on pieces.
-        factory, options: As for `DocumentFilter`.
+        factory, options: As for `DocumentFilter`. Where a survey has seen that the document keeps
+            to the schema, pieces may be assumed to be valid.
         names: The names of records, `Division.names`.
     """
 
@@ -50,7 +49,7 @@ class PieceFilter(DocumentFilter):
         options: Options,
         names: tuple[tuple[str, str], ...],
     ) -> None:
-        super().__init__(scheme, factory, replace(options, assume_valid=True))
+        super().__init__(scheme, factory, options)
         self._names = names
 
     def process_piece(self, document: str, piece: PieceBytes) -> Processed:

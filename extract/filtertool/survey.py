@@ -82,12 +82,16 @@ class Survey(NamedTuple):
     Attributes:
         size: Bytes of the document.
         pieces: Its pieces; none if it cannot be evaluated piece by piece.
-        conforming: Whether the document is well-formed and keeps to the schema.
+        conforming: Whether the document is well-formed and keeps to the schema, as far as was
+            looked at.
+        checked: Whether that was all of it. Else pieces are to be looked at: if all of them are
+            well-formed and keep to the schema, then so does the document.
     """
 
     size: int
     pieces: tuple[Piece, ...]
     conforming: bool = False
+    checked: bool = True
 
 
 def survey(
@@ -99,6 +103,7 @@ def survey(
     *,
     size: int = PIECE_BYTES,
     assume_valid: bool = False,
+    quick: bool = False,
     limits: Limits | None = None,
 ) -> Survey:
     """Looks where a document may be cut.
@@ -111,11 +116,12 @@ def survey(
         name: What messages call it.
         size: About how many bytes a piece has.
         assume_valid, limits: As for `extract.chunk`.
+        quick: Do not look into records: who reads the pieces does.
 
     Raises:
         DocumentError: It cannot be read, is not well-formed, or passes a limit.
     """
-    automaton = Automaton(scheme, [division.output], assume_valid)
+    automaton = Automaton(scheme, [division.output], assume_valid or quick)
     sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
     with open_source(document, name, limits) as source:
         outcome = scan(source, automaton, sink, limits, table=True)
@@ -123,7 +129,8 @@ def survey(
     if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:
         return Survey(max(0, outcome.size), (), outcome.conforming)
     pieces = tuple(_pieces(sink, outcome.size, read))
-    return Survey(outcome.size, pieces if max(one.size for one in pieces) <= _MOST else (), True)
+    fit = max(one.size for one in pieces) <= _MOST
+    return Survey(outcome.size, pieces if fit else (), True, assume_valid or not quick)
 
 
 class _Open(NamedTuple):

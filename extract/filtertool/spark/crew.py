@@ -21,7 +21,7 @@ from extract.filtertool.spark import planning
 from extract.filtertool.spark.isolation import SUSPICIOUS
 from extract.filtertool.spark.keeping import keep
 from extract.filtertool.spark.locations import Listed
-from extract.filtertool.spark.planning import Task, TaskPlan
+from extract.filtertool.spark.planning import Task, TaskPlan, pieces_suffice
 from extract.filtertool.spark.reading import survey_document
 from extract.filtertool.spark.resuming import Done, Stamp, stamps
 from extract.filtertool.spark.settling import Part, Settlement, settle_anew
@@ -81,6 +81,8 @@ class Crew:
     ) -> tuple[dict[str, Survey], list[Listed]]:
         """Looks where large documents may be cut; gives the documents as they are to be read."""
         shipped, where, size = self._shipped, self._order.where, planning.PIECE
+        cores = self.context.defaultParallelism
+        quick = {one.name for one in large if pieces_suffice(one, cores)}
 
         def work(some: Iterable[Listed]) -> Iterator[tuple[str, Survey, str]]:
             current: Any = TaskContext.get()
@@ -89,7 +91,8 @@ class Crew:
                     yield one.name, Survey(0, ()), ""
                     continue
                 job = shipped.job.value
-                yield one.name, *survey_document(shipped.key, job, one, where, size)[:2]
+                fast = one.name in quick
+                yield one.name, *survey_document(shipped.key, job, one, where, size, fast)[:2]
 
         done = self._collect(large, work, f"survey of {_many(len(large), 'large document')}")
         surveys = {name: found for name, found, _ in done}
@@ -111,8 +114,7 @@ class Crew:
             current: Any = TaskContext.get()
             for task in tasks:
                 started = time.perf_counter()
-                pieces = bool(task.pieces)
-                kept = keep(shipped.key, shipped.job.value, task.shares, pieces)
+                kept = keep(shipped.key, shipped.job.value, task.shares, task.reading)
                 made = time.perf_counter() - started
                 attempt = current.attemptNumber()
                 written = write_results(kept, task, *order[:3], attempt, order.job)

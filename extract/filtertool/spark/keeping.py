@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,6 +20,20 @@ from extract.filtertool.spark.shares import scheme_of, shares
 _JOBS: Final = 8  # jobs whose filters a worker keeps; a share of the queries is one
 
 
+class Reading(Enum):
+    """What a filter reads.
+
+    Attributes:
+        DOCUMENTS: Documents as they are.
+        PIECES: Pieces of documents that were looked at.
+        NEW_PIECES: Pieces that nobody has looked at yet.
+    """
+
+    DOCUMENTS = "documents"
+    PIECES = "pieces"
+    NEW_PIECES = "new pieces"
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A filter for a job.
@@ -30,7 +45,7 @@ class Kept:
         names: The same, as a column of Arrow.
     """
 
-    key: tuple[str, tuple[int, ...], bool]
+    key: tuple[str, tuple[int, ...], Reading]
     filter: DocumentFilter
     ids: tuple[str, ...]
     names: Any
@@ -41,16 +56,18 @@ _divisions: dict[str, Division] = {}
 _jobs: dict[str, Job] = {}
 
 
-def keep(key: str, job: Job, some: tuple[int, ...] = (), pieces: bool = False) -> Kept:
+def keep(
+    key: str, job: Job, some: tuple[int, ...] = (), reading: Reading = Reading.DOCUMENTS
+) -> Kept:
     """The filter for a job; made once in each worker.
 
     Args:
         key: Tells jobs apart.
         job: The job.
         some: Which shares of the queries; empty for all.
-        pieces: Whether it is to filter pieces of documents.
+        reading: What it is to filter.
     """
-    kept = known(key, some, pieces)
+    kept = known(key, some, reading)
     if kept is not None:
         return kept
     keep_memory()
@@ -61,22 +78,26 @@ def keep(key: str, job: Job, some: tuple[int, ...] = (), pieces: bool = False) -
         division = divided(key, job)
         every = shares(job.scheme, division)
         job = replace(job, scheme=scheme_of(job.scheme, [every[n] for n in some]))
-        if pieces:
-            made = PieceFilter(job.scheme, job.factory, job.options, division.names)
+        if reading is not Reading.DOCUMENTS:
+            valid = job.options.assume_valid or reading is Reading.PIECES
+            options = replace(job.options, assume_valid=valid)
+            made = PieceFilter(job.scheme, job.factory, options, division.names)
         else:
             made = job.filter()
     else:
         made = job.filter()
     ids = tuple([one.id for one in made.plan.subscribers])
-    _kept.append(Kept((key, some, pieces), made, ids, pa.array(ids, pa.string())))
+    _kept.append(Kept((key, some, reading), made, ids, pa.array(ids, pa.string())))
     gc.collect()
     gc.freeze()  # what was just made stays: no need to look at it again and again
     return _kept[-1]
 
 
-def known(key: str, some: tuple[int, ...] = (), pieces: bool = False) -> Kept | None:
+def known(
+    key: str, some: tuple[int, ...] = (), reading: Reading = Reading.DOCUMENTS
+) -> Kept | None:
     """The filter for a job, if it was made before."""
-    return next((one for one in _kept if one.key == (key, some, pieces)), None)
+    return next((one for one in _kept if one.key == (key, some, reading)), None)
 
 
 def job_of(key: str, load: Callable[[], Job]) -> Job:

@@ -31,7 +31,7 @@ from extract.filtertool.local import Job
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Findings
 from extract.filtertool.spark.isolation import SUSPICIOUS, Died, apart
-from extract.filtertool.spark.keeping import Kept, divided, keep
+from extract.filtertool.spark.keeping import Kept, Reading, divided, keep
 from extract.filtertool.spark.locations import Listed, facts
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.reading import (
@@ -215,7 +215,7 @@ class _Conforming:
         if part is not None:
             pieced = Pieced(self._listed.name, [part], self._place, self._limits)
             rejections += pieced.rejections()
-            names = keep(self._key, self._job, cut, pieces=True)
+            names = keep(self._key, self._job, cut, Reading.PIECES)
             for findings in self._settled(pieced, names.ids):
                 rows += len(findings)
                 yield Told(self._listed.name, names.names, findings)
@@ -234,7 +234,7 @@ class _Conforming:
 
     def _on_pieces(self, some: tuple[int, ...]) -> Part:
         """Evaluates shares of the queries on pieces, into files."""
-        kept = keep(self._key, self._job, some, pieces=True)
+        kept = keep(self._key, self._job, some, Reading.PIECES)
         task = self._task._replace(
             batches=((self._listed,),), shares=some, pieces=self._known.pieces
         )

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from extract.filtertool.records import divide
+from extract.filtertool.spark.keeping import Reading
 from extract.filtertool.spark.locations import Listed, facts
 from extract.filtertool.spark.shares import Share, shares, weights
 from extract.filtertool.survey import PIECE_BYTES, Piece, Survey
@@ -23,6 +24,7 @@ _WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than o
 _SHARED: Final = 1 << 26  # bytes of a document for which there is one more task, for memory's sake
 _SCAN: Final = 0.2  # part of the work that all shares of the queries have to do
 PIECE: Final = PIECE_BYTES  # of a large document
+_PIECES_A_TASK: Final = 4  # that are more than enough
 _SCAN_PIECE: Final = 0.1  # the same on a piece, of which nothing but its records is looked at
 
 
@@ -39,6 +41,7 @@ class Task(NamedTuple):
         first: Whether the documents count here. One that several tasks share counts once.
         cut: Into pieces of about how many bytes the task is to cut its one document; 0 for none.
         seen: The document's `facts` when the plan was made, if it must not have changed since.
+        check: Whether nobody has looked yet if the pieces are well-formed and keep to the schema.
     """
 
     number: int
@@ -50,6 +53,14 @@ class Task(NamedTuple):
     first: bool = True
     cut: int = 0
     seen: tuple[int, int] | None = None
+    check: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        """What is read."""
+        if not self.pieces:
+            return Reading.DOCUMENTS
+        return Reading.NEW_PIECES if self.check else Reading.PIECES
 
     @property
     def documents(self) -> int:
@@ -71,7 +82,8 @@ class Task(NamedTuple):
         if not self.pieces:
             return f"chunks {self.name}"
         first, last = self.pieces[0].number + 1, self.pieces[-1].number + 1
-        return f"chunk {self.name}, pieces {first:,} to {last:,}"
+        chunks = "chunk" if len(self.shares) == 1 else "chunks"
+        return f"{chunks} {self.name}, pieces {first:,} to {last:,}"
 
 
 class TaskPlan(NamedTuple):
@@ -113,6 +125,15 @@ def large_documents(documents: Sequence[Listed], cores: int) -> list[Listed]:
     total = sum(_cost(one) for one in documents)
     large = min(LARGE, max(_WORTH_SHARING, total // max(1, cores)))
     return [one for one in documents if one.size >= large]
+
+
+def pieces_suffice(one: Listed, cores: int) -> bool:
+    """Whether a large document has so many pieces that its work can be shared by pieces alone.
+
+    Then a task has all queries, and every piece is read once. Else a task has those of one chunk,
+    and each of them reads the piece.
+    """
+    return one.size >= _PIECES_A_TASK * _TASKS_A_CORE * cores * PIECE
 
 
 def plan_tasks(
@@ -213,11 +234,11 @@ def expected_plan(scheme: Scheme, documents: Sequence[Listed], cores: int) -> Ta
     """The plan that will be made, as far as it is known before large documents were looked at."""
     large = large_documents(documents, cores)
     division = divide(scheme)
-    surveys = {one.name: _expected(one, len(division.names)) for one in large}
+    surveys = {one.name: _expected(one, len(division.names), cores) for one in large}
     return plan_tasks(documents, cores, shares(scheme, division), surveys)
 
 
-def _expected(one: Listed, names: int) -> Survey:
+def _expected(one: Listed, names: int, cores: int) -> Survey:
     bounds = [*range(0, one.size, PIECE), one.size]
     return Survey(
         one.size,
@@ -225,6 +246,7 @@ def _expected(one: Listed, names: int) -> Survey:
             Piece(number, start, end, b"", b"", (), (1,) * names)
             for number, (start, end) in enumerate(pairwise(bounds))
         ),
+        checked=not pieces_suffice(one, cores),
     )
 
 
@@ -236,13 +258,20 @@ def _shared(
     made: list[Task] = []
     cut = bool(known.pieces)
     whole = [n for n, each in enumerate(every) if not (cut and (each.records or each.idle))]
-    for n, share in enumerate(every):
-        if n not in whole and not share.idle:
-            part = _SCAN_PIECE + (1 - _SCAN_PIECE) * parts[n]
-            pieces = [p for p in known.pieces if any(p.records[r] for r in share.records)]
-            for run in _runs(pieces, int(most / part)):
-                cost = int(sum(piece.size for piece in run) * part)
-                made.append(Task(0, cost, ((one,),), (n,), share.name, tuple(run)))
+    apart = [n for n, each in enumerate(every) if n not in whole and not each.idle]
+    groups = [(n,) for n in apart] if known.checked else [tuple(apart)]
+    for some in groups if apart else ():
+        part = _SCAN_PIECE + (1 - _SCAN_PIECE) * sum(parts[n] for n in some)
+        records = frozenset[int]().union(*[every[n].records for n in some])
+        # What was not looked at is read by somebody.
+        pieces = [
+            p for p in known.pieces if not known.checked or any(p.records[r] for r in records)
+        ]
+        name = " + ".join(every[n].name for n in some)
+        for run in _runs(pieces, int(most / part)):
+            cost = int(sum(piece.size for piece in run) * part)
+            check = not known.checked
+            made.append(Task(0, cost, ((one,),), some, name, tuple(run), check=check))
     many = max(cores, -(-one.size // _SHARED))
     for some in _even([parts[n] for n in whole], many) if whole else []:
         made.append(_part_of(one, [whole[n] for n in some], every, parts))

@@ -119,7 +119,12 @@ class Seen(NamedTuple):
 
 
 def survey_document(
-    key: str, job: Job, listed: Listed, directory: str, size: int = PIECE_BYTES
+    key: str,
+    job: Job,
+    listed: Listed,
+    directory: str,
+    size: int = PIECE_BYTES,
+    quick: bool = False,
 ) -> Seen:
     """Looks where a large document may be cut.
 
@@ -131,6 +136,7 @@ def survey_document(
         listed: The document.
         directory: Where there is room for a copy, if the document is packed.
         size: About how many bytes a piece has.
+        quick: Do not look into records.
     """
     division, options = divided(key, job), job.options
     path = ""
@@ -148,6 +154,7 @@ def survey_document(
                 listed.name,
                 size=size,
                 assume_valid=options.assume_valid,
+                quick=quick,
                 limits=options.limits,
             )
     except OSError as error:
