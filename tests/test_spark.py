@@ -300,6 +300,14 @@ def test_what_ends_a_command_does_not_disturb_a_talk_with_the_jvm() -> None:
     assert ended.wait(60)
 
 
+def test_workers_on_one_machine_do_not_wait_for_packets(spark: SparkSession) -> None:
+    from extract.filtertool.spark.session import settings
+
+    name = "spark.python.unix.domain.socket.enabled"
+    assert spark.sparkContext.getConf().get(name) == "true"
+    assert name not in settings("spark://host:7077")
+
+
 def test_a_talk_with_the_jvm_between_two_sessions(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

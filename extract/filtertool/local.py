@@ -2,7 +2,8 @@
 
 Also a single document is filtered by a worker, for only a process that may die can hold limits of
 time and memory (`extract.filtertool.guard`). What that costs is a fork and the way of the rows
-between processes: a fifth more processor time for documents of 2 KB, nothing for large ones.
+between processes: a fifth more processor time for documents of 2 KB, up to an eighth for large
+ones with many rows.
 
 Memory is bounded: only as many batches are on their way as there are workers, and some more.
 """
