@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 from unicodedata import category
 
-NO_ROOM: Final = "make room, or name a place on another disk; nothing half written is left"
+NO_ROOM: Final = "make room, or name a place on another disk"
 
 
 class ExtractError(Exception):

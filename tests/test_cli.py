@@ -27,6 +27,7 @@ from extract.cli.options import (
     schema_option,
 )
 from extract.cli.output import open_output
+from extract.errors import NO_ROOM
 
 
 def run(*args: str) -> Result:
@@ -254,7 +255,8 @@ def test_a_full_disk_is_one_message(lines: int) -> None:
     command = [sys.executable, "-c", FLOOD.format(lines=lines)]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (2, "Error: No space left on device\n")
+    said = f"Error: No space left on device\nHint: {NO_ROOM}\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 # -- Shared options

@@ -173,6 +173,7 @@ class _Pool:
             (child,) = executor._processes.values()
             yield from asked.result()
         except BrokenProcessPool:
+            executor.shutdown()  # its thread waits for the child, too: then both know how it ended
             child.join()
             yield died_of(_name(path), child.exitcode, self._job.options.limits)
         finally:
