@@ -110,7 +110,7 @@ def _matchers() -> Finding:
     names = ", ".join(matcher_names()) + f"; for XPath 2.0 to 3.1: {LATER}"
     if native_built():
         return Finding("matchers", "ok", __version__, names)
-    note = f"{names}; columnar without its part in C, three to ten times slower: no C compiler"
+    note = f"{names}; columnar without its parts in C, some ten times slower: no C compiler"
     return Finding("matchers", "absent", note=note)
 
 
