@@ -20,7 +20,8 @@ import pyarrow as pa
 from extract.chunktool.source import Document
 from extract.errors import MatcherError
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
-from extract.filtertool.local import Job, interrupted_afterwards, run_local
+from extract.filtertool.job import Job
+from extract.filtertool.local import interrupted_afterwards, run_local
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import AUTO, load_matcher

@@ -14,7 +14,7 @@ from typing import Any
 
 from extract import Scheme
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.spark import planning
 from extract.filtertool.spark.engine import run_into_directory
 from extract.filtertool.spark.locations import find

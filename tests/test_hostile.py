@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import extract
 from extract.cli import cli
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.writers import result_directory
 from tests.hostile import DTD, QUERIES, SECRET, Hostile, corpus

@@ -20,7 +20,8 @@ import extract
 from extract.cli import cli
 from extract.errors import SubscriptionsError
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
-from extract.filtertool.local import Job, run_local
+from extract.filtertool.job import Job
+from extract.filtertool.local import run_local
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.writers import result_directory
 from extract.limits import Limits, option

@@ -23,7 +23,7 @@ from extract import Scheme
 from extract.cli import cli
 from extract.errors import DocumentError, ExtractError
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.matcher import MatcherFactory, Select
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import load_matcher

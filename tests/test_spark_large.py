@@ -14,7 +14,7 @@ import pytest
 import extract
 from extract import Scheme
 from extract.chunktool.scanner import kernel_available
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
 from extract.filtertool.registry import load_matcher

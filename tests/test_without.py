@@ -16,7 +16,7 @@ import pytest
 import extract
 from extract.filtertool.columnar import strings
 from extract.filtertool.filtering import DocumentFilter, Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.writers import result_directory
 from extract.pipeline import run

@@ -17,7 +17,7 @@ from typing import Any
 
 from extract.bench.table import Table
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.locations import find

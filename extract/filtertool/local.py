@@ -21,14 +21,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import DocumentFilter, Processed
 from extract.filtertool.guard import died_of, guarded
-from extract.filtertool.matcher import MatcherFactory
+from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
-from extract.scheme.model import Scheme
 
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
@@ -38,19 +36,6 @@ _ENDINGS: Final = [
 _FORKS: Final = sys.platform == "linux"
 _STDIN: Final = "-"
 _GZIPPED: Final = 8  # how many times smaller a gzipped document is, about
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a worker needs to filter documents."""
-
-    scheme: Scheme
-    factory: MatcherFactory
-    options: Options
-
-    def filter(self) -> DocumentFilter:
-        """A filter of its own."""
-        return DocumentFilter(self.scheme, self.factory, self.options)
 
 
 def available_cores() -> int:

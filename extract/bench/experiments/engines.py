@@ -17,7 +17,8 @@ from extract.bench.experiments.subject import Subject
 from extract.bench.table import Table
 from extract.errors import ExtractError
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job, available_cores
+from extract.filtertool.job import Job
+from extract.filtertool.local import available_cores
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from pyspark import SparkContext
 
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.records import divide
 from extract.filtertool.report import Report, rejected_queries

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from extract.errors import DocumentError
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark import planning

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from extract.filtertool.filtering import DocumentFilter
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
 from extract.filtertool.piecewise import PieceFilter
 from extract.filtertool.records import Division, divide

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from extract.filtertool.guard import guarded
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Findings
 from extract.filtertool.spark.isolation import SUSPICIOUS, Died, apart

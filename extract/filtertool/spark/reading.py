@@ -15,7 +15,7 @@ from uuid import uuid4
 from extract.chunktool.source import Document
 from extract.errors import DocumentError
 from extract.filtertool.guard import guarded
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.processed import Processed
 from extract.filtertool.spark.isolation import SUSPICIOUS, one_by_one
 from extract.filtertool.spark.keeping import Kept, divided

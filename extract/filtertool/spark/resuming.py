@@ -19,7 +19,7 @@ from typing import Final
 from extract.errors import ExtractError
 from extract.files import whole_file
 from extract.filtertool.account import Account
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.piecewise import Tally
 from extract.filtertool.spark.locations import Listed, is_uri
 

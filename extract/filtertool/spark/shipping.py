@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from pyspark import SparkContext
 
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.scheme.model import Scheme
 
 _KEPT: Final = 8

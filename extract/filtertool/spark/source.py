@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from extract.errors import ExtractError, SchemeError
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark.frames import attempts_before, spark_schema

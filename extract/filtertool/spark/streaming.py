@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from extract.files import whole_file
 from extract.filtertool.filtering import Options
-from extract.filtertool.local import Job
+from extract.filtertool.job import Job
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark.engine import run_into_directory
 from extract.filtertool.spark.locations import Listed, listed_path
