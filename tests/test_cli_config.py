@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from extract.cli import cli
-from extract.cli.config import FOUND, _name_of
+from extract.cli.config import FOUND, dropped, name_in_file
 from extract.cli.run import run as run_command
+from extract.cli.run_options import GIVES_WAY
 
 ROOT = Path(__file__).parent.parent
 GOOD = """\
@@ -148,5 +149,28 @@ def test_an_option_has_one_name_in_python_too() -> None:
     for param in run_command.params:
         assert len([name for name in param.opts if name.startswith("--")]) <= 1
         assert isinstance(param, click.Parameter)
-        name = _name_of(param)
+        name = name_in_file(param)
         assert param.name == exceptions.get(name, name.replace("-", "_"))
+
+
+@pytest.mark.parametrize(
+    ("on_command_line", "kept"),
+    [
+        ({}, ["schema", "queries", "scheme", "master", "jobs", "resume", "conf"]),
+        ({"scheme": "x"}, ["scheme", "master", "jobs", "resume", "conf"]),
+        ({"queries": "x"}, ["schema", "queries", "master", "jobs", "resume", "conf"]),
+        ({"engine": "local"}, ["schema", "queries", "scheme", "jobs"]),
+        ({"engine": "local", "conf": "x"}, ["schema", "queries", "scheme", "jobs", "conf"]),
+        ({"engine": "spark"}, ["schema", "queries", "scheme", "master", "jobs", "resume", "conf"]),
+        ({"jobs": 2}, ["schema", "queries", "scheme", "jobs", "resume", "conf"]),
+        ({"master": "x"}, ["schema", "queries", "scheme", "master", "resume", "conf"]),
+        (
+            {"master": "x", "jobs": 2},
+            ["schema", "queries", "scheme", "master", "jobs", "resume", "conf"],
+        ),
+    ],
+)
+def test_options_of_the_file_give_way(on_command_line: dict[str, Any], kept: list[str]) -> None:
+    names = ["schema", "queries", "scheme", "master", "jobs", "resume", "conf"]
+    excluded = dropped(on_command_line, GIVES_WAY)
+    assert [name for name in names if name not in excluded] == kept

@@ -25,6 +25,7 @@ from extract.cli.options import (
     json_option,
     limit_options,
     on_nonconforming_option,
+    output_directory_option,
     scheme_option,
 )
 from extract.cli.progress import Display, progress_option
@@ -40,14 +41,7 @@ _SHOWN = 20  # notes shown one by one
 @click.command(cls=WithLimits)
 @scheme_option
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOC...")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Where the directories of the documents go; made if it is not there.",
-)
+@output_directory_option("Where the directories of the documents go; made if it is not there.")
 @on_nonconforming_option
 @assume_valid_option
 @progress_option

@@ -1,17 +1,28 @@
-"""``extract.toml``: the options of a run, in a file.
+"""``extract.toml``: the options of a command in a file, and which value of an option holds.
 
-Every option of the command has the same name there, without its dashes. What is given on the
-command line wins. Names of files start at the directory of the file that has them.
+Every option of the command has the same name in the file, without its dashes. Names of files start
+at the directory of the file that has them. The value of an option is, in this order:
+
+1. the one on the command line;
+2. the one in the file, unless an option on the command line excludes it: `GivesWay`;
+3. its default.
+
+To give another command such a file: write a frozen dataclass with a field for each of its
+parameters, and decorate the command with ``@config_option``, ``@no_config_option`` and, as the last
+one, ``@options_as(ThatClass, ...)``.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -20,6 +31,11 @@ from extract.errors import ExtractError
 
 FOUND: Final = "extract.toml"  # read if it is in the current directory
 _NOT_THERE: Final = ("config", "no-config", "help", "debug")
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+OptionsT = TypeVar("OptionsT", bound="DataclassInstance")
 
 
 class ConfigError(ExtractError):
@@ -63,17 +79,81 @@ def read_config(ctx: click.Context, path: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"is not UTF-8: {error.reason}", "save it as UTF-8", path) from None
     try:
-        found = tomllib.loads(text)
+        entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason, line, column = _place_of(str(error), text)
         hint = 'write name = value; texts in quotes, as in select = "count"'
         raise ConfigError(f"is no TOML: {reason}", hint, path, line, column) from None
-    return dict(_Entry(ctx, path, text, key, value).take() for key, value in found.items())
+    return dict(_Entry(ctx, path, text, key, value).take() for key, value in entries.items())
 
 
-def wins(ctx: click.Context, *names: str) -> bool:
-    """Whether one of these was given on the command line, and not in a file."""
-    return any(ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in names)
+class GivesWay(NamedTuple):
+    """Options of the file that are dropped if an option on the command line excludes them.
+
+    Attributes:
+        dropped: The options that get their default, unless they are on the command line as well.
+        given: One of these has to be on the command line.
+        value: The value that it has to have there; None for any.
+    """
+
+    dropped: tuple[str, ...]
+    given: tuple[str, ...]
+    value: str | None = None
+
+    def holds(self, on_command_line: Mapping[str, Any]) -> bool:
+        """Whether one of the excluding options is on the command line, with the right value."""
+        return any(
+            name in on_command_line and self.value in (None, on_command_line[name])
+            for name in self.given
+        )
+
+
+def options_as(
+    kind: type[OptionsT], *rules: GivesWay
+) -> Callable[[Callable[[OptionsT], int]], Callable[..., int]]:
+    """Lets a command take its parameters as one frozen value, with the precedence of this module.
+
+    Args:
+        kind: A dataclass with a field for each parameter, and a default for each that may be
+            dropped.
+        rules: Which options of a file give way to which on the command line.
+    """
+
+    def decorate(command: Callable[[OptionsT], int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def called(**values: Any) -> int:
+            ctx = click.get_current_context()
+            if "config" in values:
+                _note_config(ctx, values["config"])
+            given = {name: value for name, value in values.items() if _on_command_line(ctx, name)}
+            defaults = {one.name: one.default for one in fields(kind)}
+            values |= {name: defaults[name] for name in dropped(given, rules)}
+            return command(kind(**{name: values[name] for name in defaults}))
+
+        return called
+
+    return decorate
+
+
+def dropped(on_command_line: Mapping[str, Any], rules: Iterable[GivesWay]) -> set[str]:
+    """The options that get their default, whatever the file says.
+
+    Args:
+        on_command_line: The options that are on the command line, with their values.
+        rules: Which options give way.
+    """
+    names = {name for rule in rules if rule.holds(on_command_line) for name in rule.dropped}
+    return names - on_command_line.keys()
+
+
+def _on_command_line(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _note_config(ctx: click.Context, path: str | None) -> None:
+    """Says that there is a file, if nobody asked for it."""
+    if path is not None and not _on_command_line(ctx, "config"):
+        click.echo(f"Note: options are taken from {path}", err=True)
 
 
 class _Entry:
@@ -88,11 +168,11 @@ class _Entry:
 
     def take(self) -> tuple[str, Any]:
         """The parameter's name, and what it gets."""
-        known = {_name_of(param): param for param in self.ctx.command.params}
-        known = {name: param for name, param in known.items() if name not in _NOT_THERE}
-        if self.key not in known:
-            raise self._error(f"there is no option {self.key!r}", _hint(self.key, list(known)))
-        param = known[self.key]
+        params = {name_in_file(param): param for param in self.ctx.command.params}
+        params = {name: param for name, param in params.items() if name not in _NOT_THERE}
+        if self.key not in params:
+            raise self._error(f"there is no option {self.key!r}", _hint(self.key, list(params)))
+        param = params[self.key]
         value = self._shaped(param)
         if isinstance(param.type, click.Path):
             value = [self._beside(one) for one in value] if _many(param) else self._beside(value)
@@ -142,18 +222,18 @@ def _many(param: click.Parameter) -> bool:
     return param.multiple or param.nargs == -1
 
 
-def _name_of(param: click.Parameter) -> str:
+def name_in_file(param: click.Parameter) -> str:
     """What a parameter is called in a file: its long option; the documents are ``docs``."""
     if isinstance(param, click.Argument):
         return "docs"
     return max(param.opts, key=len).lstrip("-")
 
 
-def _hint(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key.replace("_", "-").lstrip("-"), known, 1)
+def _hint(key: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(key.replace("_", "-").lstrip("-"), names, 1)
     if near:
         return f"did you mean {near[0]}?"
-    return f"there are: {', '.join(sorted(known))}"
+    return f"there are: {', '.join(sorted(names))}"
 
 
 def _place_of(message: str, text: str) -> tuple[str, int, int]:
@@ -164,8 +244,8 @@ def _place_of(message: str, text: str) -> tuple[str, int, int]:
     >>> _place_of("Expected '=' (at end of document)", "a")
     ("Expected '='", 1, 2)
     """
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
-    if found:
-        return found[1], int(found[2]), int(found[3])
+    parts = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    if parts:
+        return parts[1], int(parts[2]), int(parts[3])
     lines = text.split("\n")
     return message.removesuffix(" (at end of document)"), len(lines), len(lines[-1]) + 1

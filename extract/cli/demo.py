@@ -11,6 +11,7 @@ from typing import Final
 import click
 from pyarrow import parquet
 
+from extract.cli.options import engine_option, output_directory_option
 from extract.cli.scenarios import scenario_list, shared_data
 from extract.errors import ExtractError
 from extract.filtertool.report import Report
@@ -28,23 +29,11 @@ _MARK: Final = "scheme.json"  # what a directory of an earlier demo has
 
 @click.command(epilog="\b\nSCENARIO is one of:\n" + scenario_list())
 @click.argument("name", metavar="[SCENARIO]", default="university")
-@click.option(
-    "--output",
-    "-o",
-    default="demo-results",
-    show_default=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where everything goes: queries, documents, scheme and results.",
+@output_directory_option(
+    "Where everything goes: queries, documents, scheme and results.", default="demo-results"
 )
-@click.option(
-    "--engine",
-    default="spark",
-    show_default=True,
-    type=click.Choice(["spark", "local"]),
-    help="Run on Spark, or without it.",
-)
-def demo(name: str, output: Path, engine: str) -> int:
+@engine_option("Run on Spark, or without it.")
+def demo(name: str, output: str, engine: str) -> int:
     """Run the whole pipeline on a bundled scenario, and say what happens.
 
     500 subscriptions, by default to the people of a university, are prepared against their schema;
@@ -54,13 +43,14 @@ def demo(name: str, output: Path, engine: str) -> int:
     one = scenario(name, shared_data())
     if engine == "spark":
         require_spark()
-    if output.exists() and not (output / _MARK).is_file():
+    target = Path(output)
+    if target.exists() and not (target / _MARK).is_file():
         raise ExtractError(f"{output} is there, and not from a demo", "name another with -o")
     click.echo("extract finds out which of many XPath subscriptions match which XML documents.\n")
-    scheme = _prepare(one, output)
-    _write_documents(one, output / "documents")
-    report = _filter(scheme, output, engine)
-    click.echo(_found(report, output))
+    scheme = _prepare(one, target)
+    _write_documents(one, target / "documents")
+    report = _filter(scheme, target, engine)
+    click.echo(_result(report, target))
     return 0
 
 
@@ -129,7 +119,7 @@ def _filter(scheme: Scheme, output: Path, engine: str) -> Report:
     return report
 
 
-def _found(report: Report, output: Path) -> str:
+def _result(report: Report, output: Path) -> str:
     """What came out, with an example."""
     results = output / "results"
     table = parquet.read_table(results / "matches")

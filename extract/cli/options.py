@@ -6,6 +6,9 @@ Each is a decorator:
     @schema_option
     @output_option
     def prep(schema: str, output: str) -> None: ...
+
+Where commands differ in one point (whether an option is required, what its help says), there is a
+function that makes the decorator: ``@output_directory_option("Where the results go.")``.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from extract.xpath.later import FIRST, VERSIONS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+# The library reports a file that is missing or unreadable, and does it better than click.Path.
+_FILE = click.Path()
+
 
 def _bindings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """All ``--ns`` together; two meanings for one prefix are a slip."""
@@ -39,7 +45,7 @@ def _bindings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     return bindings
 
 
-def chunk_number(ctx: click.Context, param: click.Parameter, text: str) -> int | Literal["auto"]:
+def _chunk_number(ctx: click.Context, param: click.Parameter, text: str) -> int | Literal["auto"]:
     """A number of chunks, or ``auto``; whether there can be so many is not decided here."""
     if text == "auto":
         return "auto"
@@ -49,20 +55,59 @@ def chunk_number(ctx: click.Context, param: click.Parameter, text: str) -> int |
         raise click.BadParameter(f"{text!r} is neither a number nor auto.", ctx, param) from None
 
 
-# The library reports a file that is missing or unreadable, and does it better than click.Path.
-_FILE = click.Path()
+def _schema_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--schema", "-s", required=required, type=_FILE, metavar="FILE", help="The DTD or XSD."
+    )
 
-schema_option = click.option(
-    "--schema", "-s", required=True, type=_FILE, metavar="FILE", help="The DTD or XSD."
-)
-queries_option = click.option(
-    "--queries",
-    "-q",
-    required=True,
-    type=_FILE,
-    metavar="FILE",
-    help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped. - is standard input.",
-)
+
+def _queries_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--queries",
+        "-q",
+        required=required,
+        type=_FILE,
+        metavar="FILE",
+        help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped. - is standard input.",
+    )
+
+
+def chunks_option(about: str) -> Callable[[Command], Command]:
+    """``--chunks``: a number, or ``auto``."""
+    return click.option(
+        "--chunks",
+        "-n",
+        default="auto",
+        show_default=True,
+        callback=_chunk_number,
+        metavar="N|auto",
+        help=f"Into how many chunks to cut documents{about}",
+    )
+
+
+def output_directory_option(about: str, default: str | None = None) -> Callable[[Command], Command]:
+    """``--output`` for a directory; required unless there is a default."""
+    need: dict[str, Any] = {"required": True}
+    if default is not None:
+        need = {"default": default, "show_default": True}
+    return click.option("--output", "-o", type=click.Path(), metavar="DIR", help=about, **need)
+
+
+def engine_option(about: str) -> Callable[[Command], Command]:
+    """``--engine``: Spark, or the processes of this machine."""
+    return click.option(
+        "--engine",
+        default="spark",
+        show_default=True,
+        type=click.Choice(["spark", "local"]),
+        help=about,
+    )
+
+
+optional_schema_option = _schema_option(required=False)
+schema_option = _schema_option(required=True)
+optional_queries_option = _queries_option(required=False)
+queries_option = _queries_option(required=True)
 root_option = click.option(
     "--root", metavar="NAME", help="The document element, where the schema leaves it open."
 )

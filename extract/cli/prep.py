@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from extract.cli.options import (
     WithLimits,
-    chunk_number,
+    chunks_option,
     json_option,
     limit_options,
     namespaces_option,
@@ -22,10 +22,9 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import prepared, rejected_facts, tell
+from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, tell
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
-from extract.limits import Limits
 from extract.preptool.explain import chunk_reports
 from extract.preptool.prepare import WEIGHTS
 from extract.scheme import Scheme
@@ -37,15 +36,7 @@ from extract.scheme import Scheme
 @root_option
 @namespaces_option
 @xpath_version_option
-@click.option(
-    "--chunks",
-    "-n",
-    default="auto",
-    show_default=True,
-    callback=chunk_number,
-    metavar="N|auto",
-    help="Into how many chunks to cut documents, next to the potpourri; auto finds the cheapest.",
-)
+@chunks_option(", next to the potpourri; auto finds the cheapest.")
 @click.option(
     "--sample",
     multiple=True,
@@ -71,21 +62,7 @@ from extract.scheme import Scheme
 @output_option
 @progress_option
 @json_option
-def prep(
-    schema: str,
-    queries: str,
-    root: str | None,
-    namespaces: dict[str, str],
-    version: str,
-    chunks: int | Literal["auto"],
-    sample: tuple[str, ...],
-    workers: int,
-    weights: str,
-    limits: Limits,
-    output: str,
-    progress: bool | None,
-    as_json: bool,
-) -> int:
+def prep(output: str, as_json: bool, **preparation: Any) -> int:
     """Decide how documents are cut, so that each chunk answers its share of the queries.
 
     Writes the chunking scheme, which stands alone: nothing else is needed to filter documents. A
@@ -97,26 +74,15 @@ def prep(
       extract prep -s university.dtd -q queries.tsv --chunks 5 --sample doc.xml -o scheme.json
     """
     started = time.perf_counter()
-    scheme = prepared(
-        schema,
-        queries,
-        root,
-        namespaces,
-        version,
-        chunks,
-        limits,
-        progress,
-        weights=weights,
-        sample=sample,
-        workers=workers,
-    )
+    options = PrepareOptions(**preparation)
+    scheme = prepared(options)
     with open_output(output) as stream:
         stream.writelines(scheme.lines())
     seconds = time.perf_counter() - started
     if as_json:
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
     else:
-        tell(scheme, queries)
+        tell(scheme, options.queries)
         _summary(scheme, seconds)
     return 1 if scheme.rejected else 0
 

@@ -1,8 +1,9 @@
-"""What commands share: queries are read, a scheme is made, and what is odd about it is told."""
+"""Preparation as several commands do it: read the queries, make a scheme, report odd queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, Literal
 
@@ -11,7 +12,7 @@ import click
 from extract.cli.progress import progress as display
 from extract.cli.terminal import warn
 from extract.errors import QuerySyntaxError, SubscriptionsError
-from extract.limits import Limits
+from extract.limits import DEFAULTS, Limits
 from extract.preptool.explain import harmless
 from extract.preptool.prepare import prepare
 from extract.preptool.spelling import Spelling
@@ -19,6 +20,7 @@ from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.scheme.model import Unsatisfiable
 from extract.subscriptions import Subscriptions
+from extract.xpath.later import FIRST
 
 _REJECTED: Final = 20  # queries shown one by one
 _UNSATISFIABLE: Final = 5
@@ -26,40 +28,72 @@ _SLIPS: Final = 5
 _FEW: Final = 1_000  # queries that are looked at for slips
 
 
-def loaded(queries: str, namespaces: dict[str, str], limits: Limits, version: str) -> Subscriptions:
-    """The queries of a file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareOptions:
+    """The options from which a scheme is made.
+
+    Attributes:
+        schema: The file of the DTD or XSD.
+        queries: The file of the queries.
+        root: The document element; None where the schema leaves no doubt.
+        namespaces: What prefixes of the queries and of the root are bound to.
+        version: The XPath version of queries that do not say it themselves.
+        chunks: Into how many chunks to cut documents.
+        sample: Documents to estimate sizes from.
+        workers: How many chunks of one document are filtered at the same time.
+        weights: How queries are counted.
+        limits: How large queries may be.
+        progress: Whether to show how far it is; None for what is usual.
+    """
+
+    schema: str
+    queries: str
+    root: str | None = None
+    namespaces: dict[str, str] = field(default_factory=dict)
+    version: str = FIRST
+    chunks: int | Literal["auto"] = "auto"
+    sample: tuple[str, ...] = ()
+    workers: int = 1
+    weights: str = "one"
+    limits: Limits = DEFAULTS
+    progress: bool | None = None
+
+
+def load_queries(
+    file: str, namespaces: dict[str, str], limits: Limits, version: str
+) -> Subscriptions:
+    """Loads the queries of a file.
 
     Raises:
         SubscriptionsError: They cannot be loaded, or there are none.
     """
-    found = Subscriptions.load(queries, namespaces, limits, version)
-    if not found:
+    queries = Subscriptions.load(file, namespaces, limits, version)
+    if not queries:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
-        raise SubscriptionsError("there is no query in the file", hint, found.source)
-    return found
+        raise SubscriptionsError("there is no query in the file", hint, queries.source)
+    return queries
 
 
-def prepared(
-    schema: str,
-    queries: str,
-    root: str | None,
-    namespaces: dict[str, str],
-    version: str,
-    chunks: int | Literal["auto"],
-    limits: Limits,
-    progress: bool | None,
-    **more: Any,
-) -> Scheme:
+def prepared(options: PrepareOptions) -> Scheme:
     """Makes a scheme from files.
 
     Raises:
         SchemaError: The schema cannot be loaded.
         SubscriptionsError: The queries cannot be loaded, or there are none.
     """
-    model = Schema.load(schema, root, namespaces)
-    subscriptions = loaded(queries, namespaces, limits, version)
-    with display(len(subscriptions), progress, "queries") as shown:
-        return prepare(model, subscriptions, chunks, limits=limits, progress=shown.advance, **more)
+    schema = Schema.load(options.schema, options.root, options.namespaces)
+    queries = load_queries(options.queries, options.namespaces, options.limits, options.version)
+    with display(len(queries), options.progress, "queries") as shown:
+        return prepare(
+            schema,
+            queries,
+            options.chunks,
+            weights=options.weights,
+            sample=options.sample,
+            workers=options.workers,
+            limits=options.limits,
+            progress=shown.advance,
+        )
 
 
 def tell_rejected(scheme: Scheme, file: str = "") -> None:

@@ -6,88 +6,59 @@ import json
 import os
 import time
 from functools import lru_cache
-from typing import Any, Literal
 
 import click
 
-from extract.cli.config import config_option, no_config_option, wins
+from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
-    chunk_number,
+    chunks_option,
+    engine_option,
     json_option,
     limit_options,
     matcher_option,
     namespaces_option,
     on_nonconforming_option,
+    optional_queries_option,
+    optional_schema_option,
+    output_directory_option,
     root_option,
     select_option,
     xpath_version_option,
 )
 from extract.cli.preparing import prepared, tell, tell_rejected
-from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
-from extract.cli.tables import Table
-from extract.cli.terminal import warn
+from extract.cli.progress import progress_option
+from extract.cli.run_options import GIVES_WAY, RunOptions
+from extract.cli.run_summary import show_rejections, show_summary
 from extract.errors import DocumentError
-from extract.filtertool.filtering import Options
 from extract.filtertool.local import available_cores
-from extract.filtertool.matcher import Select
-from extract.filtertool.progress import Progress
+from extract.filtertool.progress import Step
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.master import require_master
 from extract.filtertool.spark.planning import expected_plan
-from extract.filtertool.writers import REPORT, Format, check_target
-from extract.limits import Limits
+from extract.filtertool.writers import check_target
 from extract.pipeline import run as run_pipeline
 from extract.pipeline import run_on_spark
-from extract.preptool.explain import harmless
 from extract.scheme import Scheme
-
-_NOTES = 3  # reasons that are told; all are in the report
 
 
 @click.command(cls=WithLimits)
 @config_option
 @no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
-@click.option("--schema", "-s", type=click.Path(), metavar="FILE", help="The DTD or XSD.")
-@click.option(
-    "--queries",
-    "-q",
-    type=click.Path(),
-    metavar="FILE",
-    help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped.",
-)
+@optional_schema_option
+@optional_queries_option
 @root_option
 @namespaces_option
 @xpath_version_option
-@click.option(
-    "--chunks",
-    "-n",
-    default="auto",
-    callback=chunk_number,
-    metavar="N|auto",
-    help="Into how many chunks to cut documents; answers do not depend on it.",
-)
+@chunks_option("; answers do not depend on it.")
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOCS...")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Where the results go; results that are there are replaced.",
-)
-@click.option(
-    "--engine",
-    default="spark",
-    show_default=True,
-    type=click.Choice(["spark", "local"]),
-    help="Run on Spark, or in processes of this machine without it; the rows are the same.",
-)
+@output_directory_option("Where the results go; results that are there are replaced.")
+@engine_option("Run on Spark, or in processes of this machine without it; the rows are the same.")
 @click.option(
     "--master",
     metavar="URL",
@@ -139,36 +110,8 @@ _NOTES = 3  # reasons that are told; all are in the report
 )
 @limit_options("document", "answer", "query")
 @json_option
-@click.pass_context
-def run(
-    ctx: click.Context,
-    config: str | None,
-    no_config: bool,
-    scheme: str | None,
-    schema: str | None,
-    queries: str | None,
-    root: str | None,
-    namespaces: dict[str, str],
-    version: str,
-    chunks: int | Literal["auto"],
-    documents: tuple[str, ...],
-    output: str,
-    engine: str,
-    master: str | None,
-    conf: tuple[str, ...],
-    jobs: int,
-    matcher: str,
-    on_nonconforming: Literal["fallback", "reject"],
-    assume_valid: bool,
-    select: Select,
-    form: Format,
-    progress: bool | None,
-    priority: bool,
-    explain: bool,
-    resume: bool,
-    limits: Limits,
-    as_json: bool,
-) -> int:
+@options_as(RunOptions, *GIVES_WAY)
+def run(options: RunOptions) -> int:
     """Find all matches of all queries in all documents.
 
     Every option can stand in a file extract.toml, under its name; DOCS are `docs` there:
@@ -189,116 +132,75 @@ def run(
       extract run --schema schemas/university.dtd --root db --queries queries.tsv docs/ -o results
       extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
     """
-    if config is not None and not wins(ctx, "config"):
-        click.echo(f"Note: options are taken from {config}", err=True)
-    if wins(ctx, "scheme") and not wins(ctx, "schema", "queries"):
-        schema = queries = None
-    elif wins(ctx, "schema", "queries") and not wins(ctx, "scheme"):
-        scheme = None
-    if engine == "local" and wins(ctx, "engine"):
-        master = master if wins(ctx, "master") else None
-        resume = resume and wins(ctx, "resume")
-        conf = conf if wins(ctx, "conf") else ()
-    if wins(ctx, "jobs") and not wins(ctx, "master"):
-        master = None
-    elif wins(ctx, "master") and not wins(ctx, "jobs"):
-        jobs = 0
-    if engine == "spark":
+    options.check()
+    if options.engine == "spark":
         require_spark()  # before anything that takes long
-        require_master(master)
-    elif master or resume or conf:
-        raise click.UsageError("--master, --conf and --resume are for --engine spark.")
-    if bad := next((one for one in conf if not one.partition("=")[2]), None):
-        raise click.UsageError(f"--conf {bad}: write NAME=VALUE, as for spark-submit.")
-    if jobs and master:
-        raise click.UsageError("Give --master or --jobs, but not both.")
-    check_target(output)
+        require_master(options.master)
+    check_target(options.output)
     started = time.perf_counter()
-    loaded = _scheme(scheme, schema, queries, root, namespaces, version, chunks, limits, progress)
-    spent = {"prepare": time.perf_counter() - started}
-    if queries is None:
-        tell_rejected(loaded)
-    elif not as_json:
-        tell(loaded, queries)
-    else:
-        tell_rejected(loaded, queries)
-    listed = _without_results(find(documents), output)
-    if explain:
-        click.echo(expected_plan(loaded, listed, jobs or available_cores()))
+    scheme = _scheme(options)
+    prepared_s = time.perf_counter() - started
+    documents = _without_results(find(options.documents), options.output)
+    if options.explain:
+        click.echo(expected_plan(scheme, documents, options.jobs or available_cores()))
         return 0
-    options = Options(
-        select,
-        on_nonconforming,
-        assume_valid,
-        standalone=form == "xml",
-        limits=limits,
-        priority=priority,
-    )
-    with display(len(listed), progress) as shown:
-        told = _teller(shown)
-        if engine == "spark":
-            report = run_on_spark(
-                loaded,
-                listed,
-                output,
-                master=master or (f"local[{jobs}]" if jobs else None),
-                matcher=matcher,
-                options=options,
-                form=form,
-                resume=resume,
-                conf={name: value for name, _, value in (one.partition("=") for one in conf)},
-                progress=told,
-                seconds=spent,
-            )
-        else:
-            report = run_pipeline(
-                loaded,
-                [one.name for one in listed],
-                output,
-                matcher=matcher,
-                options=options,
-                form=form,
-                jobs=jobs,
-                progress=told,
-                seconds=spent,
-            )
-    for note, count in report.notes.most_common(_NOTES):
-        click.echo(harmless(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
-    for message in report.examples:
-        warn(f"rejected: {message}\n")
-    if report.rejections > len(report.examples):
-        where = os.path.join(output, "rejected")
-        click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
-    if as_json:
+    report = _run(options, scheme, documents, prepared_s)
+    show_rejections(report, options.output)
+    if options.as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        _summary(report, output, form, time.perf_counter() - started)
+        show_summary(report, options.output, options.form, time.perf_counter() - started)
     return 0 if report.complete else 1
 
 
-def _teller(shown: Display) -> Progress:
-    return lambda step: shown.advance(*step)
+def _scheme(options: RunOptions) -> Scheme:
+    """Loads the scheme, or makes it; reports its odd queries."""
+    if options.scheme is not None:
+        scheme = Scheme.load(options.scheme)
+        tell_rejected(scheme)
+        return scheme
+    preparation = options.preparation
+    assert preparation is not None  # `RunOptions.check`
+    scheme = prepared(preparation)
+    if options.as_json:
+        tell_rejected(scheme, preparation.queries)
+    else:
+        tell(scheme, preparation.queries)
+    return scheme
 
 
-def _scheme(
-    scheme: str | None,
-    schema: str | None,
-    queries: str | None,
-    root: str | None,
-    namespaces: dict[str, str],
-    version: str,
-    chunks: int | Literal["auto"],
-    limits: Limits,
-    progress: bool | None,
-) -> Scheme:
-    """The scheme of the file, or one that is made now."""
-    if scheme is not None:
-        if schema is not None or queries is not None:
-            raise click.UsageError("Give --scheme, or --schema and --queries, but not both.")
-        return Scheme.load(scheme)
-    if schema is None or queries is None:
-        raise click.UsageError("Give --scheme, or --schema and --queries.")
-    return prepared(schema, queries, root, namespaces, version, chunks, limits, progress)
+def _run(options: RunOptions, scheme: Scheme, documents: list[Listed], prepared_s: float) -> Report:
+    """Filters the documents on the engine that was asked for."""
+    with display(len(documents), options.progress) as shown:
+
+        def progress(step: Step) -> None:
+            shown.advance(*step)
+
+        if options.engine == "spark":
+            return run_on_spark(
+                scheme,
+                documents,
+                options.output,
+                master=options.spark_master,
+                matcher=options.matcher,
+                options=options.filtering,
+                form=options.form,
+                resume=options.resume,
+                conf=options.spark_conf,
+                progress=progress,
+                seconds={"prepare": prepared_s},
+            )
+        return run_pipeline(
+            scheme,
+            [one.name for one in documents],
+            options.output,
+            matcher=options.matcher,
+            options=options.filtering,
+            form=options.form,
+            jobs=options.jobs,
+            progress=progress,
+            seconds={"prepare": prepared_s},
+        )
 
 
 def _without_results(listed: list[Listed], output: str) -> list[Listed]:
@@ -315,36 +217,3 @@ def _without_results(listed: list[Listed], output: str) -> list[Listed]:
     if not left:
         raise DocumentError("there is no document but results of extract", "", output)
     return left
-
-
-def _summary(report: Report, output: str, form: Format, seconds: float) -> None:
-    facts: dict[str, Any] = report.to_json()
-    documents, queries = facts["documents"], facts["queries"]
-    what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
-    fates = (
-        f"{documents['conforming']:,} cut into chunks, {documents['whole']:,} evaluated whole, "
-        f"{documents['rejected']:,} rejected"
-    )
-    if documents["nonconforming"]:
-        broken = documents["nonconforming"]
-        fates += f"; {broken:,} break{'s' * (broken == 1)} the schema"
-    kinds = (
-        f"{queries['canonical']:,} different, {queries['unsatisfiable']:,} unsatisfiable, "
-        f"{queries['rejected']:,} rejected"
-    )
-    if queries["failing"]:
-        kinds += f", {queries['failing']:,} failing"
-    ran = f"scanner {report.kernel}, matcher {report.matcher}, engine {report.engine}"
-    rows = [
-        ("documents", f"{documents['seen']:,}", fates),
-        ("queries", f"{queries['registered']:,}", kinds),
-        ("rows", f"{facts['matches']:,}", what[report.select]),
-        ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
-    ]
-    if side := report.parallel:
-        gain = f"{side['gain']:.1f} times as fast as one by one"
-        work = f"{facts['seconds']['job']:.1f} s of work on {side['cores']} cores"
-        start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
-        rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
-    Table(("", "", ""), rows, frozenset({1})).show()
-    click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")

@@ -16,11 +16,12 @@ from extract.cli.options import (
     json_option,
     limit_options,
     namespaces_option,
+    optional_queries_option,
     scheme_option,
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import loaded
+from extract.cli.preparing import load_queries
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
@@ -64,13 +65,7 @@ def subs(ctx: click.Context, scheme: str) -> None:
 
 @subs.command(cls=WithLimits)
 @click.argument("query", nargs=-1, metavar="[ID XPATH]...")
-@click.option(
-    "--queries",
-    "-q",
-    type=_FILE,
-    metavar="FILE",
-    help="The queries: lines of id<TAB>xpath, or .jsonl; also gzipped. - is standard input.",
-)
+@optional_queries_option
 @namespaces_option
 @xpath_version_option
 @click.option(
@@ -105,18 +100,18 @@ def add(
             "Give an ID and an XPATH, several of these pairs, or --queries FILE."
         )
     if queries is not None:
-        found = loaded(queries, namespaces, limits, version)
+        added = load_queries(queries, namespaces, limits, version)
     else:
         pairs = zip(query[::2], query[1::2], strict=True)
         some = [
             Subscription(name, xpath.strip(), {}, weight, version=version) for name, xpath in pairs
         ]
-        found = Subscriptions.of(some, namespaces)
+        added = Subscriptions.of(some, namespaces)
 
     def change(reviser: Reviser, revision: Revision) -> None:
-        revision.source = found.source
-        for one in found:
-            revision.added.append(reviser.add(one, found.source))
+        revision.source = added.source
+        for one in added:
+            revision.added.append(reviser.add(one, added.source))
 
     return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
 

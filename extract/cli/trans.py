@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from extract.cli.options import (
+    Command,
     WithLimits,
     json_option,
     limit_options,
@@ -21,7 +23,7 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import loaded
+from extract.cli.preparing import load_queries
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.limits import Limits
@@ -30,6 +32,12 @@ from extract.transtool import Expansion, NormalQuery, normalise_all
 
 _SHOWN = 20  # rejected queries shown one by one; the others are in the output
 _DEFAULT = Expansion()
+
+
+def _size_option(name: str, default: int, about: str) -> Callable[[Command], Command]:
+    return click.option(
+        name, default=default, show_default=True, type=click.IntRange(min=1), help=about
+    )
 
 
 @click.command(cls=WithLimits)
@@ -41,26 +49,12 @@ _DEFAULT = Expansion()
 @output_option
 @progress_option
 @json_option
-@click.option(
-    "--max-branches",
-    default=_DEFAULT.branches,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Branches of one query; past that it keeps its //.",
+@_size_option(
+    "--max-branches", _DEFAULT.branches, "Branches of one query; past that it keeps its //."
 )
-@click.option(
-    "--max-size",
-    default=_DEFAULT.size,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Characters of one normal form, filters included.",
-)
-@click.option(
-    "--max-filter-branches",
-    default=_DEFAULT.filter_branches,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Branches of one path inside a filter.",
+@_size_option("--max-size", _DEFAULT.size, "Characters of one normal form, filters included.")
+@_size_option(
+    "--max-filter-branches", _DEFAULT.filter_branches, "Branches of one path inside a filter."
 )
 @limit_options("query")
 def trans(
@@ -90,7 +84,7 @@ def trans(
     """
     started = time.perf_counter()
     model = Schema.load(schema, root, namespaces)
-    subscriptions = loaded(queries, namespaces, limits, version)
+    subscriptions = load_queries(queries, namespaces, limits, version)
     expansion = Expansion(max_branches, max_size, max_filter_branches)
     with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
         tally = _Tally(shown, quiet=as_json)

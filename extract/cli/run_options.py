@@ -1,0 +1,120 @@
+"""The options of ``extract run`` as one value, and which of them go together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import click
+
+from extract.cli.config import GivesWay
+from extract.cli.preparing import PrepareOptions
+from extract.filtertool.filtering import Options
+from extract.filtertool.matcher import Select
+from extract.filtertool.registry import AUTO
+from extract.filtertool.writers import Format
+from extract.limits import DEFAULTS, Limits
+from extract.xpath.later import FIRST
+
+# A scheme excludes what it is made from, the local engine what Spark alone has, and a Spark master
+# the number of cores of this machine.
+GIVES_WAY: Final = (
+    GivesWay(("schema", "queries"), given=("scheme",)),
+    GivesWay(("scheme",), given=("schema", "queries")),
+    GivesWay(("master", "resume", "conf"), given=("engine",), value="local"),
+    GivesWay(("master",), given=("jobs",)),
+    GivesWay(("jobs",), given=("master",)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What ``extract run`` was asked for: each field is the option of its name.
+
+    Attributes:
+        documents: The arguments: files, directories, globs, or ``-``.
+        version: ``--xpath-version``.
+        form: ``--format``.
+        limits: All ``--max-…`` together.
+        as_json: ``--json``.
+    """
+
+    documents: tuple[str, ...]
+    output: str
+    scheme: str | None = None
+    schema: str | None = None
+    queries: str | None = None
+    root: str | None = None
+    namespaces: dict[str, str] = field(default_factory=dict)
+    version: str = FIRST
+    chunks: int | Literal["auto"] = "auto"
+    engine: Literal["spark", "local"] = "spark"
+    master: str | None = None
+    conf: tuple[str, ...] = ()
+    jobs: int = 0
+    matcher: str = AUTO
+    on_nonconforming: Literal["fallback", "reject"] = "fallback"
+    assume_valid: bool = False
+    select: Select = "nodes"
+    form: Format = "parquet"
+    progress: bool | None = None
+    priority: bool = False
+    explain: bool = False
+    resume: bool = False
+    limits: Limits = DEFAULTS
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Makes sure that the options go together.
+
+        Raises:
+            click.UsageError: Some of them do not.
+        """
+        if self.engine == "local" and (self.master or self.resume or self.conf):
+            raise click.UsageError("--master, --conf and --resume are for --engine spark.")
+        if bad := next((one for one in self.conf if not one.partition("=")[2]), None):
+            raise click.UsageError(f"--conf {bad}: write NAME=VALUE, as for spark-submit.")
+        if self.jobs and self.master:
+            raise click.UsageError("Give --master or --jobs, but not both.")
+        if self.scheme is not None and (self.schema is not None or self.queries is not None):
+            raise click.UsageError("Give --scheme, or --schema and --queries, but not both.")
+        if self.scheme is None and (self.schema is None or self.queries is None):
+            raise click.UsageError("Give --scheme, or --schema and --queries.")
+
+    @property
+    def preparation(self) -> PrepareOptions | None:
+        """The options from which the scheme is made; None if it is loaded."""
+        if self.schema is None or self.queries is None:
+            return None
+        return PrepareOptions(
+            schema=self.schema,
+            queries=self.queries,
+            root=self.root,
+            namespaces=self.namespaces,
+            version=self.version,
+            chunks=self.chunks,
+            limits=self.limits,
+            progress=self.progress,
+        )
+
+    @property
+    def filtering(self) -> Options:
+        """How documents are filtered."""
+        return Options(
+            self.select,
+            self.on_nonconforming,
+            self.assume_valid,
+            standalone=self.form == "xml",
+            limits=self.limits,
+            priority=self.priority,
+        )
+
+    @property
+    def spark_master(self) -> str | None:
+        """The master that Spark gets; None for its own default."""
+        return self.master or (f"local[{self.jobs}]" if self.jobs else None)
+
+    @property
+    def spark_conf(self) -> dict[str, str]:
+        """The settings of Spark by their names."""
+        return {name: value for name, _, value in (one.partition("=") for one in self.conf)}

@@ -1,0 +1,73 @@
+"""What ``extract run`` says at its end: notes and rejections, then a table of the report."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import click
+
+from extract.cli.tables import Table
+from extract.cli.terminal import warn
+from extract.filtertool.report import Report
+from extract.filtertool.writers import REPORT, Format
+from extract.preptool.explain import harmless
+
+_NOTES: Final = 3  # reasons that are shown; all are in the report
+
+
+def show_rejections(report: Report, output: str) -> None:
+    """Prints notes and the first rejections to standard error.
+
+    Args:
+        report: The report of the run.
+        output: Where the results are.
+    """
+    for note, count in report.notes.most_common(_NOTES):
+        click.echo(harmless(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
+    for message in report.examples:
+        warn(f"rejected: {message}\n")
+    if report.rejections > len(report.examples):
+        where = os.path.join(output, "rejected")
+        click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
+
+
+def show_summary(report: Report, output: str, form: Format, seconds: float) -> None:
+    """Prints what was done, and where the results are.
+
+    Args:
+        report: The report of the run.
+        output: Where the results are.
+        form: Their format.
+        seconds: How long all of it took.
+    """
+    facts: dict[str, Any] = report.to_json()
+    documents, queries = facts["documents"], facts["queries"]
+    what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
+    fates = (
+        f"{documents['conforming']:,} cut into chunks, {documents['whole']:,} evaluated whole, "
+        f"{documents['rejected']:,} rejected"
+    )
+    if documents["nonconforming"]:
+        broken = documents["nonconforming"]
+        fates += f"; {broken:,} break{'s' * (broken == 1)} the schema"
+    kinds = (
+        f"{queries['canonical']:,} different, {queries['unsatisfiable']:,} unsatisfiable, "
+        f"{queries['rejected']:,} rejected"
+    )
+    if queries["failing"]:
+        kinds += f", {queries['failing']:,} failing"
+    ran = f"scanner {report.kernel}, matcher {report.matcher}, engine {report.engine}"
+    rows = [
+        ("documents", f"{documents['seen']:,}", fates),
+        ("queries", f"{queries['registered']:,}", kinds),
+        ("rows", f"{facts['matches']:,}", what[report.select]),
+        ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
+    ]
+    if side := report.parallel:
+        gain = f"{side['gain']:.1f} times as fast as one by one"
+        work = f"{facts['seconds']['job']:.1f} s of work on {side['cores']} cores"
+        start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
+        rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
+    Table(("", "", ""), rows, frozenset({1})).show()
+    click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")
