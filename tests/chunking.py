@@ -1,6 +1,6 @@
 """What a scan must give: the specification of CHUNKTOOL's scanners, small and slow.
 
-What an output keeps comes from `extract.preptool.projector`, what conforms from the places of the
+What an output keeps comes from `tests.support.projector`, what conforms from the places of the
 schema, and which bytes are which node from `tests.anatomy`. `check_scanner` runs a scanner over one
 document, at once and in windows, and compares all that it says.
 """
@@ -28,7 +28,6 @@ from extract.chunktool.scan import (
 )
 from extract.errors import DocumentError
 from extract.preptool.footprint import Footprint
-from extract.preptool.projector import Projection
 from extract.schema.conformance import first_violation
 from extract.scheme.model import Scheme
 from extract.xpath.ast import LocationPath
@@ -36,6 +35,7 @@ from extract.xpath.parser import parse as parse_xpath
 from tests.anatomy import Anatomy, expanded, written
 from tests.generate.oracle import parse
 from tests.scanning import Different, Scan, run, same, whole_document, windows
+from tests.support.projector import Projection
 
 MakeScanner = Callable[[Automaton, bool], Scanner]
 """Makes a scanner for an automaton; the flag asks for the node table."""

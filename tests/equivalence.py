@@ -42,7 +42,7 @@ def normal_answer(
     tree: oracle.Tree, form: NormalForm, namespaces: Mapping[str, str]
 ) -> oracle.Answer:
     """What a normal form selects: the union of what its branches select."""
-    answers = [oracle.answer(tree, part.xpath, namespaces) for part in form.parts]
+    answers = [oracle.answer(tree, part.xpath, namespaces) for part in form.branches]
     if form.type is not Type.NODES:
         return answers[0]
     nodes: set[oracle.Answer] = set()
@@ -75,7 +75,7 @@ def compare(
     table = normaliser.prefixes.table
     for i, tree in enumerate(trees):
         expected = canonical(oracle.answer(tree, xpath, namespaces))
-        if form.parts:
+        if form.branches:
             found = canonical(normal_answer(tree, form, table))
         else:
             found = ("nodes",)
@@ -84,9 +84,9 @@ def compare(
                 f"query:    {xpath}\nnormal:   {form.xpath}\nrules:    {form.rules}\n"
                 f"document: {i}\nexpected: {expected}\nfound:    {found}"
             )
-    if not form.parts:
+    if not form.branches:
         return "unsatisfiable"
-    return "kept" if any(p.reason for p in form.parts) else "settled"
+    return "kept" if any(p.reason for p in form.branches) else "settled"
 
 
 def round_of(rng: Random, queries: int) -> Counter[str]:

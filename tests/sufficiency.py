@@ -14,7 +14,6 @@ from lxml import etree
 
 from extract.errors import QuerySyntaxError
 from extract.preptool.footprint import Footprint, footprint
-from extract.preptool.projector import Projection
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.check import parse_checked
@@ -25,6 +24,7 @@ from tests.generate.documents import Documents, Options
 from tests.generate.draw import between, chance, pick, sample
 from tests.generate.queries import PROFILES, Queries
 from tests.generate.schemas import schema as random_schema
+from tests.support.projector import Projection
 
 
 class Insufficient(AssertionError):
@@ -71,7 +71,7 @@ def round_of(rng: Random, queries: int) -> Counter[str]:
         except QuerySyntaxError:
             continue
         form = normaliser.normalise(normaliser.prefixes.bind(expr, writer.namespaces))
-        for part in form.parts[:3]:
+        for part in form.branches[:3]:
             wants = footprint(parse(part.xpath))
             counts["whole document"] += bool(wants.whole)
             if not wants.whole:

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from extract import Schema, Scheme, SchemeError, Subscriptions, prepare
 from extract.cli import cli
-from extract.preptool.auto import MOST_CHUNKS, Plan, decide, plans
-from extract.preptool.chunks import Looks
+from extract.preptool.auto import MOST_CHUNKS, ChunkingPlan, decide, plans
+from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.cost import LXML, Matching, Shape, makespan
-from extract.preptool.estimate import Estimator, Marks
+from extract.preptool.estimate import Estimator, PathMarks
 from extract.preptool.prepare import tree_of
 from extract.preptool.revise import Reviser
 from extract.preptool.workload import Workload
@@ -50,8 +50,8 @@ def test_larger_chunks_and_more_branches_cost_more() -> None:
     name = estimator.path(["db", "student", "name"])
     assert student is not None
     assert name is not None
-    small = Matching(estimator, estimator.keep(Marks(subtrees=1 << student)), LXML)
-    large = Matching(estimator, estimator.keep(Marks(subtrees=estimator.roots)), LXML)
+    small = Matching(estimator, estimator.keep(PathMarks(subtrees=1 << student)), LXML)
+    large = Matching(estimator, estimator.keep(PathMarks(subtrees=estimator.roots)), LXML)
     spine = (1, student, name)
     assert 0 < small.fixed_seconds() < large.fixed_seconds()
     one, two = ({Shape(): count} for count in (1, 2))
@@ -67,7 +67,7 @@ def test_larger_chunks_and_more_branches_cost_more() -> None:
 def test_what_no_sample_has_costs_only_the_call() -> None:
     scheme = prepare(UNIVERSITY, Subscriptions.of(["//email"]), 1, sample=[b"<db/>"])
     estimator = Estimator(scheme.statistics, scheme.namespaces)
-    matching = Matching(estimator, estimator.keep(Marks()), LXML)
+    matching = Matching(estimator, estimator.keep(PathMarks()), LXML)
     assert matching.branch_seconds((), {Shape(): 1}) == pytest.approx(
         LXML.seconds_per_branch, rel=0.2
     )
@@ -87,12 +87,14 @@ def test_estimates_rank_the_numbers_of_chunks_as_they_are() -> None:
             assert least <= plan.seconds <= least * 1.1
 
 
-def _plans(scheme: Scheme, workers: int = 1) -> list[Plan]:
+def _plans(scheme: Scheme, workers: int = 1) -> list[ChunkingPlan]:
     estimator = Estimator(scheme.statistics, scheme.namespaces)
     parts = [take_apart(branch) for branch in scheme.branches]
-    looks = Looks(scheme.branches, [part.tail for part in parts])
+    footprints = BranchFootprints(scheme.branches, [part.tail for part in parts])
     every = range(len(scheme.branches))
-    workload = Workload.of(every, [part.names for part in parts], looks, looks.whole(), estimator)
+    workload = Workload.of(
+        every, [part.names for part in parts], footprints, footprints.whole(), estimator
+    )
     tree = tree_of(scheme)
     best = decide(tree, workload, estimator, workers)
     found = plans(tree, workload, estimator, workers)

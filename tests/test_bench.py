@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from extract.bench import BENCHMARKS, load
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.scenarios import scenario
 
 
@@ -18,7 +18,7 @@ from extract.scenarios import scenario
 def test_a_small_run_gives_a_table(name: str) -> None:
     assert name in BENCHMARKS
     table = import_module(f"extract.bench.{name}").run(None, 0.002)
-    assert isinstance(table, Table)
+    assert isinstance(table, ResultTable)
     assert table.rows
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert table.title in str(table)
@@ -45,4 +45,4 @@ def test_a_load_finds_wrong_answers(tmp_path: Path) -> None:
     ):
         rows = [{"document": str(message), "query": n, "count": count} for n, count in found]
         parquet.write_table(pa.Table.from_pylist(rows), matches / "part.parquet")
-        assert load._compare(["//b", "/a", "/c"], [message], matches) == (3, wrong)
+        assert load.compare_answers(["//b", "/a", "/c"], [message], matches) == (3, wrong)

@@ -387,7 +387,7 @@ def pretend_java(monkeypatch: pytest.MonkeyPatch, answer: str | OSError | None) 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("shutil.which", lambda _name: None if answer is None else "/opt/java")
     monkeypatch.setattr("subprocess.run", answering)
-    monkeypatch.setattr("extract.filtertool.spark.java._bundled_home", lambda: None)
+    monkeypatch.setattr("extract.filtertool.spark.java.bundled_home", lambda: None)
 
 
 def test_the_doctor_in_a_real_process() -> None:

@@ -265,3 +265,18 @@ def test_a_scheme_that_is_none_is_exit_2(tmp_path: Path) -> None:
     assert "scheme.json" in result.stderr
     assert run("explain", "--scheme", str(tmp_path / "no.json")).exit_code == 2
     assert run("explain").exit_code == 2
+
+
+def test_explain_checks_the_schema(scheme: str, tmp_path: Path) -> None:
+    assert run("explain", "--scheme", scheme, *UNIVERSITY[:2]).exit_code == 0
+    other = run("explain", "--scheme", scheme, *UNIVERSITY[:2], "--root", "student")
+    assert other.exit_code == 2
+    assert "start with db, not with student" in other.stderr
+    changed = tmp_path / "changed.dtd"
+    text = Path(UNIVERSITY[1]).read_text(encoding="utf-8")
+    changed.write_text(f"{text}<!ELEMENT new EMPTY>", encoding="utf-8")
+    result = run("explain", "--scheme", scheme, "--schema", str(changed))
+    assert result.exit_code == 2
+    assert "the scheme was made for another schema" in result.stderr
+    assert result.stdout == ""
+    assert "--root is for --schema" in run("explain", "--scheme", scheme, "--root", "a").stderr

@@ -23,7 +23,7 @@ from extract.schema.conformance import first_violation
 from extract.schema.model import Schema
 from extract.schema.places import Place
 from extract.transtool import Normaliser
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.transtool.context import Context
 from extract.transtool.knowledge import Knowledge
 from extract.transtool.rules import EXPAND
@@ -265,22 +265,24 @@ def expand_with(replaced: Callable[..., Any], by: Callable[..., Any]) -> Wrong:
     return patch
 
 
-def drop_filters(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def drop_filters(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Follows the edge but forgets the filters."""
     step = branch.tail[0]
     if step.predicates and step.axis == "child":
         plain = Step(step.axis, step.test)
-        return enter_child(Branch(branch.spine, (plain, *branch.tail[1:])), context)
+        return enter_child(PartialBranch(branch.spine, (plain, *branch.tail[1:])), context)
     return enter_child(branch, context)
 
 
-def drop_recursive_branches(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def drop_recursive_branches(
+    branch: PartialBranch, context: Context
+) -> Sequence[PartialBranch] | None:
     """Takes recursion for a dead end."""
     results = enter_child(branch, context)
     return results and [b for b in results if not b.spine.place.reach & b.spine.place.bit]
 
 
-def prune_siblings(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def prune_siblings(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Believes that siblings have other names."""
     return () if branch.tail[0].axis == "following-sibling" else keep_elsewhere(branch, context)
 

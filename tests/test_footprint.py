@@ -10,7 +10,6 @@ import pytest
 from lxml import etree
 
 from extract.preptool.footprint import Footprint, footprint
-from extract.preptool.projector import Projection
 from extract.scheme.model import Need
 from extract.scheme.splittable import why_not_splittable
 from extract.xpath.functions import Type
@@ -19,6 +18,7 @@ from extract.xpath.types import type_of
 from tests import sufficiency
 from tests.equivalence import canonical
 from tests.generate import oracle
+from tests.support.projector import Projection
 
 NODE, CHILDREN, STRING, SUBTREE = Need.NODE, Need.CHILDREN, Need.STRING, Need.SUBTREE
 

@@ -15,24 +15,24 @@ from hypothesis import strategies as st
 
 from extract.preptool.choose import choose
 from extract.preptool.picture import tree_dot, tree_svg
-from extract.preptool.tree import CanonicalQuery, Path, QueryTree, by_subscribers
+from extract.preptool.query_tree import NamePath, QueryTree, WeightedQuery, by_subscribers
 
 SVG = "{http://www.w3.org/2000/svg}"
 GREY = "#767676"
 
 
-def path(text: str) -> Path:
+def path(text: str) -> NamePath:
     """``/a/b`` as names."""
     return tuple(text.split("/")[1:])
 
 
 def tree_of(weights: Mapping[str, float]) -> QueryTree:
     """The tree of one query for each path, with these weights."""
-    queries = [CanonicalQuery((path(text),), (weight,)) for text, weight in weights.items()]
+    queries = [WeightedQuery((path(text),), (weight,)) for text, weight in weights.items()]
     return QueryTree.of(queries, by_subscribers)
 
 
-def chosen(tree: QueryTree, chunks: int) -> dict[Path, str]:
+def chosen(tree: QueryTree, chunks: int) -> dict[NamePath, str]:
     prefixes = choose(tree, chunks).prefixes
     return {prefix: f"c{number}" for number, prefix in enumerate(prefixes, 1)}
 
@@ -210,7 +210,7 @@ def test_chunks_are_listed_in_the_order_of_their_numbers() -> None:
 
 
 def test_a_note_when_weights_count_queries_twice() -> None:
-    twice = QueryTree.of([CanonicalQuery((("r", "a"), ("r", "b")))])
+    twice = QueryTree.of([WeightedQuery((("r", "a"), ("r", "b")))])
     assert "several branches" in tree_svg(twice, {})
     assert "several branches" not in tree_svg(EJB, {})
 
@@ -222,7 +222,7 @@ NASTY = ["a&amp;b", "<a>", "q\"uo'te", "back\\slash\\", "\\N\\l", "]]>", "new\nl
 
 @pytest.mark.parametrize("name", [*NASTY, "ÄÖ", "要素", "𝔸"])
 def test_names_ids_and_titles_are_escaped(name: str) -> None:
-    tree = QueryTree.of([CanonicalQuery((("r", name, "x"),))])
+    tree = QueryTree.of([WeightedQuery((("r", name, "x"),))])
     svg = tree_svg(tree, {("r", name): name}, title=name)
     readable = re.sub("[\x00\ud800]", "\ufffd", name)
     assert ElementTree.fromstring(svg).findtext(f"{SVG}title") == readable
@@ -233,7 +233,7 @@ def test_names_ids_and_titles_are_escaped(name: str) -> None:
 
 
 def test_dot_keeps_backslashes_and_quotes_from_graphviz() -> None:
-    dot = tree_dot(QueryTree.of([CanonicalQuery((('\\N"&lt;',),))]), {})
+    dot = tree_dot(QueryTree.of([WeightedQuery((('\\N"&lt;',),))]), {})
     assert r'label="\\N\"&amp;lt;  1"' in dot
 
 
@@ -291,7 +291,7 @@ def test_ten_thousand_paths() -> None:
 
 
 def test_a_deep_tree_stays_narrow() -> None:
-    tree = QueryTree.of([CanonicalQuery((("a",) * 1500,))])
+    tree = QueryTree.of([WeightedQuery((("a",) * 1500,))])
     root = ElementTree.fromstring(tree_svg(tree, {}))
     assert int(root.attrib["width"]) < 2000
     assert "+ 1 more (weight 1)" in tree_dot(tree, {})
@@ -329,7 +329,7 @@ def test_one_node() -> None:
 names = st.sampled_from(["a", "b", "c", "d", "<&>"])
 spines = st.lists(names, max_size=5).map(tuple)
 queries = st.builds(
-    CanonicalQuery,
+    WeightedQuery,
     st.lists(spines, min_size=1, max_size=3).map(tuple),
     st.tuples(st.sampled_from([0.25, 1.0, 7.0, 1e6])),
 )
@@ -337,7 +337,7 @@ queries = st.builds(
 
 @given(st.lists(queries, max_size=30), st.integers(1, 6), st.integers(0, 12))
 def test_every_prefix_is_drawn_in_few_rows_and_always_alike(
-    some: list[CanonicalQuery], chunks: int, most: int
+    some: list[WeightedQuery], chunks: int, most: int
 ) -> None:
     tree = QueryTree.of(some, by_subscribers)
     prefixes = chosen(tree, chunks)

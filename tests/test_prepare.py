@@ -17,9 +17,9 @@ import extract
 from extract import Schema, SchemeError, Subscription, Subscriptions
 from extract.preptool.choose import assign
 from extract.preptool.footprint import footprint
-from extract.preptool.pieces import Pieces
+from extract.preptool.partial_footprints import PartialFootprints
 from extract.preptool.prepare import WEIGHTS, prepare, tree_of
-from extract.preptool.tree import CanonicalQuery, by_subscribers
+from extract.preptool.query_tree import WeightedQuery, by_subscribers
 from extract.scheme import Branch, Chunk, Need, Scheme, Want
 from extract.scheme.spine import take_apart
 from extract.scheme.splittable import why_not_splittable
@@ -341,8 +341,8 @@ def test_every_query_and_every_branch_is_accounted_for(seed: int) -> None:
     ids += [one.subscriber.id for one in scheme.unsatisfiable]
     ids += [one.id for one in scheme.rejected]
     assert Counter(ids) == Counter(map(str, range(1, 46)))
-    homes = Counter(n for chunk in scheme.every_chunk for n in chunk.branches)
-    assert homes == Counter(range(len(scheme.branches)))
+    chunks_of = Counter(n for chunk in scheme.every_chunk for n in chunk.branches)
+    assert chunks_of == Counter(range(len(scheme.branches)))
     used = {n for query in scheme.queries for n in query.branches}
     assert used == set(range(len(scheme.branches)))
     for chunk in (*scheme.chunks, scheme.potpourri, scheme.document):
@@ -386,11 +386,11 @@ def test_pieces_look_at_what_the_branch_looks_at(seed: int) -> None:
     rng = Random(seed)
     schema = random_schema(rng).load()
     writer, normaliser = Queries(schema), Normaliser(schema, limits=pick(rng, LIMITS))
-    pieces, shared = Pieces(), 0
+    pieces, shared = PartialFootprints(), 0
     for _ in range(40):
         xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
         expr = normaliser.prefixes.bind(parse_checked(xpath, writer.namespaces), writer.namespaces)
-        for part in normaliser.normalise(expr).parts:
+        for part in normaliser.normalise(expr).branches:
             found = pieces.of(Branch(part.xpath, len(part.prefix)))
             expected = footprint(parse(part.xpath))
             whole = next((piece.beyond.whole for piece in found if piece.beyond.whole), "")
@@ -434,7 +434,7 @@ def test_the_query_tree_can_be_had_from_the_scheme() -> None:
 
 
 def test_no_tree_without_the_way_to_weigh() -> None:
-    def backwards(query: CanonicalQuery) -> float:
+    def backwards(query: WeightedQuery) -> float:
         return 1 / sum(query.weights)
 
     scheme = prepare(UNIVERSITY, Subscriptions.of(["//name"]), 1, backwards)

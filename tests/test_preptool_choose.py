@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.errors import SchemeError
-from extract.preptool.choose import Choice, PickStep, PrefixIndex, assign, choose
-from extract.preptool.tree import CanonicalQuery, Path, QueryTree, by_subscribers, one_each
+from extract.preptool.choose import PickStep, PrefixChoice, PrefixIndex, assign, choose
+from extract.preptool.query_tree import NamePath, QueryTree, WeightedQuery, by_subscribers, one_each
 
 
-def path(text: str) -> Path:
+def path(text: str) -> NamePath:
     """``/a/b`` as names."""
     return tuple(text.split("/")[1:])
 
@@ -22,7 +22,7 @@ def path(text: str) -> Path:
 def tree_of(*queries: str | tuple[str, ...]) -> QueryTree:
     """The tree of queries with one branch each, or with several."""
     sets = [(query,) if isinstance(query, str) else query for query in queries]
-    return QueryTree.of([CanonicalQuery(tuple(map(path, spines))) for spines in sets])
+    return QueryTree.of([WeightedQuery(tuple(map(path, spines))) for spines in sets])
 
 
 def counted(queries: Mapping[str, int]) -> QueryTree:
@@ -41,7 +41,7 @@ A, AB, ABC, ABD = path("/a"), path("/a/b"), path("/a/b/c"), path("/a/b/d")
 
 
 def test_figures_5_to_7_step_by_step() -> None:
-    assert choose(FIGURE_5, 2) == Choice(
+    assert choose(FIGURE_5, 2) == PrefixChoice(
         prefixes=(ABC, ABD),
         steps=(
             PickStep(AB, 3.0, weights=((A, 0.0),)),  # figure 7a
@@ -97,7 +97,7 @@ def test_appendix_a3(chunks: int) -> None:
 @pytest.mark.parametrize("chunks", SHARES_A3)
 def test_appendix_a3_query_distribution(chunks: int) -> None:
     index = PrefixIndex(choose(EJB, chunks).prefixes)
-    shares: dict[Path | None, float] = {}
+    shares: dict[NamePath | None, float] = {}
     for node in EJB:
         if not node.children:
             chunk = index.assign(node.path)
@@ -245,9 +245,9 @@ def test_no_chunks_at_all_is_an_error_with_a_hint(chunks: int) -> None:
 def test_weights_by_subscriber_leave_no_crumbs() -> None:
     # In floats 0.1 + 0.2 - 0.1 - 0.2 is not zero, and /r/a would be picked for that.
     queries = [
-        CanonicalQuery((path("/r/a/x"),), (0.1,)),
-        CanonicalQuery((path("/r/a/y"),), (0.2,)),
-        CanonicalQuery((path("/r/a/z"),), (0.3,)),
+        WeightedQuery((path("/r/a/x"),), (0.1,)),
+        WeightedQuery((path("/r/a/y"),), (0.2,)),
+        WeightedQuery((path("/r/a/z"),), (0.3,)),
     ]
     tree = QueryTree.of(queries, by_subscribers)
     assert prefixes(tree, 9) == {"/r/a/x", "/r/a/y", "/r/a/z"}
@@ -288,7 +288,7 @@ def test_a_branch_without_spine_belongs_to_the_potpourri() -> None:
 names = st.sampled_from("abc")
 paths = st.lists(names, max_size=5).map(tuple)
 canonical = st.builds(
-    CanonicalQuery,
+    WeightedQuery,
     st.lists(paths, max_size=4).map(tuple),
     st.tuples(st.integers(1, 40).map(lambda tenths: tenths / 10)),
 )
@@ -298,10 +298,10 @@ trees = st.builds(QueryTree.of, query_sets, policies)
 chunk_numbers = st.integers(1, 12)
 
 
-def figure_6(tree: QueryTree, chunks: int) -> list[tuple[Path, set[Path]]]:
+def figure_6(tree: QueryTree, chunks: int) -> list[tuple[NamePath, set[NamePath]]]:
     """The paper's loop as settled, word by word over all nodes: the picks and what they dropped."""
     weight = {node.path: node.millionths for node in tree}
-    chosen: set[Path] = set()
+    chosen: set[NamePath] = set()
     turns = []
     while len(chosen) < chunks:
         candidates = [p for p in weight if len(p) > 1 and p not in chosen and weight[p] > 0]
@@ -324,7 +324,7 @@ def test_every_turn_is_that_of_figure_6(tree: QueryTree, chunks: int) -> None:
 
 @given(query_sets, policies, chunk_numbers, st.randoms(use_true_random=False))
 def test_the_order_of_the_queries_does_not_matter(
-    queries: list[CanonicalQuery], weigh: Any, chunks: int, random: Any
+    queries: list[WeightedQuery], weigh: Any, chunks: int, random: Any
 ) -> None:
     choice = choose(QueryTree.of(queries, weigh), chunks)
     random.shuffle(queries)
@@ -347,7 +347,7 @@ def test_a_choice_is_a_set_of_real_paths_below_the_document_element(
 def test_the_steps_tell_the_whole_story(tree: QueryTree, chunks: int) -> None:
     choice = choose(tree, chunks)
     weight = {node.path: node.weight for node in tree}
-    chosen: set[Path] = set()
+    chosen: set[NamePath] = set()
     for step in choice.steps:
         assert step.prefix not in chosen
         assert step.weight == weight[step.prefix] > 0
@@ -371,13 +371,13 @@ def test_when_all_is_asked_nothing_below_the_document_element_is_left_over(tree:
 @given(trees, chunk_numbers)
 def test_it_ends_and_each_comeback_has_cost_half_the_weight(tree: QueryTree, chunks: int) -> None:
     # A dropped path has lost more than half of what it was picked with: that bounds the turns.
-    picked: dict[Path, float] = {}
+    picked: dict[NamePath, float] = {}
     for step in choose(tree, chunks).steps:
         assert step.weight < picked.get(step.prefix, float("inf")) / 2
         picked[step.prefix] = step.weight
 
 
 @given(st.lists(paths, max_size=8), paths)
-def test_assign_is_the_longest_prefix(chosen: list[Path], spine: Path) -> None:
+def test_assign_is_the_longest_prefix(chosen: list[NamePath], spine: NamePath) -> None:
     fitting = [prefix for prefix in chosen if spine[: len(prefix)] == prefix]
     assert assign(spine, chosen) == max(fitting, key=len, default=None)

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.preptool.tree import CanonicalQuery, Path, QueryTree, by_subscribers, one_each
+from extract.preptool.query_tree import NamePath, QueryTree, WeightedQuery, by_subscribers, one_each
 
 
-def path(text: str) -> Path:
+def path(text: str) -> NamePath:
     """``/a/b`` as names."""
     return tuple(text.split("/")[1:])
 
 
-def query(*spines: str, weights: tuple[float, ...] = (1.0,)) -> CanonicalQuery:
-    return CanonicalQuery(tuple(map(path, spines)), weights)
+def query(*spines: str, weights: tuple[float, ...] = (1.0,)) -> WeightedQuery:
+    return WeightedQuery(tuple(map(path, spines)), weights)
 
 
 def weights(tree: QueryTree) -> dict[str, float]:
@@ -83,7 +83,7 @@ def test_a_policy_of_your_own() -> None:
 
 def test_the_document_weighs_as_much_as_all_queries() -> None:
     # The second needs the whole document; the third cannot match anything and counts nowhere.
-    tree = QueryTree.of([query("/a/b"), CanonicalQuery(((),)), CanonicalQuery(())])
+    tree = QueryTree.of([query("/a/b"), WeightedQuery(((),)), WeightedQuery(())])
     assert tree.document.weight == 2
     assert weights(tree) == {"/a": 1, "/a/b": 1}
 
@@ -141,7 +141,7 @@ def test_what_a_change_does_not_touch_is_shared() -> None:
 
 
 def test_paths_deeper_than_python_recurses() -> None:
-    deep = CanonicalQuery((("a",) * 2_000, ("a",) * 1_500 + ("b",)))
+    deep = WeightedQuery((("a",) * 2_000, ("a",) * 1_500 + ("b",)))
     tree = QueryTree.of([deep])
     assert sum(1 for _ in tree) == 2_001
     assert weights(tree.added(deep).removed(deep)) == weights(tree)
@@ -160,13 +160,13 @@ spines = st.lists(names, max_size=5).map(tuple)
 # Tenths add up differently in every order, unless the tree takes care.
 subscribers = st.lists(st.integers(1, 50).map(lambda tenths: tenths / 10), min_size=1, max_size=4)
 canonical = st.builds(
-    CanonicalQuery, st.lists(spines, max_size=6).map(tuple), subscribers.map(tuple)
+    WeightedQuery, st.lists(spines, max_size=6).map(tuple), subscribers.map(tuple)
 )
 query_sets = st.lists(canonical, max_size=12)
 policies = st.sampled_from([one_each, by_subscribers])
 
 
-def expected(queries: Iterable[CanonicalQuery], weigh: Any) -> dict[Path, float]:
+def expected(queries: Iterable[WeightedQuery], weigh: Any) -> dict[NamePath, float]:
     """The definition, in slow words: at each path, the weights of the queries that take it."""
     taken = {s[:i] for q in queries for s in q.spines for i in range(1, len(s) + 1)}
     return {
@@ -175,19 +175,17 @@ def expected(queries: Iterable[CanonicalQuery], weigh: Any) -> dict[Path, float]
 
 
 @given(query_sets, policies)
-def test_a_query_is_counted_once_at_each_path(
-    queries: Sequence[CanonicalQuery], weigh: Any
-) -> None:
+def test_a_query_is_counted_once_at_each_path(queries: Sequence[WeightedQuery], weigh: Any) -> None:
     tree = QueryTree.of(queries, weigh)
     assert {node.path: node.weight for node in tree} == pytest.approx(expected(queries, weigh))
 
 
 @given(query_sets, policies, st.data())
 def test_the_order_of_queries_spines_and_subscribers_does_not_matter(
-    queries: Sequence[CanonicalQuery], weigh: Any, data: st.DataObject
+    queries: Sequence[WeightedQuery], weigh: Any, data: st.DataObject
 ) -> None:
     shuffled = [
-        CanonicalQuery(
+        WeightedQuery(
             tuple(data.draw(st.permutations(q.spines))),
             tuple(data.draw(st.permutations(q.weights))),
         )
@@ -198,7 +196,7 @@ def test_the_order_of_queries_spines_and_subscribers_does_not_matter(
 
 @given(query_sets, canonical, policies)
 def test_adding_and_removing_one_query(
-    queries: Sequence[CanonicalQuery], one: CanonicalQuery, weigh: Any
+    queries: Sequence[WeightedQuery], one: WeightedQuery, weigh: Any
 ) -> None:
     tree = QueryTree.of(queries, weigh)
     more = tree.added(one)
@@ -208,10 +206,10 @@ def test_adding_and_removing_one_query(
 
 @given(query_sets, st.randoms(use_true_random=False), policies)
 def test_any_history_gives_the_tree_of_what_is_left(
-    queries: Sequence[CanonicalQuery], random: Any, weigh: Any
+    queries: Sequence[WeightedQuery], random: Any, weigh: Any
 ) -> None:
     tree, absent = QueryTree.of([], weigh), list(queries)
-    present: list[CanonicalQuery] = []
+    present: list[WeightedQuery] = []
     for _ in range(2 * len(queries)):
         if absent and (not present or random.random() < 0.6):
             present.append(absent.pop(random.randrange(len(absent))))
@@ -225,7 +223,7 @@ def test_any_history_gives_the_tree_of_what_is_left(
 
 @given(query_sets, policies)
 def test_a_path_weighs_at_least_as_much_as_any_below_it(
-    queries: Sequence[CanonicalQuery], weigh: Any
+    queries: Sequence[WeightedQuery], weigh: Any
 ) -> None:
     tree = QueryTree.of(queries, weigh)
     for node in [tree.document, *tree]:

@@ -175,7 +175,7 @@ def test_normal_form(pair: Pair) -> None:
         assert pair.rule in form.rules
     elif pair.rule in form.rules:
         assert pair.rule in {rule.__name__ for rule in EXPAND}
-        assert any(part.residual and part.reason for part in form.parts)
+        assert any(part.residual and part.reason for part in form.branches)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)

@@ -12,7 +12,6 @@ import extract
 from extract.errors import QuerySyntaxError
 from extract.preptool.footprint import Footprint, Pattern
 from extract.preptool.prepare import prepare
-from extract.preptool.projector import Projection
 from extract.scheme.model import Chunk, Scheme
 from extract.xpath.ast import LocationPath
 from extract.xpath.check import parse_checked
@@ -25,6 +24,7 @@ from tests.generate.draw import between, chance, pick
 from tests.generate.queries import PROFILES, Queries
 from tests.generate.schemas import schema as random_schema
 from tests.sufficiency import ProjectedTree
+from tests.support.projector import Projection
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 

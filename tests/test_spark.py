@@ -623,7 +623,7 @@ def test_what_is_missing_is_said_before_anything_is_done(
 
     if missing:
         monkeypatch.setattr(java, missing, list)
-        monkeypatch.setattr(java, "_bundled_home", lambda: None)
+        monkeypatch.setattr(java, "bundled_home", lambda: None)
     else:
         monkeypatch.setattr(java, "find_spec", lambda _: None)
     result = command("--scheme", "no scheme", docs, "-o", tmp_path / "out")

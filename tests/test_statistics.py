@@ -14,13 +14,13 @@ from extract import DocumentError, Schema, Scheme, Subscriptions, prepare
 from extract.preptool.estimate import Estimator
 from extract.preptool.expected import expected_statistics
 from extract.preptool.paths import MOST_PATHS, REST
-from extract.preptool.projector import Projection
 from extract.preptool.statistics import Sample, sample_statistics
 from extract.scenarios import scenario
 from extract.scenarios.queries import random_queries
 from extract.schema.model import Declaration
 from extract.scheme.model import Chunk
 from extract.scheme.statistics import Statistics
+from tests.support.projector import Projection
 from tests.test_scheme_oracle import kept_by
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"

@@ -81,7 +81,7 @@ def branches(
     namespaces: Mapping[str, str] | None = None,
     limits: Expansion | None = None,
 ) -> set[str]:
-    return {part.xpath for part in normal(schema, xpath, namespaces, limits).parts}
+    return {part.xpath for part in normal(schema, xpath, namespaces, limits).branches}
 
 
 def assert_same(
@@ -123,7 +123,7 @@ def test_the_examples_of_the_paper(query: str, expected: set[str]) -> None:
 )
 def test_an_unsatisfiable_query_names_the_missing_edge(query: str, edge: str) -> None:
     form = normal(figure4(), query)
-    assert not form.parts
+    assert not form.branches
     assert edge in form.unsatisfiable
     assert not normal(figure4(), "//c").unsatisfiable
 
@@ -153,8 +153,8 @@ def test_trap_3_a_value_is_never_unsatisfiable(query: str, kind: Type, value: ob
     form = normal(figure4(), query)
     assert form.type is kind
     assert not form.unsatisfiable
-    assert len(form.parts) == 1, "its branches cannot be told apart"
-    assert form.parts[0].reason
+    assert len(form.branches) == 1, "its branches cannot be told apart"
+    assert form.branches[0].reason
     document = "<a><b><l><c/></l><m><c/><a><b><l><c/></l></b></a></m></b></a>"
     assert assert_same(figure4(), query, document) == value
 
@@ -162,8 +162,8 @@ def test_trap_3_a_value_is_never_unsatisfiable(query: str, kind: Type, value: ob
 @pytest.mark.parametrize("query", ["(//c)[3]", "(//c)[last()]/..", "(//c | //d)[2]"])
 def test_trap_3_a_counted_union_stays_together(query: str) -> None:
     form = normal(figure4(), query)
-    assert len(form.parts) == 1
-    assert form.parts[0].reason
+    assert len(form.branches) == 1
+    assert form.branches[0].reason
     document = "<a><b><l><c/></l><m><c/><a><b><k><d/></k></b></a></m></b></a>"
     assert_same(figure4(), query, document)
 
@@ -298,9 +298,9 @@ def test_trap_10_a_dtd_binds_its_prefixes() -> None:
     # A namespace declaration is no attribute, whatever the DTD calls it.
     assert not branches(schema, "/n:a/@xmlns", names)
     assert len(assert_same(schema, "/n:a/@*", document, names)) - 1 == 1
-    assert [part.xpath.rpartition("/")[2] for part in normal(schema, "/n:a/@*", names).parts] == [
-        "@k"
-    ]
+    assert [
+        part.xpath.rpartition("/")[2] for part in normal(schema, "/n:a/@*", names).branches
+    ] == ["@k"]
 
 
 def test_trap_10_a_document_that_binds_them_otherwise_is_outside(shared_data: Path) -> None:
@@ -434,8 +434,8 @@ def test_trap_13_the_prefix_is_common_to_all_paths(shared_data: Path) -> None:
     schema = Schema.load(shared_data / "nitf/nitf.dtd", root="nitf")
     form = normal(schema, "//td")
     # ``body`` has no ``table`` itself, so nothing more than this is common.
-    assert [part.prefix for part in form.parts] == [("nitf", "body")]
-    assert form.parts[0].residual == "//td"
+    assert [part.prefix for part in form.branches] == [("nitf", "body")]
+    assert form.branches[0].residual == "//td"
     td, body = schema.places.by_name["td"], schema.places.document.children["nitf"]
     assert [n for n, p in body.children.items() if (p.reach | p.bit) & td] == ["body"]
     for file in sorted((shared_data / "nitf/docs").iterdir())[:20]:
@@ -479,22 +479,22 @@ def layered(layers: int, width: int) -> Schema:
 def test_trap_14_an_explosion_stops_at_the_cap(query: str, prefix: tuple[str, ...]) -> None:
     """Of these there are 10 to the power of 20: whoever enumerates them does not come back."""
     form = normal(layered(20, 10), query)
-    assert [part.prefix for part in form.parts] == [prefix]
-    assert form.parts[0].residual
-    assert "64" in form.parts[0].reason
+    assert [part.prefix for part in form.branches] == [prefix]
+    assert form.branches[0].residual
+    assert "64" in form.branches[0].reason
 
 
 @pytest.mark.parametrize("steps", range(1, 12))
 def test_trap_14_wildcards_stop_at_the_cap(steps: int) -> None:
     form = normal(layered(20, 4), "/a" + "/*" * steps)
-    assert len(form.parts) == min(4**steps, 64)
+    assert len(form.branches) == min(4**steps, 64)
 
 
 def test_trap_14_the_size_of_filters_counts() -> None:
     long = " and ".join(f". != 'a value to be repeated, number {i}'" for i in range(60))
-    assert len(normal(layered(3, 4), "//p").parts) == 64
+    assert len(normal(layered(3, 4), "//p").branches) == 64
     form = normal(layered(3, 4), f"//p[{long}]")
-    assert [part.prefix for part in form.parts] == [("a",)]
+    assert [part.prefix for part in form.branches] == [("a",)]
     form = normal(layered(3, 4), f"/a/*/*[{long}]/*/p")
     assert len(form.xpath) < Expansion().size
 
@@ -525,11 +525,11 @@ def test_limits_are_options() -> None:
 
 def test_branches_of_a_union_share_the_cap() -> None:
     union = " | ".join(f"//x1.{i}" for i in range(4))
-    assert len(normal(layered(3, 4), union).parts) == 16
+    assert len(normal(layered(3, 4), union).branches) == 16
     form = normal(layered(3, 4), union, limits=Expansion(branches=8))
-    assert 4 <= len(form.parts) <= 8
+    assert 4 <= len(form.branches) <= 8
     many = " | ".join(f"/a/x0.{i}/*" for i in range(4))
-    assert len(normal(layered(3, 4), many, limits=Expansion(branches=2)).parts) == 4
+    assert len(normal(layered(3, 4), many, limits=Expansion(branches=2)).branches) == 4
 
 
 LIMITS = (
@@ -558,7 +558,7 @@ def test_no_normal_form_passes_the_limits(limits: Expansion) -> None:
             expr = split_union(make_absolute(normaliser.prefixes.bind(parsed, writer.namespaces)))
             pieces = len(expr.parts) if isinstance(expr, Union) else 1
             form = normaliser.normalise(expr)
-            assert len(form.parts) <= max(limits.branches, pieces), xpath
+            assert len(form.branches) <= max(limits.branches, pieces), xpath
             assert len(form.xpath) <= max(limits.size, 2 * len(str(expr))) + 100, xpath
 
 
@@ -566,7 +566,7 @@ def test_a_query_too_long_to_analyse_is_kept() -> None:
     query = "/a" + "/b/m/a" * 1000
     form = normal(figure4(), query)
     assert form.xpath == query
-    assert form.parts[0].reason
+    assert form.branches[0].reason
 
 
 # -- prefixes ------------------------------------------------------------------------------------
@@ -659,7 +659,7 @@ def test_what_a_branch_selects_is_below_its_prefix() -> None:
             if form.type is not Type.NODES:
                 continue
             table = normaliser.prefixes.table
-            for part in form.parts:
+            for part in form.branches:
                 assert part.xpath.endswith(part.residual)
                 spine = part.xpath[: len(part.xpath) - len(part.residual)]
                 plain = "".join(f"/{name}" for name in part.prefix)
@@ -692,7 +692,7 @@ def test_unsatisfiable_queries_select_nothing_on_many_documents() -> None:
             except QuerySyntaxError:
                 continue
             form = normaliser.normalise(normaliser.prefixes.bind(expr, writer.namespaces))
-            if form.parts:
+            if form.branches:
                 continue
             checked += 1
             assert form.type is Type.NODES, xpath
@@ -705,8 +705,8 @@ def test_unsatisfiable_queries_select_nothing_on_many_documents() -> None:
 def test_namespace_nodes_need_the_whole_document() -> None:
     form = normal(figure4(), "//k/namespace::*")
     assert form.xpath == "//k/namespace::*"
-    assert form.parts[0].prefix == ()
-    assert "namespace axis" in form.parts[0].reason
+    assert form.branches[0].prefix == ()
+    assert "namespace axis" in form.branches[0].reason
 
 
 def test_prefix_tables_start_from_the_schema() -> None:

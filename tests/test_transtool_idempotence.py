@@ -67,9 +67,9 @@ def rounds_to_settle(
             return rounds
         form = following
         for tree, answer in zip(trees, expected, strict=True):
-            found = canonical(normal_answer(tree, form, table)) if form.parts else ("nodes",)
+            found = canonical(normal_answer(tree, form, table)) if form.branches else ("nodes",)
             assert found == answer, form.xpath
-        if not form.parts:
+        if not form.branches:
             return rounds + 1
     raise AssertionError(f"still not settled after {MOST_ROUNDS} rounds: {form.xpath}")
 
@@ -85,7 +85,7 @@ def check(
     free, bound = (Normaliser(schema, Prefixes(schema.prefixes), most) for most in (AMPLE, limits))
     ample = free.normalise(free.prefixes.bind(expr, namespaces))
     form = bound.normalise(bound.prefixes.bind(expr, namespaces))
-    if not form.parts:
+    if not form.branches:
         return "unsatisfiable"
     rounds = rounds_to_settle(bound, form, trees)
     if form.xpath != ample.xpath:
@@ -149,6 +149,6 @@ def test_real_normal_forms_are_fixed_points(shared_data: Path, name: str) -> Non
     later = 0
     for query in queries:
         form = normaliser.normalise(parse_checked(query.xpath, {}))
-        if form.parts:
+        if form.branches:
             later += rounds_to_settle(normaliser, form, []) > 0
     assert later <= len(queries) // 100, f"{later} of {len(queries)} settle only later"

@@ -67,7 +67,7 @@ class Normalised:
         """How the two answers differ on one document; empty if they do not."""
         expected = canonical(oracle.answer(tree, self.query.xpath, self.query.namespaces))
         found: oracle.Answer = ("nodes",)
-        if self.form.parts:
+        if self.form.branches:
             found = canonical(normal_answer(tree, self.form, self.table))
         if expected == found:
             return ""
@@ -99,8 +99,8 @@ def normalise_all(
             continue
         assert compiles, f"libxml2 does not take {query.xpath}"
         form = normaliser.normalise(normaliser.prefixes.bind(expr, query.namespaces))
-        counts["normalised" if form.parts else "unsatisfiable"] += 1
-        assert form.parts or form.unsatisfiable, query.xpath
+        counts["normalised" if form.branches else "unsatisfiable"] += 1
+        assert form.branches or form.unsatisfiable, query.xpath
         yield Normalised(query, form, normaliser.prefixes.table)
 
 
@@ -281,7 +281,7 @@ def nitf_account(data: Path, name: str, step: int) -> Account:
         original = Forest.compiled(normalised.query.xpath)
         expected = [set(original(forest.tree)) for forest in forests]
         found: list[set[Any]] = [set() for _ in forests]
-        for part in normalised.form.parts:
+        for part in normalised.form.branches:
             if part.xpath not in branches:
                 if len(branches) > 100_000:
                     branches.clear()

@@ -11,7 +11,7 @@ from pathlib import Path
 from lxml import etree
 
 from extract.bench.data import Corpus, corpora
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.chunktool.prefilter import Prefilter
 from extract.chunktool.scanner import ENVIRONMENT, kernel_available
@@ -22,7 +22,7 @@ _CHUNKS = 5
 _TURNS = 5
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Projects to a tenth, cuts into five chunks that cover everything, with kernel and without."""
     rows = [_measure(corpus) for corpus in corpora(data, scale)]
     columns = (
@@ -50,7 +50,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
         remarks.append("The kernel is not built here: all figures are those of the Python scanner.")
     if data is None:
         remarks.append("Only generated documents: ../shared/data is not there.")
-    return Table("CHUNKTOOL, one core", columns, rows, tuple(remarks))
+    return ResultTable("CHUNKTOOL, one core", columns, rows, tuple(remarks))
 
 
 def _measure(corpus: Corpus) -> list[str | int | float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.preptool.cost import LXML, Prices
 from extract.preptool.prepare import prepare
@@ -27,7 +27,7 @@ _PER_RECORD = 5
 _QUERIES = 5_000
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Measures the prices and shows them beside those in use."""
     measured, in_use = asdict(measure_prices(max(1, int(10 * scale)))), asdict(LXML)
     rows = [[name, _shown(in_use[name]), _shown(value)] for name, value in measured.items()]
@@ -35,7 +35,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
         "in use: LXML in extract/preptool/cost.py. Only ratios decide; copy them after a change of",
         "lxml or of the kernel that moves a ratio by more than half. selectivity is not measured.",
     )
-    return Table("Prices of the cost model", ("price", "in use", "measured"), rows, remarks)
+    return ResultTable("Prices of the cost model", ("price", "in use", "measured"), rows, remarks)
 
 
 def _shown(value: float) -> str:

@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 from lxml import etree
 
 from extract.bench.process import measured
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.scenarios import Scenario, scenario
 from extract.scenarios.queries import random_queries
 from extract.subscriptions import Subscriptions
@@ -30,7 +30,7 @@ _KINDS = 10  # of queries; there are as many of each
 _SAMPLE = 300  # subscriptions whose answers are compared
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Registers more and more subscriptions, and asks for all of them in all messages."""
     news = scenario("nitf", data)
     rows: list[list[str | int | float]] = []
@@ -66,7 +66,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
     ]
     if not news.real:
         remarks.append("Messages and queries of our own: ../shared/data is not there.")
-    return Table("A million subscriptions, one core", columns, rows, tuple(remarks))
+    return ResultTable("A million subscriptions, one core", columns, rows, tuple(remarks))
 
 
 def different_queries(news: Scenario, data: Path | None, wanted: int) -> list[str]:
@@ -114,7 +114,7 @@ def _measure(
     ran = measured("run", "--scheme", str(scheme), *asked, str(messages[0].parent))
     report = json.loads((results / "report.json").read_bytes())
     each = max(1e-6, ran.seconds - started.seconds) / (len(messages) - 1)
-    answers = _compare(queries, messages, results / "matches")
+    answers = compare_answers(queries, messages, results / "matches")
     return [
         len(queries),
         report["queries"]["canonical"],
@@ -132,14 +132,14 @@ def _measure(
     ]
 
 
-class Answers(NamedTuple):
+class AnswerCheck(NamedTuple):
     """How many numbers of matches were compared, and how many of ours were wrong."""
 
     compared: int
     wrong: int
 
 
-def _compare(queries: list[str], messages: Iterable[Path], matches: Path) -> Answers:
+def compare_answers(queries: list[str], messages: Iterable[Path], matches: Path) -> AnswerCheck:
     """Compares the answers of a sample of queries, in all messages, with those of lxml."""
     chosen = Random(2).sample(range(len(queries)), min(_SAMPLE, len(queries)))
     wanted = pc.field("query").isin([str(number) for number in chosen])
@@ -152,4 +152,4 @@ def _compare(queries: list[str], messages: Iterable[Path], matches: Path) -> Ans
         for name, xpath in compiled.items():
             compared += 1
             wrong += len(xpath(tree)) != ours.pop((str(message), name), 0)
-    return Answers(compared, wrong + len(ours))
+    return AnswerCheck(compared, wrong + len(ours))

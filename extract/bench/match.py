@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
@@ -24,7 +24,7 @@ _TURNS = 3
 _LXML = 200  # queries that lxml is measured with; it takes as long for each of the others
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Counts, rows and booleans, of many queries on a large document and on small messages."""
     rows = [*_university(scale), *_messages(data, scale)]
     columns = (
@@ -43,7 +43,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
     ]
     if data is None:
         remarks[2:] = ["Without messages: ../shared/data is not there."]
-    return Table("FILTERTOOL, one core", columns, rows, tuple(remarks))
+    return ResultTable("FILTERTOOL, one core", columns, rows, tuple(remarks))
 
 
 def _university(scale: float) -> list[list[str | int | float]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from extract.bench.match import best
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
@@ -19,7 +19,7 @@ _NAMES = ("columnar", "lxml", AUTO)
 _QUERIES = (1, 3, 10, 30, 100)
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Few and more queries, on one small document, many at once, and a large one."""
     university = scenario("university")
     small = [b"".join(university.document(4_000, seed=n)) for n in range(max(2, int(50 * scale)))]
@@ -38,7 +38,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
         "one small document and queries are few: some hundred calls of numpy cost more than",
         "libxml2 needs to parse and answer. There auto takes lxml.",
     )
-    return Table("Which matcher is cheaper, one core", columns, rows, remarks)
+    return ResultTable("Which matcher is cheaper, one core", columns, rows, remarks)
 
 
 def _times(scheme: Scheme, documents: Sequence[bytes], select: Select) -> list[float]:

@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 from extract.bench.process import measured
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.preptool.prepare import prepare
 from extract.scenarios import scenario
 
 _MEGABYTES = (20, 200, 2_000)
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Cuts documents of growing size into five chunks that have all of their bytes."""
     university = scenario("university")
     rows: list[list[str | int | float]] = []
@@ -35,4 +35,6 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
             rows.append([f"{size:,.0f} MB", used.peak_mb, used.seconds, size / used.seconds])
     remarks = ("Peak of the process of `extract chunk`, interpreter and libraries included.",)
     columns = ("document", "peak MB", "processor s", "MB/s")
-    return Table("Memory of CHUNKTOOL, five chunks that are written out", columns, rows, remarks)
+    return ResultTable(
+        "Memory of CHUNKTOOL, five chunks that are written out", columns, rows, remarks
+    )

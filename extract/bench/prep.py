@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from lxml import etree
 
 from extract.bench.cases import Case, cases
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.preptool.cost import makespan
 from extract.preptool.prepare import prepare
@@ -28,7 +28,7 @@ _TURNS = 5
 Key: TypeAlias = tuple[object, ...]  # a document and a chunk of it
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Measures 1 to 12 chunks and ``auto`` on each case."""
     rows: list[list[str | int | float]] = []
     for case in cases(data, scale):
@@ -42,7 +42,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
     )
     if data is None:
         remarks = (*remarks, "Only the scenarios: ../shared/data is not there.")
-    return Table("PREPTOOL: chunks and their cost", columns, rows, remarks)
+    return ResultTable("PREPTOOL: chunks and their cost", columns, rows, remarks)
 
 
 def _rows(case: Case) -> Iterator[list[str | int | float]]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
@@ -33,7 +33,7 @@ _JVM = {"spark.driver.extraJavaOptions": "-XX:-UsePerfData"}
 Row = list[str | int | float]
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Counts of 2,000 queries: many documents, small ones, and one that is large."""
     require_spark()
     university = scenario("university")
@@ -45,7 +45,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
         large = _join(top / "large", split)
         rows, remarks = _measure(university, top, usual, small, split, large)
     columns = ("what", "MB", "seconds", "MB/s", "documents/s", "figure", "goal")
-    return Table(f"Spark, {_QUERIES:,} queries, counts", columns, rows, remarks)
+    return ResultTable(f"Spark, {_QUERIES:,} queries, counts", columns, rows, remarks)
 
 
 def _measure(

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.preptool.prepare import prepare
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
@@ -26,7 +26,7 @@ _QUERIES, _CHANGES = 100_000, 1_000
 _CHUNKS = 8
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Prepares, loads and revises schemes; every step in processor seconds of one core."""
     rows: list[list[str | int | float]] = []
     remarks = ["x prepare: how many times it could be done while the queries are prepared once."]
@@ -35,7 +35,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
     if data is None:
         remarks.append("Own queries over a built-in schema: ../shared/data is not there.")
     columns = ("queries", "step", "count", "seconds", "goal", "x prepare")
-    return Table("Revising a scheme, one core", columns, rows, tuple(remarks))
+    return ResultTable("Revising a scheme, one core", columns, rows, tuple(remarks))
 
 
 def _inputs(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.scenarios import scenario
 from extract.scenarios.queries import random_queries
 from extract.schema.model import Schema
@@ -20,7 +20,7 @@ _SETS = ("linear", "nested1", "nested2")
 _SIZES = (10_000, 30_000, 100_000)
 
 
-def run(data: Path | None, scale: float = 1.0) -> Table:
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Normalises growing parts of each query set on one core, and compiles them in lxml."""
     rows: list[list[str | int | float]] = []
     remarks = []
@@ -34,7 +34,7 @@ def run(data: Path | None, scale: float = 1.0) -> Table:
         remarks.append("Own queries over a built-in schema: ../shared/data is not there.")
     remarks.append("lxml: one etree.XPath compiled per query, nothing evaluated.")
     columns = ("queries", "count", "seconds", "us/query", "branches", "unsat", "x lxml", "peak MB")
-    return Table("TRANSTOOL, one core", columns, rows, tuple(remarks))
+    return ResultTable("TRANSTOOL, one core", columns, rows, tuple(remarks))
 
 
 def _inputs(data: Path | None, scale: float) -> list[tuple[str, Schema, Subscriptions]]:
@@ -57,8 +57,8 @@ def _measure(schema: Schema, subscriptions: Subscriptions) -> list[float | int]:
     branches = dead = 0
     for query in normalise_all(schema, subscriptions):
         assert query.form is not None, query.error
-        branches += len(query.form.parts)
-        dead += not query.form.parts
+        branches += len(query.form.branches)
+        dead += not query.form.branches
     seconds = time.process_time() - started
     started = time.process_time()
     for subscription in subscriptions:

@@ -7,13 +7,14 @@ from dataclasses import asdict
 
 import click
 
-from extract.cli.options import json_option, scheme_option
+from extract.cli.options import json_option, root_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.tables import chunk_table
 from extract.preptool.explain import chunk_reports, explain_query
 from extract.preptool.picture import tree_dot, tree_svg
 from extract.preptool.prepare import tree_of
 from extract.preptool.query_picture import query_svg
+from extract.schema.model import Schema
 from extract.scheme import Scheme
 
 _FILE = click.Path()
@@ -22,6 +23,14 @@ _FILE = click.Path()
 @click.command()
 @scheme_option
 @click.argument("query", metavar="[QUERY_ID]", required=False)
+@click.option(
+    "--schema",
+    "-s",
+    type=_FILE,
+    metavar="FILE",
+    help="Check first that the scheme was made for this DTD or XSD, as the file is now.",
+)
+@root_option
 @click.option("--dot", type=_FILE, metavar="FILE", help="Write the query tree for graphviz.")
 @click.option(
     "--svg",
@@ -31,7 +40,13 @@ _FILE = click.Path()
 )
 @json_option
 def explain(
-    scheme: str, query: str | None, dot: str | None, svg: str | None, as_json: bool
+    scheme: str,
+    query: str | None,
+    schema: str | None,
+    root: str | None,
+    dot: str | None,
+    svg: str | None,
+    as_json: bool,
 ) -> None:
     """Say why a query is in its chunk and what else it needs; without an id, list the chunks.
 
@@ -43,6 +58,10 @@ def explain(
       extract explain --scheme scheme.json big --svg big.svg
     """
     loaded = Scheme.load(scheme)
+    if schema is not None:
+        _check_schema(loaded, schema, root)
+    elif root is not None:
+        raise click.UsageError("--root is for --schema.")
     if query is not None:
         report = explain_query(loaded, query)
         click.echo(json.dumps(report.to_json()) if as_json else str(report))
@@ -50,6 +69,13 @@ def explain(
         _draw(loaded, query, dot, svg)
     elif query is None:
         _list_chunks(loaded, as_json)
+
+
+def _check_schema(scheme: Scheme, file: str, root: str | None) -> None:
+    """Raises SchemeError unless the scheme was made for this schema; by default for its root."""
+    names = [scheme.schema.declarations[key].name for key in scheme.schema.roots]
+    root = root or (names[0] if len(names) == 1 else None)
+    scheme.check_schema(Schema.load(file, root, scheme.namespaces))
 
 
 def _list_chunks(scheme: Scheme, as_json: bool) -> None:

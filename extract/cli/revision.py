@@ -8,7 +8,7 @@ from typing import Any
 
 from extract.cli.preparing import unsatisfiable_lines
 from extract.errors import QuerySyntaxError
-from extract.preptool.canonical import Outcome
+from extract.preptool.canonical import RegisteredQuery
 from extract.scheme import Chunk, Rejected, Scheme, Unsatisfiable
 
 _SHOWN = 20  # of each kind, one by one
@@ -28,8 +28,8 @@ class Revision:
 
     before: Scheme
     source: str = ""
-    added: list[Outcome] = field(default_factory=list)
-    removed: list[Outcome] = field(default_factory=list)
+    added: list[RegisteredQuery] = field(default_factory=list)
+    removed: list[RegisteredQuery] = field(default_factory=list)
     after: Scheme | None = None
 
     @property

@@ -115,8 +115,8 @@ class _Tally:
         self.statuses[query.status] += 1
         self.duplicates += query.same_as is not None
         if query.form is not None:
-            self.branches += len(query.form.parts)
-            self.residual += any(part.reason for part in query.form.parts)
+            self.branches += len(query.form.branches)
+            self.residual += any(part.reason for part in query.form.branches)
         if query.error and not self.quiet and self.statuses["rejected"] <= _SHOWN:
             self.shown.say(f"query {query.subscription.id!r} rejected: {query.error}\n")
         self.shown.advance(rejected=query.status == "rejected")

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Final
 
-from extract.preptool.choose import Choice, PrefixIndex, choose
-from extract.preptool.chunks import Looks
+from extract.preptool.branch_footprints import BranchFootprints
+from extract.preptool.choose import PrefixChoice, PrefixIndex, choose
 from extract.preptool.cost import LXML, Matching, Prices, makespan
-from extract.preptool.estimate import Estimator, Kept, Marks
-from extract.preptool.tree import Path, QueryTree
+from extract.preptool.estimate import Estimator, KeptSize, PathMarks
+from extract.preptool.query_tree import NamePath, QueryTree
 from extract.preptool.workload import SpineLoad, Workload
 
 AUTO: Final = "auto"
@@ -28,7 +28,7 @@ _WORTH: Final = 0.99  # what more chunks must cost at most of fewer: estimates a
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChunkingPlan:
     """One way to cut documents, and what it would cost for an average one.
 
     Attributes:
@@ -40,8 +40,8 @@ class Plan:
             somewhat more, because no estimate is exact.
     """
 
-    choice: Choice
-    projected: frozenset[Path] = frozenset()
+    choice: PrefixChoice
+    projected: frozenset[NamePath] = frozenset()
     scan_seconds: float = 0.0
     chunk_seconds: tuple[float, ...] = ()
     seconds: float = 0.0
@@ -53,7 +53,7 @@ def plans(
     estimator: Estimator,
     workers: int = 1,
     prices: Prices = LXML,
-) -> list[Plan]:
+) -> list[ChunkingPlan]:
     """Ways to cut documents: into 1 chunk, 2 chunks and so on, as far as the queries give them.
 
     Args:
@@ -64,7 +64,7 @@ def plans(
         prices: What the work costs.
     """
     planner = _Planner(workload, estimator, workers, prices)
-    found: list[Plan] = []
+    found: list[ChunkingPlan] = []
     for chunks in range(1, MOST_CHUNKS + 1):
         choice = choose(tree, chunks)
         if len(choice.prefixes) < chunks and found:
@@ -79,7 +79,7 @@ def decide(
     estimator: Estimator,
     workers: int = 1,
     prices: Prices = LXML,
-) -> Plan:
+) -> ChunkingPlan:
     """Finds the plan with the least cost, of about equal ones that with the fewest chunks.
 
     With one worker that is the least work; with more, the document that is done first. The note of
@@ -97,27 +97,31 @@ def decide(
 def best_plan(
     tree: QueryTree,
     numbers: Iterable[int],
-    spines: Sequence[Path],
-    looks: Looks,
+    spines: Sequence[NamePath],
+    footprints: BranchFootprints,
     whole: Container[int],
     estimator: Estimator,
     workers: int = 1,
-) -> Plan:
+) -> ChunkingPlan:
     """The plan to take for some branches, the same in whatever order they come.
 
     Args:
         tree: The query tree.
         numbers: The branches.
         spines: For each branch the names of its spine.
-        looks: What the branches look at.
+        footprints: What the branches look at.
         whole: The branches that need the whole document.
         estimator: What is known about documents.
         workers: How many chunks of one document are evaluated at the same time.
     """
-    return decide(tree, Workload.of(numbers, spines, looks, whole, estimator), estimator, workers)
+    return decide(
+        tree, Workload.of(numbers, spines, footprints, whole, estimator), estimator, workers
+    )
 
 
-def _note(best: Plan, plans: Sequence[Plan], estimator: Estimator, workers: int) -> str:
+def _note(
+    best: ChunkingPlan, plans: Sequence[ChunkingPlan], estimator: Estimator, workers: int
+) -> str:
     """Why this plan, with what the ends of the range would have cost."""
     if not best.choice.prefixes:
         return ""
@@ -134,7 +138,7 @@ def _note(best: Plan, plans: Sequence[Plan], estimator: Estimator, workers: int)
     )
 
 
-def _chunks(plan: Plan) -> str:
+def _chunks(plan: ChunkingPlan) -> str:
     count = len(plan.choice.prefixes)
     return "1 chunk" if count == 1 else f"{count} chunks"
 
@@ -153,21 +157,23 @@ class _Planner:
         self._estimator = estimator
         self._workers = workers
         self._prices = prices
-        self._known: dict[tuple[Path | None, frozenset[Path]], tuple[float, bool]] = {}
+        self._known: dict[tuple[NamePath | None, frozenset[NamePath]], tuple[float, bool]] = {}
         self._document = 0.0
         if workload.whole:
-            everything = estimator.keep(Marks(subtrees=estimator.roots))
+            everything = estimator.keep(PathMarks(subtrees=estimator.roots))
             self._document = self._seconds(everything, workload.whole)
 
-    def plan(self, choice: Choice) -> Plan:
+    def plan(self, choice: PrefixChoice) -> ChunkingPlan:
         """What it costs to cut documents so."""
         index = PrefixIndex(choice.prefixes)
-        homes: dict[Path | None, list[SpineLoad]] = {prefix: [] for prefix in choice.prefixes}
+        by_prefix: dict[NamePath | None, list[SpineLoad]] = {
+            prefix: [] for prefix in choice.prefixes
+        }
         for load in self._workload.loads:
-            homes.setdefault(index.assign(load.spine), []).append(load)
+            by_prefix.setdefault(index.assign(load.spine), []).append(load)
         seconds: list[float] = []
-        projected: set[Path] = set()
-        for prefix, loads in homes.items():
+        projected: set[NamePath] = set()
+        for prefix, loads in by_prefix.items():
             inner = frozenset(
                 p for p in choice.prefixes if p[: len(prefix or ())] == (prefix or ())
             )
@@ -183,11 +189,11 @@ class _Planner:
         total = scan + makespan(seconds, self._workers)
         if self._workers > 1:
             total += _DOUBT * max(seconds, default=0.0)
-        return Plan(choice, frozenset(projected), scan, tuple(seconds), total)
+        return ChunkingPlan(choice, frozenset(projected), scan, tuple(seconds), total)
 
-    def _chunk(self, prefix: Path | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
+    def _chunk(self, prefix: NamePath | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
         """What a chunk costs, and whether it is worth to reduce it to what is looked at."""
-        marks = Marks()
+        marks = PathMarks()
         for load in loads:
             marks |= load.marks
         reduced = self._estimator.keep(marks)
@@ -196,11 +202,11 @@ class _Planner:
         at = self._estimator.path(prefix)
         full = reduced
         if at is not None:
-            full = self._estimator.keep(marks | Marks(subtrees=1 << at))
+            full = self._estimator.keep(marks | PathMarks(subtrees=1 << at))
         projected = reduced.size_bytes <= _PROJECT_BELOW * full.size_bytes
         return self._seconds(reduced if projected else full, loads), projected
 
-    def _seconds(self, kept: Kept, loads: Sequence[SpineLoad]) -> float:
+    def _seconds(self, kept: KeptSize, loads: Sequence[SpineLoad]) -> float:
         matching = Matching(self._estimator, kept, self._prices)
         branches = [matching.branch_seconds(load.paths, load.shapes) for load in loads]
         # Exactly rounded, so that the order of the spines does not matter.

@@ -1,4 +1,4 @@
-"""From subscriptions to canonical queries: one for each normal form, with its subscribers."""
+"""Canonical queries: one for each normal form, with the subscriptions that have it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from itertools import chain, repeat
 from typing import TypeAlias
 
 from extract.limits import Limits
-from extract.preptool.tree import Path
+from extract.preptool.query_tree import NamePath
 from extract.schema.model import Schema
 from extract.scheme.model import Branch, Later, Query, Rejected, Scheme, Subscriber, Unsatisfiable
 from extract.scheme.spine import all_names
 from extract.subscriptions import Subscription, Subscriptions
 from extract.transtool.expansion import Expansion
-from extract.transtool.normalise import Normaliser, Part
+from extract.transtool.normalise import NormalBranch, Normaliser
 from extract.transtool.prefixes import Prefixes, is_used
 from extract.transtool.queries import Translation, own_prefixes, translate
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.xpath.functions import Type
 
 Form: TypeAlias = tuple[int, ...]  # a normal form: the numbers of its branches
-Outcome: TypeAlias = Subscriber | Unsatisfiable | Later | Rejected
+RegisteredQuery: TypeAlias = Subscriber | Unsatisfiable | Later | Rejected
 
 
 @dataclass(slots=True)
-class Canonical:
+class CanonicalQuery:
     """A canonical query while subscribers come and go; in the order in which they came."""
 
     type: Type
@@ -38,7 +38,7 @@ class Canonical:
 
 
 @dataclass(slots=True)
-class Registry:
+class QueryRegistry:
     """All queries, and the branches that they need.
 
     Branches are numbered as they come, and so equal normal forms are found: by their numbers. The
@@ -46,7 +46,7 @@ class Registry:
 
     Attributes:
         branches: Every branch once, by number.
-        tails: For each branch what follows its spine; None if nobody has asked.
+        tails: For each branch what follows its spine; None until it is needed.
         spines: For each branch the names of its spine; equal ones are one object.
         users: For each branch how many canonical queries need it.
         size: Characters of the branches that are needed.
@@ -59,22 +59,22 @@ class Registry:
 
     branches: list[Branch] = field(default_factory=list)
     tails: list[str | None] = field(default_factory=list)
-    spines: list[Path] = field(default_factory=list)
+    spines: list[NamePath] = field(default_factory=list)
     users: list[int] = field(default_factory=list)
     size: int = 0
-    forms: dict[Form, Canonical] = field(default_factory=dict)
+    forms: dict[Form, CanonicalQuery] = field(default_factory=dict)
     ids: dict[str, Form] = field(default_factory=dict)
     unsatisfiable: dict[str, Unsatisfiable] = field(default_factory=dict)
     later: dict[str, Later] = field(default_factory=dict)
     rejected: dict[str, Rejected] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
-    _paths: dict[Path, Path] = field(default_factory=dict)
+    _paths: dict[NamePath, NamePath] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scheme: Scheme) -> Registry:
+    def of(cls, scheme: Scheme) -> QueryRegistry:
         """The queries and branches of a scheme."""
         xpaths = scheme.branches.xpaths
-        found = cls(
+        registry = cls(
             branches=list(scheme.branches),
             tails=[None] * len(xpaths),
             spines=all_names(scheme.branches),
@@ -85,17 +85,17 @@ class Registry:
             rejected={one.id: one for one in scheme.rejected},
             _numbers=dict(zip(xpaths, range(len(xpaths)), strict=True)),
         )
-        found._paths.update((spine, spine) for spine in found.spines)
+        registry._paths.update((spine, spine) for spine in registry.spines)
         for query in scheme.queries:
             subscribers = {one.id: one for one in query.subscribers}
-            found.forms[query.branches] = Canonical(query.type, subscribers)
-            found.ids.update(zip(subscribers, repeat(query.branches)))
+            registry.forms[query.branches] = CanonicalQuery(query.type, subscribers)
+            registry.ids.update(zip(subscribers, repeat(query.branches)))
             for number in query.branches:
-                found.users[number] += 1
-        return found
+                registry.users[number] += 1
+        return registry
 
     def __contains__(self, identifier: str) -> bool:
-        return any(identifier in known for known in self._by_id())
+        return any(identifier in ids for ids in self._by_id())
 
     def __len__(self) -> int:
         return sum(map(len, self._by_id()))
@@ -107,8 +107,8 @@ class Registry:
     def _by_id(self) -> tuple[Mapping[str, object], ...]:
         return (self.ids, self.unsatisfiable, self.later, self.rejected)
 
-    def add(self, query: Subscription, translation: Translation) -> Outcome:
-        """Takes a query in, whose id is new."""
+    def add(self, query: Subscription, translation: Translation) -> RegisteredQuery:
+        """Registers a query whose id is new."""
         bound, form, error = translation
         if error is not None:
             place = (error.hint, error.line, error.column, error.offset)
@@ -124,21 +124,21 @@ class Registry:
         if absolute == query.xpath:
             absolute = query.xpath
         subscriber = Subscriber(query.id, query.xpath, absolute, query.weight)
-        if not form.parts:
+        if not form.branches:
             dead = self.unsatisfiable[query.id] = Unsatisfiable(subscriber, form.unsatisfiable)
             return dead
-        numbers = tuple([self._number(part) for part in form.parts])
+        numbers = tuple([self._number(branch) for branch in form.branches])
         canonical = self.forms.get(numbers)
         if canonical is None:
-            canonical = self.forms[numbers] = Canonical(form.type, {})
+            canonical = self.forms[numbers] = CanonicalQuery(form.type, {})
             for number in numbers:
                 self.users[number] += 1
         canonical.subscribers[query.id] = subscriber
         self.ids[query.id] = numbers
         return subscriber
 
-    def remove(self, identifier: str) -> Outcome:
-        """Lets a query go, and with the last subscriber the branches that only it needed."""
+    def remove(self, identifier: str) -> RegisteredQuery:
+        """Removes a query, and with the last subscriber the branches that only it needed."""
         if identifier in self.rejected:
             return self.rejected.pop(identifier)
         if identifier in self.later:
@@ -157,16 +157,16 @@ class Registry:
                     self.size -= len(self.branches[number].xpath)
         return subscriber
 
-    def _number(self, part: Part) -> int:
-        known = self._numbers.get(part.xpath)
-        if known is None:
-            known = self._numbers[part.xpath] = len(self.branches)
-            self.branches.append(Branch(part.xpath, len(part.prefix)))
-            self.tails.append(part.residual if part.prefix else part.xpath)
-            self.spines.append(self._paths.setdefault(part.prefix, part.prefix))
+    def _number(self, branch: NormalBranch) -> int:
+        number = self._numbers.get(branch.xpath)
+        if number is None:
+            number = self._numbers[branch.xpath] = len(self.branches)
+            self.branches.append(Branch(branch.xpath, len(branch.prefix)))
+            self.tails.append(branch.residual if branch.prefix else branch.xpath)
+            self.spines.append(self._paths.setdefault(branch.prefix, branch.prefix))
             self.users.append(0)
-            self.size += len(part.xpath)
-        return known
+            self.size += len(branch.xpath)
+        return number
 
     def queries(self) -> Iterator[Query]:
         """The canonical queries as a scheme has them."""
@@ -185,8 +185,8 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
-    """What became of all subscriptions.
+class CollectedQueries:
+    """All subscriptions after normalisation.
 
     Attributes:
         branches: Every branch once, in the order in which the queries need them.
@@ -202,7 +202,7 @@ class Collection:
 
     branches: list[Branch]
     tails: list[str]
-    spines: list[Path]
+    spines: list[NamePath]
     queries: list[Query]
     unsatisfiable: list[Unsatisfiable]
     later: list[Later]
@@ -217,13 +217,13 @@ class Collection:
         yield from (dead.subscriber.absolute for dead in self.unsatisfiable)
 
 
-def collect(
+def collect_queries(
     schema: Schema,
     subscriptions: Subscriptions,
     expansion: Expansion,
     limits: Limits,
     progress: Callable[[int], object] = lambda _: None,
-) -> Collection:
+) -> CollectedQueries:
     """Normalises the subscriptions in their order, and puts those with equal normal forms together.
 
     Which prefixes stand for which namespaces depends on the order of the subscriptions, but not on
@@ -232,14 +232,14 @@ def collect(
     """
     prefixes = Prefixes(by_prefix(schema.prefixes))
     normalisers = Normalisers(schema, prefixes, expansion)
-    registry = Registry()
+    registry = QueryRegistry()
     for subscription in subscriptions:
         normaliser = normalisers.after(registry.size)
         registry.add(
             subscription, translate(normaliser, subscription, subscriptions.source, limits)
         )
         progress(1)
-    return Collection(
+    return CollectedQueries(
         registry.branches,
         [tail or "" for tail in registry.tails],
         registry.spines,
@@ -266,7 +266,7 @@ class Normalisers:
         return self._ample if size < self._total else self._narrow
 
 
-def in_use(table: Mapping[str, str], schema: Schema, registry: Registry) -> dict[str, str]:
+def in_use(table: Mapping[str, str], schema: Schema, registry: QueryRegistry) -> dict[str, str]:
     """The prefixes that are the schema's, or that a query or branch uses."""
     ours = frozenset(schema.prefixes.values())
     return {

@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from extract.errors import SchemeError
-from extract.preptool.tree import MILLION, Node, Path, QueryTree
+from extract.preptool.query_tree import MILLION, NamePath, QueryTree, TreeNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class PickStep:
         dropped: Earlier picks that are now lighter than this one, and so no longer picked.
     """
 
-    prefix: Path
+    prefix: NamePath
     weight: float
-    weights: tuple[tuple[Path, float], ...] = ()
-    dropped: tuple[Path, ...] = ()
+    weights: tuple[tuple[NamePath, float], ...] = ()
+    dropped: tuple[NamePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PrefixChoice:
     """The paths that documents are cut at, and how they were found.
 
     Attributes:
@@ -48,12 +48,12 @@ class Choice:
         note: What the user should know, such as fewer chunks than asked for; empty if nothing.
     """
 
-    prefixes: tuple[Path, ...]
+    prefixes: tuple[NamePath, ...]
     steps: tuple[PickStep, ...] = ()
     note: str = ""
 
 
-def choose(tree: QueryTree, chunks: int) -> Choice:
+def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     """Picks the paths to cut documents at, so that the queries spread evenly over the chunks.
 
     The heaviest path is picked, of equally heavy ones the deepest, of equally deep ones the first
@@ -68,9 +68,9 @@ def choose(tree: QueryTree, chunks: int) -> Choice:
     Raises:
         SchemeError: ``chunks`` is not at least 1.
 
-    >>> from extract.preptool.tree import CanonicalQuery
+    >>> from extract.preptool.query_tree import WeightedQuery
     >>> paths = [("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c")]
-    >>> tree = QueryTree.of([CanonicalQuery((path,)) for path in paths])
+    >>> tree = QueryTree.of([WeightedQuery((path,)) for path in paths])
     >>> choose(tree, 2).prefixes
     (('a', 'b', 'c'), ('a', 'b', 'd'))
     """
@@ -79,7 +79,7 @@ def choose(tree: QueryTree, chunks: int) -> Choice:
         raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
     candidates = _Candidates(tree)
     steps: list[PickStep] = []
-    picks: set[Path] = set()
+    picks: set[NamePath] = set()
     while len(picks) < chunks and (node := candidates.heaviest()) is not None:
         weight = candidates.weigh(node.path)
         lighter = candidates.lighten_above(node.path, weight)
@@ -93,7 +93,7 @@ def choose(tree: QueryTree, chunks: int) -> Choice:
                 candidates.offer(path)
         after = tuple((path, candidates.weigh(path) / MILLION) for path in lighter)
         steps.append(PickStep(node.path, weight / MILLION, after, dropped))
-    return Choice(tuple(sorted(picks)), tuple(steps), _note(chunks, len(picks)))
+    return PrefixChoice(tuple(sorted(picks)), tuple(steps), _note(chunks, len(picks)))
 
 
 def _note(asked: int, found: int) -> str:
@@ -114,14 +114,14 @@ class _Candidates:
 
     def __init__(self, tree: QueryTree) -> None:
         roots = tree.document.children
-        self._nodes: dict[Path, Node] = {root.path: root for root in roots}
-        self._weights: dict[Path, int] = {root.path: root.millionths for root in roots}
-        self._heap: list[tuple[int, bool, int, Path]] = []
+        self._nodes: dict[NamePath, TreeNode] = {root.path: root for root in roots}
+        self._weights: dict[NamePath, int] = {root.path: root.millionths for root in roots}
+        self._heap: list[tuple[int, bool, int, NamePath]] = []
         for root in roots:
             self._add_children(root)
         heapify(self._heap)
 
-    def _add_children(self, node: Node) -> None:
+    def _add_children(self, node: TreeNode) -> None:
         for child in node.children:
             self._nodes[child.path] = child
             self._weights[child.path] = child.millionths
@@ -129,7 +129,7 @@ class _Candidates:
             # the same weight below it.
             heappush(self._heap, (-child.millionths, not child.children, -child.depth, child.path))
 
-    def heaviest(self) -> Node | None:
+    def heaviest(self) -> TreeNode | None:
         """Takes out the heaviest node, of equally heavy ones the deepest; None if all are light."""
         while self._heap:
             negative, is_open, _, path = heappop(self._heap)
@@ -141,18 +141,18 @@ class _Candidates:
                 return node
         return None
 
-    def offer(self, path: Path) -> None:
+    def offer(self, path: NamePath) -> None:
         """Puts an opened node among the candidates, at what it weighs now."""
         if self._weights[path] and len(path) > 1:
             heappush(self._heap, (-self._weights[path], True, -len(path), path))
 
-    def weigh(self, path: Path) -> int:
+    def weigh(self, path: NamePath) -> int:
         """What a node that was reached weighs now, in millionths."""
         return self._weights[path]
 
-    def lighten_above(self, path: Path, millionths: int) -> list[Path]:
+    def lighten_above(self, path: NamePath, millionths: int) -> list[NamePath]:
         """Takes weight from all proper ancestors; gives those that changed, from the top down."""
-        changed: list[Path] = []
+        changed: list[NamePath] = []
         for end in range(1, len(path)):
             above = path[:end]
             if before := self._weights[above]:
@@ -169,7 +169,7 @@ class PrefixIndex:
 
     __slots__ = ("_top",)
 
-    def __init__(self, prefixes: Iterable[Path]) -> None:
+    def __init__(self, prefixes: Iterable[NamePath]) -> None:
         self._top: dict[str, Any] = {}
         for prefix in prefixes:
             level = self._top
@@ -177,10 +177,10 @@ class PrefixIndex:
                 level = level.setdefault(name, {})
             level[_HERE] = prefix
 
-    def assign(self, spine: Path) -> Path | None:
+    def assign(self, spine: NamePath) -> NamePath | None:
         """The longest prefix that the spine starts with; None if there is none: potpourri."""
         level = self._top
-        found: Path | None = level.get(_HERE)
+        found: NamePath | None = level.get(_HERE)
         for name in spine:
             if (below := level.get(name)) is None:
                 break
@@ -192,7 +192,7 @@ class PrefixIndex:
 _HERE = ""  # no element has an empty name
 
 
-def assign(spine: Path, prefixes: Iterable[Path]) -> Path | None:
+def assign(spine: NamePath, prefixes: Iterable[NamePath]) -> NamePath | None:
     """The chunk that a branch belongs to: the longest prefix of its spine, or None for potpourri.
 
     For many spines use a `PrefixIndex`.

@@ -14,7 +14,7 @@ from heapq import heapify, heapreplace
 from math import log2
 from typing import Final, NamedTuple
 
-from extract.preptool.estimate import Estimator, Kept
+from extract.preptool.estimate import Estimator, KeptSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Matching:
         prices: What the matcher's work costs.
     """
 
-    def __init__(self, estimator: Estimator, kept: Kept, prices: Prices) -> None:
+    def __init__(self, estimator: Estimator, kept: KeptSize, prices: Prices) -> None:
         self._estimator = estimator
         self._kept = kept
         self._prices = prices

@@ -16,7 +16,7 @@ _ON_PAPER = "<style>@media print{.query-tree{width:100%;height:auto;max-height:1
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PictureBlock:
     """A part of the page, drawn from its own upper left corner."""
 
     parts: list[str]
@@ -24,7 +24,7 @@ class Block:
     height: float
 
 
-def page(blocks: Sequence[Block], title: str, description: str) -> str:
+def page(blocks: Sequence[PictureBlock], title: str, description: str) -> str:
     """An SVG document with blocks below each other, and words for those who cannot see it."""
     width = max(block.width for block in blocks) + 2 * MARGIN
     height = sum(block.height + MARGIN for block in blocks) + MARGIN

@@ -24,21 +24,21 @@ _CHILDREN = frozenset(need for need in map(Need, range(16)) if need & Need.CHILD
 _DOCUMENT = PathCount("", -1, 1, 1, 0, 0, 0, 0)
 
 
-class Marks(NamedTuple):
+class PathMarks(NamedTuple):
     """What is needed of which paths, as bit sets: see `Need`."""
 
     nodes: int = 0
     children: int = 0
     subtrees: int = 0
 
-    def __or__(self, other: Marks) -> Marks:
-        return Marks(
+    def __or__(self, other: PathMarks) -> PathMarks:
+        return PathMarks(
             self.nodes | other.nodes, self.children | other.children, self.subtrees | other.subtrees
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptSize:
     """What a chunk keeps of an average document.
 
     Attributes:
@@ -126,7 +126,7 @@ class Estimator:
 
     # -- from patterns to paths
 
-    def marks(self, wants: Iterable[tuple[Pattern, Need]], start: int = 0) -> Marks:
+    def marks(self, wants: Iterable[tuple[Pattern, Need]], start: int = 0) -> PathMarks:
         """The paths that wants are about.
 
         Args:
@@ -141,7 +141,7 @@ class Estimator:
                 subtrees |= paths
             elif need in _CHILDREN:
                 children |= paths
-        return Marks(nodes, children, subtrees)
+        return PathMarks(nodes, children, subtrees)
 
     def select(self, pattern: Pattern, start: int = 0) -> int:
         """The paths that a pattern selects."""
@@ -195,7 +195,7 @@ class Estimator:
 
     # -- from paths to sizes
 
-    def keep(self, marks: Marks) -> Kept:
+    def keep(self, marks: PathMarks) -> KeptSize:
         """What is kept of an average document for these marks, with the tags above it."""
         whole = self._outermost(marks.subtrees & ~1)
         inside = 0
@@ -230,7 +230,7 @@ class Estimator:
             parent = self.parents[number]
             carried[parent] = carried.get(parent, 0.0) + kept * row.owners / (all_of_it or 1.0)
         total = self.statistics.document_bytes
-        return Kept(elements / self._documents, min(size, total) / self._documents, at, whole)
+        return KeptSize(elements / self._documents, min(size, total) / self._documents, at, whole)
 
     def _outermost(self, paths: int) -> int:
         """These paths without those that are below another of them."""
@@ -241,10 +241,10 @@ class Estimator:
                 end = self._ends[number]
         return found
 
-    def of_chunk(self, chunk: Chunk) -> Kept:
+    def of_chunk(self, chunk: Chunk) -> KeptSize:
         """What a chunk keeps of an average document."""
         if chunk.whole:
-            return self.keep(Marks(subtrees=self.roots))
+            return self.keep(PathMarks(subtrees=self.roots))
         return self.keep(self.marks((_pattern(path), need) for path, need in chunk.wants))
 
 

@@ -18,14 +18,14 @@ from extract.preptool.labels import (
     in_numbers,
     shortened,
 )
-from extract.preptool.tree import MILLION, Node, Path, QueryTree
+from extract.preptool.query_tree import MILLION, NamePath, QueryTree, TreeNode
 
 ROWS = 60  # as many as a screen or a page shows and a person reads
 _COLUMNS = 12  # what is deeper is folded, unless it is chosen
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TreeRow:
     """One thing in the picture: a node of the tree, or the folded children of a node.
 
     Attributes:
@@ -35,13 +35,13 @@ class Item:
         folded: The folded children, heaviest first; empty if this is a node.
     """
 
-    node: Node
+    node: TreeNode
     parent: int
-    owner: Path | None
-    folded: tuple[Node, ...] = ()
+    owner: NamePath | None
+    folded: tuple[TreeNode, ...] = ()
 
     @property
-    def path(self) -> Path:
+    def path(self) -> NamePath:
         """The path of its node."""
         return self.node.path
 
@@ -85,12 +85,12 @@ class Excerpt:
     """
 
     tree: QueryTree
-    chunks: dict[Path, str]
-    items: list[Item]
+    chunks: dict[NamePath, str]
+    items: list[TreeRow]
     palette: dict[str, Colors]
 
     @classmethod
-    def of(cls, tree: QueryTree, chunks: Mapping[Path, str], rows: int) -> Excerpt:
+    def of(cls, tree: QueryTree, chunks: Mapping[NamePath, str], rows: int) -> Excerpt:
         """Chooses what to show."""
         items = list(_items(tree.document, chunks, _shown(tree.document, chunks, rows)))
         ordered = dict(sorted(chunks.items(), key=lambda pair: (in_numbers(pair[1]), pair)))
@@ -98,16 +98,16 @@ class Excerpt:
         palette = {chunk: COLORS[turn % len(COLORS)] for turn, chunk in enumerate(ids)}
         return cls(tree, ordered, items, palette)
 
-    def colors(self, item: Item) -> Colors:
+    def colors(self, item: TreeRow) -> Colors:
         """The colours of the chunk that a row belongs to."""
         return GREY if item.owner is None else self.palette[self.chunks[item.owner]]
 
-    def line_width(self, item: Item) -> float:
+    def line_width(self, item: TreeRow) -> float:
         """Of the line that leads to an item: 1 to 9, by its share of all weight."""
         weight = min(item.millionths, item.node.millionths)
         return 1 + 8 * weight / max(1, self.tree.document.millionths)
 
-    def weight(self, prefix: Path) -> float:
+    def weight(self, prefix: NamePath) -> float:
         """The weight of a prefix; 0 if no query takes it."""
         node = self.tree.node(prefix)
         return node.weight if node is not None else 0.0
@@ -116,12 +116,12 @@ class Excerpt:
         """A weight as a part of all."""
         return weight / (self.tree.document.weight or 1.0)
 
-    def inside(self, prefix: Path) -> list[str]:
+    def inside(self, prefix: NamePath) -> list[str]:
         """Ids of the chunks that are cut out of a chunk."""
         end = len(prefix)
         return [c for p, c in self.chunks.items() if len(p) > end and p[:end] == prefix]
 
-    def tooltip(self, item: Item) -> str:
+    def tooltip(self, item: TreeRow) -> str:
         """Everything about a row, for who wants to know."""
         chunk = "no chunk" if item.owner is None else f"chunk {self.chunks[item.owner]}"
         if item.folded:
@@ -148,7 +148,7 @@ class Excerpt:
             yield f"{chunk}: {as_path(prefix)}, {as_number(weight)} ({share})"
 
 
-def _shown(document: Node, chunks: Iterable[Path], rows: int) -> set[Path]:
+def _shown(document: TreeNode, chunks: Iterable[NamePath], rows: int) -> set[NamePath]:
     """The paths to draw: the chosen prefixes and what is above them, then the heaviest.
 
     A node takes a row if nothing is drawn to its right; what is folded beside drawn nodes takes
@@ -157,9 +157,9 @@ def _shown(document: Node, chunks: Iterable[Path], rows: int) -> set[Path]:
     outline of the tree tells more than the details of its heaviest corner.
     """
     must = {prefix[:end] for prefix in chunks for end in range(len(prefix) + 1)}
-    shown: set[Path] = set()
-    folded: dict[Path, int] = {}
-    heap: list[tuple[float, Path, Node]] = []
+    shown: set[NamePath] = set()
+    folded: dict[NamePath, int] = {}
+    heap: list[tuple[float, NamePath, TreeNode]] = []
     used = 0
     todo = [document]
     while todo:
@@ -184,12 +184,14 @@ def _shown(document: Node, chunks: Iterable[Path], rows: int) -> set[Path]:
     return shown
 
 
-def _rank(node: Node) -> float:
+def _rank(node: TreeNode) -> float:
     return ldexp(-node.weight, -node.depth)
 
 
-def _items(document: Node, chunks: Mapping[Path, str], shown: set[Path]) -> Iterator[Item]:
-    todo = [Item(document, -1, () if () in chunks else None)]
+def _items(
+    document: TreeNode, chunks: Mapping[NamePath, str], shown: set[NamePath]
+) -> Iterator[TreeRow]:
+    todo = [TreeRow(document, -1, () if () in chunks else None)]
     number = 0
     while todo:
         item = todo.pop()
@@ -197,9 +199,9 @@ def _items(document: Node, chunks: Mapping[Path, str], shown: set[Path]) -> Iter
         if not item.folded:
             children = sorted(item.node.children, key=lambda child: (-child.millionths, child.name))
             if folded := tuple(child for child in children if child.path not in shown):
-                todo.append(Item(item.node, number, item.owner, folded))
+                todo.append(TreeRow(item.node, number, item.owner, folded))
             for child in reversed(children):
                 if child.path in shown:
                     owner = child.path if child.path in chunks else item.owner
-                    todo.append(Item(child, number, owner))
+                    todo.append(TreeRow(child, number, owner))
         number += 1

@@ -10,8 +10,8 @@ from unicodedata import category
 
 from extract.preptool.estimate import Estimator
 from extract.preptool.labels import as_path, as_percent
-from extract.preptool.ledger import Ledger
-from extract.preptool.pieces import Pieces
+from extract.preptool.need_counts import NeedCounts
+from extract.preptool.partial_footprints import PartialFootprints
 from extract.preptool.spelling import Spelling
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import (
@@ -203,14 +203,14 @@ def _find(
 
 
 def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchReport]:
-    homes = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
+    chunk_of = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
     residuals = _residuals(scheme, one)
-    pieces = Pieces()
+    parts = PartialFootprints()
     for number in query.branches:
-        branch, chunk = scheme.branches[number], homes[number]
-        looks = pieces.of(branch)
-        whole = next((piece.beyond.whole for piece in looks if piece.beyond.whole), "")
-        needs = () if whole else Ledger.of(Counter(looks)).held(chunk.prefix).filters
+        branch, chunk = scheme.branches[number], chunk_of[number]
+        partials = parts.of(branch)
+        whole = next((partial.beyond.whole for partial in partials if partial.beyond.whole), "")
+        needs = () if whole else NeedCounts.of(Counter(partials)).chunk_needs(chunk.prefix).filters
         residual = residuals.get(branch.xpath, "")
         if chunk.prefix:
             why = _why_in_chunk(branch, chunk)
@@ -245,7 +245,7 @@ def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
     prefixes = Prefixes(dict(scheme.namespaces))
     limits = Expansion.of(scheme.settings.limits)
     form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
-    return {part.xpath: part.reason for part in form.parts}
+    return {part.xpath: part.reason for part in form.branches}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A footprint is a set of *wants*: a path without filters, and what is needed of t
 selects. Because the paths have no filters, every node that a filter would have to look at or count
 is there: ``/a/b[3]`` wants all ``/a/b``, so the third one is still the third.
 
-What always holds (`extract.preptool.projector` is the test of it): on a document reduced to its
+What always holds (`tests.support.projector` is the test of it): on a document reduced to its
 wants, with the ancestors of what is kept, a query selects the same nodes as on the whole document.
 What is not understood wants the whole document, and says why.
 """

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TypeAlias
 from xml.sax.saxutils import escape
 
-from extract.preptool.tree import Path
+from extract.preptool.query_tree import NamePath
 
 Colors: TypeAlias = tuple[str, str]  # of a chunk, and of the ink to write on it with
 
@@ -38,7 +38,7 @@ def in_numbers(text: str) -> list[tuple[int, str]]:
     ]
 
 
-def as_path(path: Path) -> str:
+def as_path(path: NamePath) -> str:
     """Names as a path."""
     return "/" + "/".join(path)
 

@@ -12,8 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from extract.preptool.drawing import QUIET, ROW, Block, box, chip, chip_width, mark, page, text_at
-from extract.preptool.excerpt import ROWS, Excerpt, Item
+from extract.preptool.drawing import (
+    QUIET,
+    ROW,
+    PictureBlock,
+    box,
+    chip,
+    chip_width,
+    mark,
+    page,
+    text_at,
+)
+from extract.preptool.excerpt import ROWS, Excerpt, TreeRow
 from extract.preptool.labels import (
     GREY,
     as_dot,
@@ -25,11 +35,11 @@ from extract.preptool.labels import (
     text_width,
     tint,
 )
-from extract.preptool.tree import Path, QueryTree
+from extract.preptool.query_tree import NamePath, QueryTree
 
 
 def tree_svg(
-    tree: QueryTree, chunks: Mapping[Path, str], *, rows: int = ROWS, title: str = "Query tree"
+    tree: QueryTree, chunks: Mapping[NamePath, str], *, rows: int = ROWS, title: str = "Query tree"
 ) -> str:
     """Draws a query tree with its weights and chunks as an SVG document.
 
@@ -48,7 +58,7 @@ def tree_svg(
     return page(blocks, title, "; ".join(excerpt.words()))
 
 
-def tree_dot(tree: QueryTree, chunks: Mapping[Path, str], *, rows: int = ROWS) -> str:
+def tree_dot(tree: QueryTree, chunks: Mapping[NamePath, str], *, rows: int = ROWS) -> str:
     """Writes the excerpt of the tree that `tree_svg` draws in DOT, the language of graphviz.
 
     Args:
@@ -82,15 +92,15 @@ def tree_dot(tree: QueryTree, chunks: Mapping[Path, str], *, rows: int = ROWS) -
 _GAP = 52.0  # between columns, for the lines
 
 
-def _heading(excerpt: Excerpt, title: str) -> Block:
+def _heading(excerpt: Excerpt, title: str) -> PictureBlock:
     summary = excerpt.summary()
     large = text_at(0, 16, title, 'font-size="18" font-weight="bold"')
-    return Block(
+    return PictureBlock(
         [large, text_at(0, 38, summary, QUIET)], max(text_width(title, 20), text_width(summary)), 40
     )
 
 
-def _notes(excerpt: Excerpt) -> Iterator[Block]:
+def _notes(excerpt: Excerpt) -> Iterator[PictureBlock]:
     texts = []
     if not excerpt.tree.document.children:
         texts.append("No query takes a path of plain steps, so there is nothing to cut.")
@@ -101,10 +111,12 @@ def _notes(excerpt: Excerpt) -> Iterator[Block]:
         texts.append("to more than the weight to their left, and shares to more than 100%.")
     if texts:
         width = max(map(text_width, texts))
-        yield Block([text_at(0, 16 * y + 4, t, QUIET) for y, t in enumerate(texts)], width, 16)
+        yield PictureBlock(
+            [text_at(0, 16 * y + 4, t, QUIET) for y, t in enumerate(texts)], width, 16
+        )
 
 
-def _legend(excerpt: Excerpt) -> Iterator[Block]:
+def _legend(excerpt: Excerpt) -> Iterator[PictureBlock]:
     """The chunks as a table: id, prefix, weight, and share as a number and as a bar."""
     if not excerpt.chunks:
         return
@@ -137,10 +149,10 @@ def _legend(excerpt: Excerpt) -> Iterator[Block]:
             width = max(width, x_end + text_width(remark))
         parts.append("</g>")
     parts.append(mark(chip_width("") / 2, y + 20, GREY))
-    yield Block([*parts, text_at(x_path, y + 24, others)], width, y + 28)
+    yield PictureBlock([*parts, text_at(x_path, y + 24, others)], width, y + 28)
 
 
-def _drawing(excerpt: Excerpt) -> Block:
+def _drawing(excerpt: Excerpt) -> PictureBlock:
     """The tree: a column for each depth, a trunk to the right of what has children."""
     items = excerpt.items
     widths = [_label_width(item, excerpt) for item in items]
@@ -171,10 +183,10 @@ def _drawing(excerpt: Excerpt) -> Block:
         _label(lefts[item.column], y, item, excerpt) for item, y in zip(items, heights, strict=True)
     ]
     parts = ['<g fill="none">', *drawn, "</g>", *labels]
-    return Block(parts, lefts[-1] - _GAP, rows * ROW)
+    return PictureBlock(parts, lefts[-1] - _GAP, rows * ROW)
 
 
-def _heights(items: list[Item]) -> tuple[list[float], int]:
+def _heights(items: list[TreeRow]) -> tuple[list[float], int]:
     """How far down each item is, amid the rows that it spans; and the number of rows."""
     ends = sorted(set(range(len(items))) - {item.parent for item in items})
     row = {number: (at + 0.5) * ROW for at, number in enumerate(ends)}
@@ -186,14 +198,14 @@ def _heights(items: list[Item]) -> tuple[list[float], int]:
     return [(first[number] + last[number]) / 2 for number in range(len(items))], len(ends)
 
 
-def _label_width(item: Item, excerpt: Excerpt) -> float:
+def _label_width(item: TreeRow, excerpt: Excerpt) -> float:
     if item.folded:
         return text_width(item.label) + 8
     text = text_width(item.label) + text_width(item.weight) + 20
     return text * 1.12 + chip_width(excerpt.chunks[item.path]) if item.is_prefix else text
 
 
-def _label(x: float, y: float, item: Item, excerpt: Excerpt) -> str:
+def _label(x: float, y: float, item: TreeRow, excerpt: Excerpt) -> str:
     """What stands in one place of the tree: a dot with name and weight; framed if a prefix."""
     colors = excerpt.colors(item)
     title = f"<title>{as_xml(excerpt.tooltip(item))}</title>"

@@ -9,23 +9,23 @@ from typing import Literal
 
 from extract.errors import SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
-from extract.preptool.auto import AUTO, Plan, best_plan
-from extract.preptool.canonical import collect
-from extract.preptool.choose import Choice, PrefixIndex, choose
-from extract.preptool.chunks import Looks
+from extract.preptool.auto import AUTO, ChunkingPlan, best_plan
+from extract.preptool.branch_footprints import BranchFootprints
+from extract.preptool.canonical import collect_queries
+from extract.preptool.choose import PrefixChoice, PrefixIndex, choose
+from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
 from extract.preptool.estimate import Estimator
 from extract.preptool.expected import expected_statistics
-from extract.preptool.homes import WHOLE, Home, Key
-from extract.preptool.originals import originals
-from extract.preptool.statistics import Sample, sample_statistics
-from extract.preptool.tree import (
-    CanonicalQuery,
-    Path,
+from extract.preptool.original_paths import original_paths
+from extract.preptool.query_tree import (
+    NamePath,
     QueryTree,
     Weigh,
+    WeightedQuery,
     by_subscribers,
     one_each,
 )
+from extract.preptool.statistics import Sample, sample_statistics
 from extract.schema.model import Schema
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import (
@@ -100,41 +100,44 @@ def prepare(
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
-    found = collect(schema, subscriptions, expansion, limits, progress)
+    collected = collect_queries(schema, subscriptions, expansion, limits, progress)
     with no_collection():
-        looks = Looks(found.branches, found.tails)
-        whole = looks.whole()
-        tree = QueryTree.of(_weighed(found.queries, found.spines, whole), weigh)
+        footprints = BranchFootprints(collected.branches, collected.tails)
+        whole = footprints.whole()
+        tree = QueryTree.of(_weighed(collected.queries, collected.spines, whole), weigh)
         if chunks == AUTO:
-            every, estimator = range(len(found.branches)), Estimator(statistics, found.namespaces)
-            plan = best_plan(tree, every, found.spines, looks, whole, estimator, workers)
+            every, estimator = (
+                range(len(collected.branches)),
+                Estimator(statistics, collected.namespaces),
+            )
+            plan = best_plan(tree, every, collected.spines, footprints, whole, estimator, workers)
         else:
-            plan = Plan(choose(tree, chunks))
+            plan = ChunkingPlan(choose(tree, chunks))
         choice = plan.choice
         count = max(1, len(choice.prefixes)) if chunks == AUTO else chunks
         settings = Settings(count, name_of(weigh), asdict(expansion))
         if chunks == AUTO:
             settings = replace(settings, auto=True, workers=workers)
-        homes = _homes(found.spines, whole, choice.prefixes)
-        maker = _ChunkMaker(found.queries, looks, homes, plan.projected)
+        keys = _chunk_keys(collected.spines, whole, choice.prefixes)
+        maker = _ChunkMaker(collected.queries, footprints, keys, plan.projected)
         return Scheme(
             schema=without_content(schema),
-            namespaces=found.namespaces,
+            namespaces=collected.namespaces,
             settings=settings,
-            branches=Branches.of(found.branches),
-            queries=tuple(found.queries),
+            branches=Branches.of(collected.branches),
+            queries=tuple(collected.queries),
             chunks=tuple([maker.chunk(prefix) for prefix in choice.prefixes]),
             potpourri=maker.potpourri(),
             document=maker.document(),
-            originals=originals(found.absolutes()),
-            unsatisfiable=tuple(found.unsatisfiable),
-            rejected=tuple(found.rejected),
+            originals=original_paths(collected.absolutes()),
+            unsatisfiable=tuple(collected.unsatisfiable),
+            rejected=tuple(collected.rejected),
             notes=(
-                *notes(found.queries, found.unsatisfiable, found.later, choice),
-                *crowded(found.size, expansion),
+                *notes(collected.queries, collected.unsatisfiable, collected.later, choice),
+                *crowded(collected.size, expansion),
             ),
             statistics=statistics,
-            later=tuple(found.later),
+            later=tuple(collected.later),
         )
 
 
@@ -164,27 +167,29 @@ def weigh_of(scheme: Scheme) -> Weigh:
 
 def name_of(weigh: Weigh) -> str:
     """What a scheme calls a way to weigh queries."""
-    return next((name for name, known in WEIGHTS.items() if known is weigh), "custom")
+    return next((name for name, one in WEIGHTS.items() if one is weigh), "custom")
 
 
 def _weighed(
-    queries: Iterable[Query], spines: Sequence[Path], whole: Container[int]
-) -> Iterator[CanonicalQuery]:
+    queries: Iterable[Query], spines: Sequence[NamePath], whole: Container[int]
+) -> Iterator[WeightedQuery]:
     """What the query tree counts: a branch for the whole document draws no chunk to its path."""
     for query in queries:
         ours = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
-        yield CanonicalQuery(ours, tuple([one.weight for one in query.subscribers]))
+        yield WeightedQuery(ours, tuple([one.weight for one in query.subscribers]))
 
 
-def _homes(
-    spines: Sequence[Path], whole: Container[int], prefixes: Sequence[Path]
-) -> list[Path | None]:
+def _chunk_keys(
+    spines: Sequence[NamePath], whole: Container[int], prefixes: Sequence[NamePath]
+) -> list[NamePath | None]:
     """For each branch the prefix of its chunk: see `_ChunkMaker`."""
     assign = lru_cache(maxsize=None)(PrefixIndex(prefixes).assign)
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
-def notes(queries: Sized, unsatisfiable: Sized, later: Sized, choice: Choice) -> Iterator[str]:
+def notes(
+    queries: Sized, unsatisfiable: Sized, later: Sized, choice: PrefixChoice
+) -> Iterator[str]:
     """What the user should know about how a scheme was made."""
     if queries:
         if choice.note:
@@ -211,8 +216,8 @@ class _ChunkMaker:
 
     Args:
         queries: The queries.
-        looks: What their branches look at.
-        homes: For each branch the longest prefix that its spine begins with; None for the potpourri
+        footprints: What their branches look at.
+        keys: For each branch the longest prefix that its spine begins with; None for the potpourri
             and the empty path, which all paths begin with, for the whole document.
         projected: The prefixes whose chunks have only what their branches look at.
     """
@@ -220,23 +225,23 @@ class _ChunkMaker:
     def __init__(
         self,
         queries: Iterable[Query],
-        looks: Looks,
-        homes: Sequence[Path | None],
-        projected: Container[Path],
+        footprints: BranchFootprints,
+        keys: Sequence[NamePath | None],
+        projected: Container[NamePath],
     ) -> None:
-        self._looks = looks
+        self._footprints = footprints
         self._projected = projected
         self._made = 0
-        self._branches: dict[Path | None, list[int]] = {}
-        for number, home in enumerate(homes):
-            self._branches.setdefault(home, []).append(number)
-        self._queries: dict[Path | None, list[str]] = {}
+        self._branches: dict[NamePath | None, list[int]] = {}
+        for number, key in enumerate(keys):
+            self._branches.setdefault(key, []).append(number)
+        self._queries: dict[NamePath | None, list[str]] = {}
         for query in queries:
             ids = [one.id for one in query.subscribers]
-            for home in dict.fromkeys([homes[number] for number in query.branches]):
-                self._queries.setdefault(home, []).extend(ids)
+            for key in dict.fromkeys([keys[number] for number in query.branches]):
+                self._queries.setdefault(key, []).extend(ids)
 
-    def chunk(self, prefix: Path) -> Chunk:
+    def chunk(self, prefix: NamePath) -> Chunk:
         """The next chunk, with all that its branches need outside of its prefix."""
         self._made += 1
         return self._chunk(prefix)
@@ -247,10 +252,10 @@ class _ChunkMaker:
 
     def document(self) -> Chunk:
         """The chunk for what needs the whole document."""
-        return self._chunk(WHOLE)
+        return self._chunk(WHOLE_DOCUMENT)
 
-    def _chunk(self, key: Key) -> Chunk:
-        home = Home(key, self._looks)
-        home.enter(self._branches.get(key, ()))
-        home.subscribe(self._queries.get(key, ()))
-        return home.chunk(self._made, projected=bool(key) and key in self._projected)
+    def _chunk(self, key: ChunkKey) -> Chunk:
+        builder = ChunkBuilder(key, self._footprints)
+        builder.add(self._branches.get(key, ()))
+        builder.subscribe(self._queries.get(key, ()))
+        return builder.chunk(self._made, projected=bool(key) and key in self._projected)

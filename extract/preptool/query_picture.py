@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from extract.preptool.drawing import QUIET, ROW, Block, box, chip, chip_width, mark, page, text_at
+from extract.preptool.drawing import (
+    QUIET,
+    ROW,
+    PictureBlock,
+    box,
+    chip,
+    chip_width,
+    mark,
+    page,
+    text_at,
+)
 from extract.preptool.explain import NEEDS, QueryReport, explain_query
 from extract.preptool.labels import COLORS, GREY, Colors, shortened, text_width, tint
-from extract.preptool.ledger import Ledger
-from extract.preptool.pieces import Pieces
+from extract.preptool.need_counts import NeedCounts
+from extract.preptool.partial_footprints import PartialFootprints
 from extract.scheme.model import Scheme
 
 _GAP = 36.0  # between columns, for the lines
@@ -81,17 +91,17 @@ def query_svg(scheme: Scheme, identifier: str) -> str:
 
 def _places(scheme: Scheme, report: QueryReport) -> tuple[list[str], _Place]:
     """Why the whole document is needed, and the tree of all that is looked at."""
-    top, whole, pieces = _Place("/"), [], Pieces()
+    top, whole, parts = _Place("/"), [], PartialFootprints()
     prefixes = {chunk.id: chunk.prefix for chunk in scheme.every_chunk}
     colors = {chunk.id: COLORS[at % len(COLORS)] for at, chunk in enumerate(scheme.chunks)}
     branches = {branch.xpath: branch for branch in scheme.branches}
     for one in report.branches:
-        looks = pieces.of(branches[one.xpath])
-        reasons = [piece.beyond.whole for piece in looks if piece.beyond.whole]
+        partials = parts.of(branches[one.xpath])
+        reasons = [partial.beyond.whole for partial in partials if partial.beyond.whole]
         whole += [reason for reason in reasons[:1] if reason not in whole]
         if reasons:
             continue
-        for path, need in Ledger.of(Counter(looks)).held("").filters:
+        for path, need in NeedCounts.of(Counter(partials)).chunk_needs("").filters:
             _at(top, path).needs.append(NEEDS[need.word])
         if prefixes[one.chunk]:
             start = _at(top, prefixes[one.chunk])
@@ -115,15 +125,15 @@ def _paint(place: _Place, colors: Colors) -> None:
         _paint(one, colors)
 
 
-def _heading(title: str, lines: list[str]) -> Block:
+def _heading(title: str, lines: list[str]) -> PictureBlock:
     parts = [text_at(0, 16, title, 'font-size="18" font-weight="bold"')]
     mono = f'font-family="monospace" {QUIET}'
     parts += [text_at(0, 40 + 18 * at, line, mono) for at, line in enumerate(lines)]
     width = max(text_width(title, 20), *[7.4 * len(line) for line in lines])
-    return Block(parts, width, 28 + 18 * len(lines))
+    return PictureBlock(parts, width, 28 + 18 * len(lines))
 
 
-def _drawing(top: _Place) -> Block:
+def _drawing(top: _Place) -> PictureBlock:
     """The tree, from left to right."""
     columns: list[float] = []
     rows = _measure(top, 0, columns, 0)
@@ -133,7 +143,7 @@ def _drawing(top: _Place) -> Block:
     lines: list[str] = []
     labels: list[str] = []
     _draw(top, 0, lefts, lines, labels)
-    return Block(['<g fill="none">', *lines, "</g>", *labels], lefts[-1] - _GAP, rows * ROW)
+    return PictureBlock(['<g fill="none">', *lines, "</g>", *labels], lefts[-1] - _GAP, rows * ROW)
 
 
 def _measure(place: _Place, depth: int, columns: list[float], row: int) -> int:

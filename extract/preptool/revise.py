@@ -19,9 +19,10 @@ for the order of ids, the numbers of branches and the names of prefixes that it 
 unless branches are so many (`Expansion.total`) that it depends on the order who is expanded.
 
 Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
-touched when the scheme is asked for, all changes together: the prefixes are chosen again, and then
-only what came, went or moved is looked at. How often each thing that a chunk keeps is asked for is
-counted (`extract.preptool.ledger`), so that it need not be found out again from all branches.
+revised when the scheme is asked for, all changes together: the prefixes are chosen again, and then
+only branches that were added, removed or moved are looked at. It is counted how often each path
+that a chunk keeps is needed (`extract.preptool.need_counts`), so that a removal need not look at
+the other branches.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ from itertools import chain
 
 from extract.errors import SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
-from extract.preptool.arrange import Arrangement
-from extract.preptool.auto import Plan, best_plan
+from extract.preptool.assignment import ChunkAssignment
+from extract.preptool.auto import ChunkingPlan, best_plan
+from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.canonical import (
-    Canonical,
+    CanonicalQuery,
     Form,
     Normalisers,
-    Outcome,
-    Registry,
+    QueryRegistry,
+    RegisteredQuery,
     by_prefix,
     in_use,
 )
 from extract.preptool.choose import choose
-from extract.preptool.chunks import Looks
+from extract.preptool.chunk_builder import WHOLE_DOCUMENT
 from extract.preptool.estimate import Estimator
-from extract.preptool.homes import WHOLE
-from extract.preptool.originals import originals
+from extract.preptool.original_paths import original_paths
 from extract.preptool.prepare import crowded, notes, weigh_of
-from extract.preptool.tree import CanonicalQuery, QueryTree, one_each
+from extract.preptool.query_tree import QueryTree, WeightedQuery, one_each
 from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Branches, Later, Query, Rejected, Scheme, Subscriber
@@ -80,17 +81,17 @@ class Reviser:
     def _start(self, scheme: Scheme) -> None:
         self._scheme = scheme  # as it was before the changes below
         with no_collection():
-            self._registry = registry = Registry.of(scheme)
-            self._looks = Looks(registry.branches, registry.tails)
+            self._registry = registry = QueryRegistry.of(scheme)
+            self._footprints = BranchFootprints(registry.branches, registry.tails)
             self._whole = set(scheme.document.branches)
             forms = registry.forms.items()
             queries = (self._weighed(form, self._weights(one)) for form, one in forms)
             self._tree = QueryTree.of(queries, self._weigh)
-            self._arrangement = Arrangement(scheme, registry, self._looks)
+            self._assignment = ChunkAssignment(scheme, registry, self._footprints)
         self._forget_changes()
 
     def _forget_changes(self) -> None:
-        """Begins to note what the scheme and the chunks do not know of."""
+        """Forgets the changes, which the scheme and the chunks have now."""
         self._changed = False
         self._removed = False
         self._came: dict[str, Form] = {}
@@ -108,7 +109,12 @@ class Reviser:
         """The ids of all subscriptions, whatever became of them."""
         return iter(self._registry)
 
-    def add(self, subscription: Subscription, source: str = "") -> Outcome:
+    @property
+    def branches_in_memory(self) -> int:
+        """The number of branches, those included that no query needs since the last `scheme`."""
+        return len(self._registry.branches)
+
+    def add(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
         """Registers a subscription. One that does not parse is recorded as rejected.
 
         Args:
@@ -131,7 +137,7 @@ class Reviser:
             raise SubscriptionsError(reason, hint, source, line, 1 if line else 0)
         if len(registry) >= self._limits.subscriptions:
             raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
-        known = len(registry.branches)
+        first_new = len(registry.branches)
         normaliser = self._normalisers.after(registry.size)
         translation = translate(normaliser, subscription, source, self._limits)
         outcome = registry.add(subscription, translation)
@@ -140,8 +146,8 @@ class Reviser:
             return outcome
         if isinstance(outcome, Subscriber):
             self._came[outcome.id] = form = registry.ids[outcome.id]
-            for number in range(known, len(registry.branches)):
-                if self._looks.why_whole(number):
+            for number in range(first_new, len(registry.branches)):
+                if self._footprints.why_whole(number):
                     self._whole.add(number)
             weights = self._weights(registry.forms[form])
             self._reweigh(form, weights[:-1], weights)
@@ -150,8 +156,8 @@ class Reviser:
             self._absolutes.append(outcome.subscriber.absolute)
         return outcome
 
-    def remove(self, identifier: str) -> Outcome:
-        """Lets a subscription go.
+    def remove(self, identifier: str) -> RegisteredQuery:
+        """Removes a subscription.
 
         Returns:
             What the scheme had of it.
@@ -184,18 +190,18 @@ class Reviser:
             self._forget_changes()
             alive = len(self._scheme.branches)
             if len(self._registry.branches) > 2 * alive + 1000:
-                self._start(self._scheme)  # or what went would fill the memory in the end
+                self._start(self._scheme)  # or removed branches would fill the memory in the end
         return self._scheme
 
-    def _weights(self, canonical: Canonical) -> tuple[float, ...]:
+    def _weights(self, canonical: CanonicalQuery) -> tuple[float, ...]:
         if self._weigh is one_each:  # two tell as much as a hundred thousand
             return (1.0,) * min(2, len(canonical.subscribers))
         return canonical.weights
 
-    def _weighed(self, form: Form, weights: tuple[float, ...]) -> CanonicalQuery:
+    def _weighed(self, form: Form, weights: tuple[float, ...]) -> WeightedQuery:
         spines, whole = self._registry.spines, self._whole
-        paths = [WHOLE if number in whole else spines[number] for number in form]
-        return CanonicalQuery(tuple(dict.fromkeys(paths)), weights)
+        paths = [WHOLE_DOCUMENT if number in whole else spines[number] for number in form]
+        return WeightedQuery(tuple(dict.fromkeys(paths)), weights)
 
     def _reweigh(self, form: Form, before: tuple[float, ...], after: tuple[float, ...]) -> None:
         old, new = self._weighed(form, before), self._weighed(form, after)
@@ -214,11 +220,11 @@ class Reviser:
         choice, settings = plan.choice, before.settings
         if settings.auto:
             settings = replace(settings, chunks=max(1, len(choice.prefixes)))
-        self._arrangement.settle(choice.prefixes, self._whole, self._came, self._went, self._gone)
-        homes = self._arrangement.homes
+        self._assignment.update(choice.prefixes, self._whole, self._came, self._went, self._gone)
+        builders = self._assignment.builders
         rows, branches, queries = self._tables()
         chunks = [
-            homes[key].chunk(number, rows, key in plan.projected)
+            builders[key].chunk(number, rows, key in plan.projected)
             for number, key in enumerate(choice.prefixes, 1)
         ]
         return Scheme(
@@ -228,8 +234,8 @@ class Reviser:
             branches=branches,
             queries=queries,
             chunks=tuple(chunks),
-            potpourri=homes[None].chunk(0, rows),
-            document=homes[WHOLE].chunk(0, rows),
+            potpourri=builders[None].chunk(0, rows),
+            document=builders[WHOLE_DOCUMENT].chunk(0, rows),
             originals=self._originals(),
             unsatisfiable=tuple(registry.unsatisfiable.values()),
             rejected=tuple(registry.rejected.values()),
@@ -241,18 +247,18 @@ class Reviser:
             later=tuple(registry.later.values()),
         )
 
-    def _plan(self) -> Plan:
-        """Where to cut now. The best number of chunks is sought among all branches, not few."""
+    def _plan(self) -> ChunkingPlan:
+        """The prefixes from now on. The best number of chunks is sought among all branches."""
         settings, registry = self._scheme.settings, self._registry
         if not settings.auto:
-            return Plan(choose(self._tree, settings.chunks))
+            return ChunkingPlan(choose(self._tree, settings.chunks))
         alive = [number for number, users in enumerate(registry.users) if users]
         estimator = Estimator(self._scheme.statistics, self._normalisers.prefixes.table)
         return best_plan(
             self._tree,
             alive,
             registry.spines,
-            self._looks,
+            self._footprints,
             self._whole,
             estimator,
             settings.workers,
@@ -282,5 +288,5 @@ class Reviser:
 
     def _originals(self) -> tuple[str, ...]:
         if self._removed:
-            return originals(self._registry.absolutes())
-        return originals(chain(self._scheme.originals, self._absolutes))
+            return original_paths(self._registry.absolutes())
+        return original_paths(chain(self._scheme.originals, self._absolutes))

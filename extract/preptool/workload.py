@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
-from extract.preptool.chunks import Looks
+from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.cost import Shape
-from extract.preptool.estimate import Estimator, Marks
-from extract.preptool.pieces import Piece
-from extract.preptool.tree import Path
+from extract.preptool.estimate import Estimator, PathMarks
+from extract.preptool.partial_footprints import PartialFootprint
+from extract.preptool.query_tree import NamePath
 
 MOST_BRANCHES: Final = 50_000  # that are looked at one by one
 
@@ -33,9 +33,9 @@ class SpineLoad:
         shapes: How many branches there are of each shape.
     """
 
-    spine: Path
+    spine: NamePath
     paths: tuple[int, ...] = field(repr=False)
-    marks: Marks = field(repr=False)
+    marks: PathMarks = field(repr=False)
     shapes: Mapping[Shape, int]
 
 
@@ -55,8 +55,8 @@ class Workload:
     def of(
         cls,
         numbers: Iterable[int],
-        spines: Sequence[Path],
-        looks: Looks,
+        spines: Sequence[NamePath],
+        footprints: BranchFootprints,
         whole: Container[int],
         estimator: Estimator,
     ) -> Workload:
@@ -65,22 +65,22 @@ class Workload:
         Args:
             numbers: The branches.
             spines: For each branch the names of its spine.
-            looks: What the branches look at.
+            footprints: What the branches look at.
             whole: The branches that need the whole document.
             estimator: What is known about documents.
         """
         marker = _Marker(estimator)
-        groups: dict[tuple[Path, bool], list[int]] = {}
-        part, stands_for = _part(numbers, looks)
+        groups: dict[tuple[NamePath, bool], list[int]] = {}
+        part, stands_for = _part(numbers, footprints)
         for number in part:
             groups.setdefault((spines[number], number in whole), []).append(number)
         loads: list[SpineLoad] = []
         documents: list[SpineLoad] = []
         for (spine, needs_all), ours in sorted(groups.items()):
-            shapes = Counter([_shape(spine, *looks.outline(number)) for number in ours])
-            marks = Marks()
+            shapes = Counter([_shape(spine, *footprints.outline(number)) for number in ours])
+            marks = PathMarks()
             if not needs_all:
-                for piece in looks.pieces(ours):
+                for piece in footprints.partials(ours):
                     marks |= marker.of(piece)
             in_order = {shape: stands_for * count for shape, count in sorted(shapes.items())}
             load = SpineLoad(spine, marker.paths(spine), marks, in_order)
@@ -88,7 +88,7 @@ class Workload:
         return cls(tuple(loads), tuple(documents))
 
 
-def _part(numbers: Iterable[int], looks: Looks) -> tuple[list[int], int]:
+def _part(numbers: Iterable[int], footprints: BranchFootprints) -> tuple[list[int], int]:
     """Some of the branches if there are very many, and how many each of them stands for.
 
     Which ones depends on their texts, not on their order: a scheme that was revised finds the same
@@ -100,11 +100,11 @@ def _part(numbers: Iterable[int], looks: Looks) -> tuple[list[int], int]:
         stands_for *= 2
     if stands_for == 1:
         return every, 1
-    xpath = looks.xpath
+    xpath = footprints.xpath
     return [n for n in every if crc32(xpath(n).encode()) % stands_for == 0], stands_for
 
 
-def _shape(spine: Path, filters: tuple[int, ...], tail: str) -> Shape:
+def _shape(spine: NamePath, filters: tuple[int, ...], tail: str) -> Shape:
     deep = not spine or "//" in tail or "descendant" in tail
     return Shape(filters, deep, bool(tail) and not deep)
 
@@ -114,10 +114,10 @@ class _Marker:
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator
-        self._known: dict[tuple[int, object], Marks] = {}
-        self._paths: dict[Path, tuple[int, ...]] = {(): ()}
+        self._known: dict[tuple[int, object], PathMarks] = {}
+        self._paths: dict[NamePath, tuple[int, ...]] = {(): ()}
 
-    def paths(self, spine: Path) -> tuple[int, ...]:
+    def paths(self, spine: NamePath) -> tuple[int, ...]:
         """The paths along a spine, as far as documents go."""
         known = self._paths.get(spine)
         if known is None:
@@ -129,13 +129,13 @@ class _Marker:
             self._paths[spine] = known
         return known
 
-    def of(self, piece: Piece) -> Marks:
+    def of(self, piece: PartialFootprint) -> PathMarks:
         """What a piece looks at."""
         if piece.below is None:
             return self._estimator.marks(piece.beyond.wants)
         paths = self.paths(piece.above)
         if len(paths) < len(piece.above):
-            return Marks()
+            return PathMarks()
         start = paths[-1] if paths else 0
         key = (start, piece.below)
         known = self._known.get(key)

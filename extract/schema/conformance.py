@@ -16,7 +16,7 @@ from extract.schema.places import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class SchemaViolation:
     """An edge that a document has and the schema has not."""
 
     parent: str  # expanded name of the parent; empty for the document node
@@ -28,7 +28,7 @@ class Violation:
         return f"{where} has no {self.child} in the schema (line {self.line})"
 
 
-def first_violation(schema: Schema, tree: etree._ElementTree) -> Violation | None:
+def first_violation(schema: Schema, tree: etree._ElementTree) -> SchemaViolation | None:
     """The first edge, in document order, that the schema does not have; None if it conforms."""
     root = tree.getroot()
     todo: list[tuple[etree._Element, Place, str]] = [(root, schema.places.document, "")]
@@ -37,10 +37,10 @@ def first_violation(schema: Schema, tree: etree._ElementTree) -> Violation | Non
         name = str(element.tag)
         place = parent.step(name)
         if place is None:
-            return Violation(parent_name, name, element.sourceline or 0)
+            return SchemaViolation(parent_name, name, element.sourceline or 0)
         for attribute in element.attrib:
             if not place.has_attribute(str(attribute)):
-                return Violation(name, f"@{attribute!s}", element.sourceline or 0)
+                return SchemaViolation(name, f"@{attribute!s}", element.sourceline or 0)
         kids = [c for c in element if isinstance(c.tag, str)]
         todo.extend((child, place, name) for child in reversed(kids))
     return None

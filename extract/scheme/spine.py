@@ -19,7 +19,7 @@ _SIMPLE = re.compile(r"""\[[^\[\]'"]*\]""")
 _BRACKET = re.compile(r"""[\[\]]|'[^']*'|"[^"]*\"""")
 
 
-class Spine(NamedTuple):
+class BranchParts(NamedTuple):
     """A branch taken apart.
 
     Attributes:
@@ -33,14 +33,14 @@ class Spine(NamedTuple):
     tail: str
 
 
-def take_apart(branch: Branch) -> Spine:
+def take_apart(branch: Branch) -> BranchParts:
     """The names, filters and tail of a branch.
 
     Raises:
         SchemeError: It does not begin with so many child steps.
 
-    >>> take_apart(Branch("/a/b[x]/c[d[1]][2]//e[f]", 3))
-    Spine(names=('a', 'b', 'c'), filters=((2, '[x]'), (3, '[d[1]]'), (3, '[2]')), tail='//e[f]')
+    >>> take_apart(Branch("/a/b[x]/c[d[1]][2]//e", 3))
+    BranchParts(names=('a', 'b', 'c'), filters=((2, '[x]'), (3, '[d[1]]'), (3, '[2]')), tail='//e')
     """
     text, at = branch.xpath, 0
     names: list[str] = []
@@ -56,7 +56,7 @@ def take_apart(branch: Branch) -> Spine:
             end = simple.end() if simple else _end_of_filter(text, at)
             filters.append((number, text[at:end]))
             at = end
-    return Spine(tuple(names), tuple(filters), text[at:])
+    return BranchParts(tuple(names), tuple(filters), text[at:])
 
 
 def all_names(branches: Branches) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ The map is `extract.transtool.normalise`; to add a rule see `extract.transtool.r
 from __future__ import annotations
 
 from extract.transtool.expansion import Expansion
-from extract.transtool.normalise import NormalForm, Normaliser, Part
+from extract.transtool.normalise import NormalBranch, NormalForm, Normaliser
 from extract.transtool.queries import NormalQuery, normalise_all
 
-__all__ = ["Expansion", "NormalForm", "NormalQuery", "Normaliser", "Part", "normalise_all"]
+__all__ = ["Expansion", "NormalBranch", "NormalForm", "NormalQuery", "Normaliser", "normalise_all"]

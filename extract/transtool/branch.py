@@ -121,7 +121,7 @@ class Spine:
         return self._names
 
 
-class Branch(NamedTuple):
+class PartialBranch(NamedTuple):
     """A spine and what is left to do.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from extract.schema.places import Place
-from extract.transtool.branch import Branch, Spine
+from extract.transtool.branch import PartialBranch, Spine
 from extract.transtool.explain import why_dead
 from extract.transtool.knowledge import Knowledge
 from extract.transtool.rules.simplify_filter import simplify_filter, united
@@ -17,7 +17,7 @@ _ANY_ELEMENT: Final = (ANY_NAME, ANY_NODE)
 _MOST_REMEMBERED: Final = 100_000
 
 # Normalises a path from a spine's start: `extract.transtool.normalise` provides it.
-Expander = Callable[[LocationPath, Spine, int], Sequence[Branch]]
+Expander = Callable[[LocationPath, Spine, int], Sequence[PartialBranch]]
 
 
 class Context:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from extract.schema.model import Schema
-from extract.transtool.branch import Branch, Spine
+from extract.transtool.branch import PartialBranch, Spine
 from extract.transtool.context import Context
 from extract.transtool.expansion import Expansion
 from extract.transtool.knowledge import Knowledge
@@ -26,7 +26,7 @@ from extract.xpath.functions import Type
 from extract.xpath.types import type_of
 
 
-class Part(NamedTuple):
+class NormalBranch(NamedTuple):
     """One branch of a normal form.
 
     Attributes:
@@ -48,20 +48,20 @@ class NormalForm:
 
     Attributes:
         type: What the query gives.
-        parts: The branches, in canonical order; none if the query cannot select anything.
+        branches: The branches, in canonical order; none if the query cannot select anything.
         rules: Names of the rules that fired, sorted.
         unsatisfiable: Why the query cannot select anything; empty if it can.
     """
 
     type: Type
-    parts: tuple[Part, ...]
+    branches: tuple[NormalBranch, ...]
     rules: tuple[str, ...] = ()
     unsatisfiable: str = ""
 
     @property
     def xpath(self) -> str:
         """The normal form as one XPath; empty if it cannot select anything."""
-        return " | ".join([p.xpath for p in self.parts])
+        return " | ".join([p.xpath for p in self.branches])
 
 
 class Normaliser:
@@ -85,15 +85,19 @@ class Normaliser:
             if "namespace::" in str(absolute):
                 # Namespace nodes have no fixed order in libxml2: any rewriting might change it.
                 parts = [
-                    Part(str(absolute), (), reason="the namespace axis needs the whole document")
+                    NormalBranch(
+                        str(absolute), (), reason="the namespace axis needs the whole document"
+                    )
                 ]
             elif kind is Type.NODES:
                 parts = self._node_set(absolute)
             else:
                 simple = simplify_value(context.document, absolute, context)
-                parts = [Part(str(simple), (), reason=f"a {kind.value} is not a set of nodes")]
+                parts = [
+                    NormalBranch(str(simple), (), reason=f"a {kind.value} is not a set of nodes")
+                ]
         except RecursionError:
-            parts = [Part(str(make_absolute(expr)), (), reason="too long to analyse")]
+            parts = [NormalBranch(str(make_absolute(expr)), (), reason="too long to analyse")]
         unique = sorted({p.xpath: p for p in parts}.values(), key=lambda p: p.xpath)
         return NormalForm(
             kind,
@@ -102,13 +106,13 @@ class Normaliser:
             "" if unique else context.dead_end or "no branch can match",
         )
 
-    def _node_set(self, expr: Expr) -> list[Part]:
+    def _node_set(self, expr: Expr) -> list[NormalBranch]:
         context, limits = self._context, self.limits
         split = self._note("split_union", expr, split_union(expr))
         pieces = split.parts if isinstance(split, Union) else (split,)
         if len(pieces) > 1:  # they share the room, so their order must not depend on the spelling
             pieces = tuple(sorted(dict.fromkeys(pieces), key=str))
-        parts: list[Part] = []
+        parts: list[NormalBranch] = []
         for i, piece in enumerate(pieces):
             if isinstance(piece, LocationPath):
                 later = pieces[i + 1 :]
@@ -118,7 +122,7 @@ class Normaliser:
                 parts.extend(map(_part, branches))
             else:
                 simple = simplify_value(context.document, piece, context)
-                parts.append(Part(str(simple), (), reason=_opaque(piece)))
+                parts.append(NormalBranch(str(simple), (), reason=_opaque(piece)))
         return parts
 
     def _note(self, rule: str, before: Expr, after: Expr) -> Expr:
@@ -126,7 +130,7 @@ class Normaliser:
             self._context.fired.add(rule)
         return after
 
-    def _expand(self, path: LocationPath, start: Spine, most: int) -> Sequence[Branch]:
+    def _expand(self, path: LocationPath, start: Spine, most: int) -> Sequence[PartialBranch]:
         """The branches of a path from the spine's start, within the room that there is.
 
         Args:
@@ -136,11 +140,11 @@ class Normaliser:
         """
         context = self._context
         room = context.room
-        done: list[Branch] = []
-        todo = [Branch(start, p.steps) for p in self._fold(path, most)]
+        done: list[PartialBranch] = []
+        todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
         size = sum([b.length for b in todo])
         while todo:
-            following: list[Branch] = []
+            following: list[PartialBranch] = []
             for i, branch in enumerate(todo):
                 if branch.done:
                     done.append(self._tidied(branch))
@@ -159,7 +163,7 @@ class Normaliser:
         context.room = room
         return done
 
-    def _tidied(self, branch: Branch) -> Branch:
+    def _tidied(self, branch: PartialBranch) -> PartialBranch:
         if not branch.tail:
             return branch
         tail = tidy_residual(branch.tail)
@@ -168,7 +172,7 @@ class Normaliser:
         self._context.fired.add("tidy_residual")
         return branch._replace(tail=tail)
 
-    def _apply(self, branch: Branch) -> Sequence[Branch]:
+    def _apply(self, branch: PartialBranch) -> Sequence[PartialBranch]:
         for rule in EXPAND:
             results = rule(branch, self._context)
             if results is not None:
@@ -199,17 +203,17 @@ class Normaliser:
         return done
 
 
-def _distinct(branches: list[Branch]) -> list[Branch]:
+def _distinct(branches: list[PartialBranch]) -> list[PartialBranch]:
     """Without those that came about in two ways."""
     if len(branches) < 2:
         return branches
     return list({(b.spine.text, b.tail): b for b in branches}.values())
 
 
-def _part(branch: Branch) -> Part:
+def _part(branch: PartialBranch) -> NormalBranch:
     spine, residual = branch.spine, branch.residual if branch.tail else ""
     reason = "" if branch.stop == "leaf" else branch.stop
-    return Part(spine.text + residual or "/", spine.names, residual, reason)
+    return NormalBranch(spine.text + residual or "/", spine.names, residual, reason)
 
 
 def _opaque(expr: Expr) -> str:

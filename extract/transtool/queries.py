@@ -41,7 +41,7 @@ class NormalQuery:
         """What became of it, in a word."""
         if self.form is None:
             return "later" if self.error is None else "rejected"
-        return "normal" if self.form.parts else "unsatisfiable"
+        return "normal" if self.form.branches else "unsatisfiable"
 
     def to_json(self) -> dict[str, Any]:
         """The same facts as plain values: one line of ``extract trans``."""
@@ -61,7 +61,7 @@ class NormalQuery:
             }
         if self.form is None:
             return head | {"version": self.subscription.version, "namespaces": self.namespaces}
-        reasons = dict.fromkeys(part.reason for part in self.form.parts if part.reason)
+        reasons = dict.fromkeys(part.reason for part in self.form.branches if part.reason)
         return head | {
             "type": self.form.type.value,
             "normal": self.form.xpath,
@@ -72,7 +72,7 @@ class NormalQuery:
                     "residual": part.residual,
                     "reason": part.reason,
                 }
-                for part in self.form.parts
+                for part in self.form.branches
             ],
             "rules": list(self.form.rules),
             "potpourri": list(reasons),
@@ -146,7 +146,7 @@ def normalise_all(
             continue
         text = form.xpath
         same_as = None
-        if form.parts:
+        if form.branches:
             # The text itself may be long; 100,000 queries are told apart by its digest.
             digest = blake2b(text.encode(), digest_size=16).digest()
             known = first.setdefault(digest, subscription.id)

@@ -55,7 +55,7 @@ def xpath(data: bytes) -> None:
         return
     if not isinstance(expected, list):
         return
-    found = etree.XPath(form.xpath)(_TREE) if form.parts else []
+    found = etree.XPath(form.xpath)(_TREE) if form.branches else []
     if list(map(_key, found)) != list(map(_key, expected)):
         raise AssertionError(f"{text!r} is not {form.xpath!r}: {len(expected)}, {len(found)} nodes")
 

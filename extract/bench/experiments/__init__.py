@@ -25,7 +25,7 @@ from extract.bench.experiments.figures import figure_11, figure_12
 from extract.bench.experiments.growth import growth
 from extract.bench.experiments.paper import QUOTED
 from extract.bench.experiments.parts import parts
-from extract.bench.experiments.results import Bars, Check, Results, Section, seconds, times
+from extract.bench.experiments.results import BarChart, Check, Results, Section, seconds, times
 from extract.bench.experiments.subject import USUAL_CHUNKS, Subject
 
 __all__ = ["Results", "run"]
@@ -71,7 +71,7 @@ def run(
         sections.append(engines(subject))
     one = subject.scenario
     headline = against.charts[0]
-    assert isinstance(headline, Bars)
+    assert isinstance(headline, BarChart)
     return Results(
         f"extract bench {name}",
         (one.title, *_summary(against, runs)),
@@ -114,7 +114,7 @@ def _expected(subject: Subject) -> Iterator[Check]:
 def _summary(against: Section, runs: list[chunked.Run]) -> Iterator[str]:
     """The main figures in words."""
     bars = against.charts[0]
-    assert isinstance(bars, Bars)
+    assert isinstance(bars, BarChart)
     ours = bars.bars[0].value
     others = [f"{bar.label} {times(bar.value / ours)}" for bar in bars.bars if not bar.ours]
     yield f"{bars.title}: {seconds(ours)}. Other tools, in multiples of that: {', '.join(others)}."

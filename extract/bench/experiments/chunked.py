@@ -30,7 +30,7 @@ from extract.scheme.model import Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkTiming:
     """One chunk: what it is, how large, how many queries it has, and what evaluating them takes."""
 
     name: str
@@ -40,7 +40,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutTiming:
     """One way to cut documents.
 
     Attributes:
@@ -51,7 +51,7 @@ class Cut:
 
     chunks: int | Literal["auto"]
     cut_seconds: float
-    parts: tuple[Part, ...]
+    parts: tuple[ChunkTiming, ...]
 
     @property
     def sequential(self) -> float:
@@ -89,7 +89,7 @@ class Run:
     different: int
     original: float
     once: float
-    cuts: tuple[Cut, ...]
+    cuts: tuple[CutTiming, ...]
     numbers: float
     rows: float
     nodes: int
@@ -143,7 +143,7 @@ def _evaluate(documents: Sequence[bytes], queries: Sequence[etree.XPath]) -> lis
     return found
 
 
-def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto"]) -> Cut:
+def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto"]) -> CutTiming:
     """Cuts the documents, and evaluates each chunk on all of them."""
     seconds, cut = best(
         lambda: [[(p.id, p.xml()) for p in chunk(scheme, document)] for document in documents]
@@ -159,5 +159,5 @@ def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto
         ours = [xml for document in cut for name, xml in document if name == one.id]
         taken, _ = best(partial(_evaluate, ours, queries))
         name = one.prefix or one.id
-        parts.append(Part(name, len(one.queries), sum(map(len, ours)), taken))
-    return Cut(number, seconds, tuple(parts))
+        parts.append(ChunkTiming(name, len(one.queries), sum(map(len, ours)), taken))
+    return CutTiming(number, seconds, tuple(parts))

@@ -12,10 +12,10 @@ from lxml import etree
 
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.ours import numbers_of, seconds_of
-from extract.bench.experiments.results import Bar, Bars, Check, Section, times
+from extract.bench.experiments.results import Bar, BarChart, Check, Section, times
 from extract.bench.experiments.rivals import RIVALS, Absent, Rival
 from extract.bench.experiments.subject import Subject, described
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.filtertool.filtering import DocumentFilter, Options
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
@@ -29,7 +29,7 @@ _NODES: Final = 100_000  # and how many nodes of these, about
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RivalResult:
     """What a rival did.
 
     Attributes:
@@ -86,7 +86,7 @@ def compare(subject: Subject) -> tuple[Section, dict[str, str]]:
     remarks = [f"{one.name}: {one.how}." for one in RIVALS]
     remarks += [f"{name}: {what}." for name, what in versions.items() if "not installed" in what]
     what = f"{len(queries):,} XPaths on {described(documents)}"
-    table = Table(f"{what}: processor time", columns, rows, tuple(remarks))
+    table = ResultTable(f"{what}: processor time", columns, rows, tuple(remarks))
     bars = [
         Bar("extract, numbers of nodes", (("", seconds),), ours=True),
         Bar("extract, every node", (("", ours["nodes"]),), ours=True),
@@ -103,7 +103,7 @@ def compare(subject: Subject) -> tuple[Section, dict[str, str]]:
         "value of each selected node, which the others were not asked for. Getting ready is not "
         "counted: preparing the scheme here, compiling XPaths there."
     )
-    chart = Bars(what, "s", tuple(bars), log=True)
+    chart = BarChart(what, "s", tuple(bars), log=True)
     section = Section("Against other tools", words, (chart,), (table,), _checks(outcomes))
     return section, versions
 
@@ -137,7 +137,7 @@ def _ask(
     queries: Sequence[Subscription],
     ours: _OurAnswers,
     scale: float,
-) -> Outcome:
+) -> RivalResult:
     """Asks a rival one query after the other, until its time is over."""
     parse_seconds, trees = best(lambda: [rival.parse(one) for one in documents], rival.clock, 0.0)
     spent = best_of = 0.0
@@ -167,7 +167,7 @@ def _ask(
     asked = max(1, measured - len(failed))
     values = _compare_values(rival, trees[0], documents[0], queries[:measured], ours)
     seconds = best_of / asked * len(queries)
-    return Outcome(rival, measured, parse_seconds, seconds, (same, different), values, failed)
+    return RivalResult(rival, measured, parse_seconds, seconds, (same, different), values, failed)
 
 
 def _compare_values(
@@ -201,7 +201,7 @@ def _compare_values(
     return same, different
 
 
-def _checks(outcomes: Sequence[Outcome]) -> tuple[Check, ...]:
+def _checks(outcomes: Sequence[RivalResult]) -> tuple[Check, ...]:
     checks = []
     for one in outcomes:
         name = f"{one.rival.name}, numbers of nodes"

@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from extract.bench.experiments.clock import once
-from extract.bench.experiments.results import Bar, Bars, Check, Section
+from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.errors import ExtractError
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
@@ -70,8 +70,8 @@ def engines(subject: Subject) -> Section:
             remarks.append(f"Spark: not measured, {error}")
     columns = ("engine", "documents", "seconds", "MB/s", "documents/s")
     what = f"{queries:,} queries, {len(files):,} documents, {size:.1f} MB"
-    table = Table(what, columns, rows, tuple(remarks))
-    return Section(title, words, (Bars(what, "s", tuple(bars)),), (table,), tuple(checks))
+    table = ResultTable(what, columns, rows, tuple(remarks))
+    return Section(title, words, (BarChart(what, "s", tuple(bars)),), (table,), tuple(checks))
 
 
 def _write(subject: Subject, folder: Path) -> list[Path]:

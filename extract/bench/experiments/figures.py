@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from extract.bench.experiments.chunked import Cut, Run
+from extract.bench.experiments.chunked import CutTiming, Run
 from extract.bench.experiments.paper import Quoted
-from extract.bench.experiments.results import Bar, Bars, Check, Section, Span, Spans, seconds
-from extract.bench.table import Table
+from extract.bench.experiments.results import (
+    Bar,
+    BarChart,
+    Check,
+    Section,
+    Span,
+    SpanChart,
+    seconds,
+)
+from extract.bench.table import ResultTable
 
 _AS_PAPER = (
     "Each document is cut into chunks, each chunk is parsed, and each of its queries is evaluated "
@@ -57,9 +65,9 @@ def figure_12(runs: Sequence[Run]) -> Section:
     for run in runs:
         rows.extend([run.queries, *_percents(run, cut)] for cut in run.cuts)
     columns = ("queries", "chunks", "earliest %", "latest %", "one after the other %")
-    table = Table("Percent of the time on the original", columns, rows)
+    table = ResultTable("Percent of the time on the original", columns, rows)
     charts = [
-        Spans(
+        SpanChart(
             f"{run.queries:,} queries",
             tuple(
                 Span(
@@ -83,12 +91,12 @@ def figure_12(runs: Sequence[Run]) -> Section:
     return Section(title, words, tuple(charts), (table,))
 
 
-def _label(cut: Cut) -> str:
+def _label(cut: CutTiming) -> str:
     found = sum(1 for part in cut.parts if part.name.startswith("/"))
     return f"auto: {found}" if cut.chunks == "auto" else f"{cut.chunks} chunks"
 
 
-def _stacked(run: Run) -> Bars:
+def _stacked(run: Run) -> BarChart:
     """One bar for each number of chunks, its parts in the order in which they are done."""
     # The original is in a chart of its own: it would make these too short to see their parts.
     bars = [
@@ -100,10 +108,10 @@ def _stacked(run: Run) -> Bars:
         for cut in run.cuts
     ]
     title = f"{run.queries:,} queries ({run.different:,} different): cutting and each chunk"
-    return Bars(title, "s", tuple(bars))
+    return BarChart(title, "s", tuple(bars))
 
 
-def _against_original(run: Run) -> Bars:
+def _against_original(run: Run) -> BarChart:
     """The best number of chunks, next to the original and to extract as it is used."""
     fixed = [cut for cut in run.cuts if cut.chunks != "auto"] or list(run.cuts)
     in_turn = min(fixed, key=lambda cut: cut.sequential)
@@ -116,10 +124,10 @@ def _against_original(run: Run) -> Bars:
         Bar("extract: every node", (("", run.rows),), ours=True),
         Bar("extract: numbers of nodes", (("", run.numbers),), ours=True),
     )
-    return Bars(f"{run.queries:,} queries: next to the original", "s", bars)
+    return BarChart(f"{run.queries:,} queries: next to the original", "s", bars)
 
 
-def _components(run: Run) -> Table:
+def _components(run: Run) -> ResultTable:
     most = max(len(cut.parts) for cut in run.cuts)
     columns = (
         "ms",
@@ -144,20 +152,20 @@ def _components(run: Run) -> Table:
     rows += [[name, "", *[""] * most, value * 1e3, ""] for name, value in whole]
     last = " The potpourri is the last of them, where there is one."
     remark = f"Chunks in the order of the scheme: {_names(run.cuts)}.{last}"
-    return Table(f"{run.queries:,} queries", columns, rows, (remark,))
+    return ResultTable(f"{run.queries:,} queries", columns, rows, (remark,))
 
 
-def _names(cuts: Sequence[Cut]) -> str:
+def _names(cuts: Sequence[CutTiming]) -> str:
     fixed = [cut for cut in cuts if cut.chunks != "auto"]
     return ", ".join(part.name for part in (fixed or list(cuts))[-1].parts)
 
 
-def _percents(run: Run, cut: Cut) -> list[str | int | float]:
+def _percents(run: Run, cut: CutTiming) -> list[str | int | float]:
     times = (cut.earliest, cut.parallel, cut.sequential)
     return [_label(cut), *[100 * value / run.original for value in times]]
 
 
-def _against_paper(quotes: Sequence[Quoted], runs: Sequence[Run]) -> Table | None:
+def _against_paper(quotes: Sequence[Quoted], runs: Sequence[Run]) -> ResultTable | None:
     """The paper's own figures, with ours for the same numbers of queries and chunks."""
     rows: list[list[str | int | float]] = []
     for quoted in quotes:
@@ -174,10 +182,10 @@ def _against_paper(quotes: Sequence[Quoted], runs: Sequence[Run]) -> Table | Non
         "extract: every node, all chunks together on one core.",
     )
     title = "What the paper says, and what comes out"
-    return Table(title, columns, rows, remarks) if rows else None
+    return ResultTable(title, columns, rows, remarks) if rows else None
 
 
-def _same(quoted: Quoted, runs: Sequence[Run]) -> tuple[Run, Cut] | None:
+def _same(quoted: Quoted, runs: Sequence[Run]) -> tuple[Run, CutTiming] | None:
     for run in runs:
         for cut in run.cuts:
             if (run.queries, cut.chunks) == (quoted.queries, quoted.chunks):
@@ -185,5 +193,5 @@ def _same(quoted: Quoted, runs: Sequence[Run]) -> tuple[Run, Cut] | None:
     return None
 
 
-def _measure(cut: Cut, what: str) -> float:
+def _measure(cut: CutTiming, what: str) -> float:
     return {"parallel": cut.parallel, "sequential": cut.sequential, "earliest": cut.earliest}[what]

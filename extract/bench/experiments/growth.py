@@ -9,10 +9,10 @@ from lxml import etree
 
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.ours import seconds_of
-from extract.bench.experiments.results import Line, Lines, Section
+from extract.bench.experiments.results import Line, LineChart, Section
 from extract.bench.experiments.rivals.lxml_ import parsed
 from extract.bench.experiments.subject import Subject, described, megabytes
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.subscriptions import Subscription
 
 _LXML: Final = 50  # queries that lxml is measured with
@@ -34,11 +34,11 @@ def growth(subject: Subject) -> Section:
         (f"Number of documents, {few:,} queries", "documents", documents),
     )
     tables = tuple(
-        Table(title, (x, *columns[1:]), [[n, o * 1e3, t * 1e3, t / o] for n, o, t in points])
+        ResultTable(title, (x, *columns[1:]), [[n, o * 1e3, t * 1e3, t / o] for n, o, t in points])
         for title, x, points in titles
     )
     charts = tuple(
-        Lines(
+        LineChart(
             title,
             x,
             "seconds",

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.bench.experiments.clock import best
-from extract.bench.experiments.results import Bar, Bars, Check, Section
+from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject, described, megabytes, named
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 from extract.chunktool.scanner import kernel_available
 from extract.filtertool.filtering import DocumentFilter, Options
 from extract.filtertool.matcher import Select
@@ -61,8 +61,8 @@ def parts(subject: Subject) -> Section:
         "XPath for each different query and chunk. The kernel is the scanner in C, the reference "
         "the one in Python that does what the kernel leaves to it."
     )
-    table = Table(title, columns, rows, remarks)
-    chart = Bars(title, "s", tuple(bars), log=True)
+    table = ResultTable(title, columns, rows, remarks)
+    chart = BarChart(title, "s", tuple(bars), log=True)
     return Section("Our own parts, side by side", words, (chart,), (table,), tuple(checks))
 
 

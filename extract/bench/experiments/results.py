@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from extract.bench.table import Table
+from extract.bench.table import ResultTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class BarChart:
     """A chart of bars from left to right."""
 
     title: str
@@ -52,7 +52,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class SpanChart:
     """A chart of when things are delivered, in percent of the time without chunks."""
 
     title: str
@@ -69,7 +69,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineChart:
     """A chart of lines on logarithmic axes: a straight line at 45 degrees is "in proportion"."""
 
     title: str
@@ -78,7 +78,7 @@ class Lines:
     lines: tuple[Line, ...]
 
 
-Chart = Bars | Spans | Lines
+Chart = BarChart | SpanChart | LineChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Section:
     title: str
     words: str
     charts: tuple[Chart, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
     checks: tuple[Check, ...] = ()
 
 
@@ -129,7 +129,7 @@ class Results:
     summary: tuple[str, ...]
     facts: Mapping[str, str]
     sections: tuple[Section, ...]
-    headline: Bars | None = field(default=None, repr=False)
+    headline: BarChart | None = field(default=None, repr=False)
 
     @property
     def checks(self) -> list[Check]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from html import escape
 
-from extract.bench.experiments.results import Bar, Bars, Chart, Lines, Spans, seconds
+from extract.bench.experiments.results import Bar, BarChart, Chart, LineChart, SpanChart, seconds
 from extract.bench.report import scale, svg
 from extract.bench.report.style import COLOURS, SHAPES
 
@@ -19,17 +19,17 @@ _HOW = ("bar: first to last answers; mark: one after the other;", "line at 100%:
 def draw(chart: Chart) -> str:
     """A chart, to stand in a page that has the style sheet."""
     match chart:
-        case Bars(log=True):
+        case BarChart(log=True):
             return _dots(chart)
-        case Bars():
+        case BarChart():
             return _bars(chart)
-        case Spans():
+        case SpanChart():
             return _spans(chart)
-        case Lines():
+        case LineChart():
             return _lines(chart)
 
 
-def picture(chart: Bars, caption: str) -> str:
+def picture(chart: BarChart, caption: str) -> str:
     """A chart as a file of its own, with its title and a caption."""
     inner = draw(chart)
     height = float(inner.partition(f'viewBox="0 0 {svg.WIDTH} ')[2].partition('"')[0])
@@ -52,7 +52,7 @@ def picture(chart: Bars, caption: str) -> str:
 def _across(
     axis: scale.Scale, top: float, bottom: float, words: Callable[[float], str]
 ) -> Iterator[str]:
-    """Lines from top to bottom, with what they mean below; the first one not over the edge."""
+    """LineChart from top to bottom, with what they mean below; the first one not over the edge."""
     for tick in axis.ticks():
         x = axis.at(tick)
         anchor = "middle" if x > 24 else "start"
@@ -64,7 +64,7 @@ def _round_seconds(value: float) -> str:
     return seconds(value).replace(".0", "")
 
 
-def _said(chart: Bars) -> str:
+def _said(chart: BarChart) -> str:
     return "; ".join(f"{bar.label}: {seconds(bar.value)}" for bar in chart.bars)
 
 
@@ -76,8 +76,8 @@ def _label(bar: Bar, y: float) -> list[str]:
     return shapes
 
 
-def _bars(chart: Bars) -> str:
-    """Bars from zero; parts of different colours where there are several."""
+def _bars(chart: BarChart) -> str:
+    """BarChart from zero; parts of different colours where there are several."""
     axis = scale.linear(max(bar.value for bar in chart.bars), 8, svg.WIDTH - _VALUES)
     # A part has one colour in all bars of a chart.
     names = dict.fromkeys(name for bar in chart.bars for name, _ in bar.parts)
@@ -100,7 +100,7 @@ def _bars(chart: Bars) -> str:
     return svg.drawing(shapes, height, chart.title, _said(chart))
 
 
-def _dots(chart: Bars) -> str:
+def _dots(chart: BarChart) -> str:
     """Dots on a logarithmic axis: a bar would have no honest beginning there."""
     values = [max(bar.value, 1e-9) for bar in chart.bars]
     axis = scale.logarithmic(values, 14, svg.WIDTH - _VALUES)
@@ -118,7 +118,7 @@ def _dots(chart: Bars) -> str:
     return svg.drawing(shapes, bottom + 22, chart.title, _said(chart))
 
 
-def _spans(chart: Spans) -> str:
+def _spans(chart: SpanChart) -> str:
     """From the earliest to the latest delivery, in percent of the original."""
     most = max([100.0, *[one.everything for one in chart.spans]])
     axis = scale.linear(most, 8, svg.WIDTH - 24)
@@ -144,8 +144,8 @@ def _spans(chart: Spans) -> str:
     return svg.drawing(shapes, bottom + 52, chart.title, words)
 
 
-def _lines(chart: Lines) -> str:
-    """Lines on logarithmic axes."""
+def _lines(chart: LineChart) -> str:
+    """LineChart on logarithmic axes."""
     xs = [x for one in chart.lines for x, _ in one.points]
     ys = [max(y, 1e-9) for one in chart.lines for _, y in one.points]
     top, bottom, left, right = 14, 236, 52, svg.WIDTH - 58

@@ -8,7 +8,7 @@ from html import escape
 from extract.bench.experiments.results import Chart, Check, Results, Section
 from extract.bench.report.charts import draw
 from extract.bench.report.style import COLOURS, PAGE, SHAPES
-from extract.bench.table import Table, shown
+from extract.bench.table import ResultTable, shown
 
 
 def page(results: Results) -> str:
@@ -63,7 +63,7 @@ def _figure(chart: Chart) -> str:
     return f"<figure><h3>{escape(chart.title)}</h3>\n{draw(chart)}</figure>"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ResultTable) -> Iterator[str]:
     yield f'<div class="wide"><table><caption>{escape(table.title)}</caption>'
     heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     yield f"<thead><tr>{heads}</tr></thead><tbody>"

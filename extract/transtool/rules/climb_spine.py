@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.xpath.ast import ANY_NODE, Axis, Step, make_path, make_step
 from extract.xpath.types import has_positions
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def climb_spine(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def climb_spine(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Goes up where the schema has told which elements stand above.
 
     ``//d/..`` ==> ``/a/b/k[d]``; ``/a/*/c/ancestor::a`` ==> ``/a[b[c]]``
@@ -29,22 +29,26 @@ def climb_spine(branch: Branch, context: Context) -> Sequence[Branch] | None:
         if not spine.absolute:
             return None
         if step.axis == "ancestor-or-self":
-            return (Branch(spine, (make_step("self", step.test, step.predicates), *rest)),)
+            return (PartialBranch(spine, (make_step("self", step.test, step.predicates), *rest)),)
         context.missing(spine, branch.tail)
         return ()
     here = make_step("self", step.test, step.predicates)
     if step.axis == "ancestor-or-self":
         further = make_step("ancestor", step.test, step.predicates)
-        return (Branch(spine, (here, *rest)), Branch(spine, (further, *rest)))
+        return (PartialBranch(spine, (here, *rest)), PartialBranch(spine, (further, *rest)))
     above, seen = spine.parent, make_path(False, (spine.step,))
     if above.step is not None:
         simple = context.simplify(above, (*above.step.predicates, seen))
         if simple is None:
             return ()
-        return (Branch(above.where(simple), (_at_or_above(step), *rest)),)
+        return (PartialBranch(above.where(simple), (_at_or_above(step), *rest)),)
     if above.absolute or step.axis == "parent":
-        return (Branch(above, (here.where(seen), *rest)),)  # above the document there is nothing
-    return (Branch(above, (make_step("self", ANY_NODE, (seen,)), _at_or_above(step), *rest)),)
+        return (
+            PartialBranch(above, (here.where(seen), *rest)),
+        )  # above the document there is nothing
+    return (
+        PartialBranch(above, (make_step("self", ANY_NODE, (seen,)), _at_or_above(step), *rest)),
+    )
 
 
 def _at_or_above(step: Step) -> Step:

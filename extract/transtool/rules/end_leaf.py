@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.xpath.ast import ANY_NODE, KindTest, NameTest, make_step
 
 if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def end_leaf(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def end_leaf(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Keeps the leaf step, if the schema allows it.
 
     ``/a/@x`` without such an attribute ==> nothing; ``/a/@*`` with just one attribute ==> ``/a/@x``
@@ -38,4 +38,4 @@ def end_leaf(branch: Branch, context: Context) -> Sequence[Branch] | None:
             (only,) = names
             step = make_step("attribute", know.prefixes.test(only), step.predicates)
     stop = f"{rest[0].axis} after {step}" if rest else "leaf"
-    return (Branch(spine, (step, *rest), stop),)
+    return (PartialBranch(spine, (step, *rest), stop),)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.xpath.ast import NameTest
 
 if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def enter_child(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def enter_child(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Follows one named edge; a branch ends where the schema has none.
 
     ``/a/d`` with ``<!ELEMENT a (b+)>`` ==> nothing: ``a`` has no child ``d``.
@@ -28,4 +28,4 @@ def enter_child(branch: Branch, context: Context) -> Sequence[Branch] | None:
         context.missing(spine, branch.tail)
         return ()
     longer = context.enter(spine, step.test, place, step.predicates)
-    return () if longer is None else (Branch(longer, branch.tail[1:]),)
+    return () if longer is None else (PartialBranch(longer, branch.tail[1:]),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch, Spine
+from extract.transtool.branch import PartialBranch, Spine
 from extract.transtool.knowledge import elements_only
 from extract.xpath.ast import ANY_DEPTH, ANY_NODE, KindTest, Step, make_step
 from extract.xpath.types import has_positions
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def expand_descendant(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """One branch for each way to a first occurrence, stopping where the schema recurses.
 
     ``//c`` ==> ``/a/b/l/c`` and ``/a/b/m//c``, if ``m`` may contain another ``a``
@@ -31,50 +31,50 @@ def expand_descendant(branch: Branch, context: Context) -> Sequence[Branch] | No
         context.missing(spine, branch.tail)
         return ()
     if has_positions(step):
-        return (Branch(spine, branch.tail, f"{step} counts nodes of any depth"),)
+        return (PartialBranch(spine, branch.tail, f"{step} counts nodes of any depth"),)
     with_self = step.axis == "descendant-or-self"
     if isinstance(step.test, KindTest) and not (
         step.test == ANY_NODE and elements_only(branch.tail)
     ):
         if with_self and step.test == ANY_NODE:
-            return (Branch(spine, branch.tail, f"{step} selects nodes of every kind"),)
+            return (PartialBranch(spine, branch.tail, f"{step} selects nodes of every kind"),)
         # descendant::text() is a child of some element at any depth
         below = make_step("child", step.test, step.predicates)
-        return expand_descendant(Branch(spine, (ANY_DEPTH, below, *rest)), context)
+        return expand_descendant(PartialBranch(spine, (ANY_DEPTH, below, *rest)), context)
     targets = know.targets(branch.tail)
     place = spine.place
     found = know.occurrences(place, targets, spine.on_path, with_self)
     if found is None or not context.affords(len(found)):
         return (keep_prefix(branch, context),)
-    out: list[Branch] = []
+    out: list[PartialBranch] = []
     for occurrence in found:
         end = spine.walk(occurrence.path, know.prefixes)
         if occurrence.stopped:
             why = "is open" if end.place.open else "recurses"
-            out.append(Branch(end, branch.tail, f"the schema {why} below {end.text or '/'}"))
+            out.append(PartialBranch(end, branch.tail, f"the schema {why} below {end.text or '/'}"))
             continue
         if end.step is None and step.predicates:
-            out.append(Branch(end, (make_step("self", step.test, step.predicates), *rest)))
+            out.append(PartialBranch(end, (make_step("self", step.test, step.predicates), *rest)))
             continue
         settled = _settle(end, step, context)
         if settled is not None:
-            out.append(Branch(settled, rest))
+            out.append(PartialBranch(settled, rest))
     return out
 
 
-def keep_prefix(branch: Branch, context: Context) -> Branch:
+def keep_prefix(branch: PartialBranch, context: Context) -> PartialBranch:
     """The branch with its ``//`` kept, behind the longest prefix that all its matches share."""
     spine, know, step = branch.spine, context.know, branch.tail[0]
     stop = f"more than {know.limits.branches} branches, or too long"
     if step.axis not in ("descendant", "descendant-or-self"):
-        return Branch(spine, branch.tail, stop)
+        return PartialBranch(spine, branch.tail, stop)
     common = know.common_prefix(
         spine.place,
         know.targets(branch.tail),
         spine.on_path,
         step.axis == "descendant-or-self",
     )
-    return Branch(spine.walk(common, know.prefixes), branch.tail, stop)
+    return PartialBranch(spine.walk(common, know.prefixes), branch.tail, stop)
 
 
 def _settle(end: Spine, step: Step, context: Context) -> Spine | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.transtool.knowledge import elements_only
 from extract.xpath.ast import ANY_NODE, NameTest
 from extract.xpath.types import has_positions
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def expand_wildcard(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def expand_wildcard(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """One branch for each child that the rest of the path can continue from.
 
     ``/a/b/*/c`` ==> ``/a/b/l/c`` and ``/a/b/m/c``
@@ -35,14 +35,14 @@ def expand_wildcard(branch: Branch, context: Context) -> Sequence[Branch] | None
         context.missing(spine, branch.tail)
         return ()
     if has_positions(step):
-        return (Branch(spine, branch.tail, f"{step} counts children of any name"),)
+        return (PartialBranch(spine, branch.tail, f"{step} counts children of any name"),)
     if spine.place.open:
-        return (Branch(spine, branch.tail, f"the schema is open below {spine.text or '/'}"),)
+        return (PartialBranch(spine, branch.tail, f"the schema is open below {spine.text or '/'}"),)
     wanted = know.targets(branch.tail)
-    out: list[Branch] = []
+    out: list[PartialBranch] = []
     for name, place in spine.place.children.items():
         if place.bit & wanted:
             longer = context.enter(spine, know.prefixes.test(name), place, step.predicates)
             if longer is not None:
-                out.append(Branch(longer, rest))
+                out.append(PartialBranch(longer, rest))
     return out

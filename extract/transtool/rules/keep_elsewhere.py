@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.xpath.ast import NameTest, Step
 
 if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def keep_elsewhere(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def keep_elsewhere(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Keeps siblings, ``following``, ``preceding`` and what is left of the upward axes.
 
     Only a name that the schema has nowhere prunes the branch:
@@ -26,7 +26,7 @@ def keep_elsewhere(branch: Branch, context: Context) -> Sequence[Branch] | None:
     if not possible:
         context.missing(spine, branch.tail)
         return ()
-    return (Branch(spine, branch.tail, f"{step.axis} leaves the path"),)
+    return (PartialBranch(spine, branch.tail, f"{step.axis} leaves the path"),)
 
 
 def _is_named(step: Step) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extract.transtool.branch import Branch
+from extract.transtool.branch import PartialBranch
 from extract.xpath.ast import HERE
 from extract.xpath.types import has_positions
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from extract.transtool.context import Context
 
 
-def keep_self(branch: Branch, context: Context) -> Sequence[Branch] | None:
+def keep_self(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
     """Answers ``self::b`` from the schema: at an element ``b`` it is ``.``, elsewhere nothing.
 
     ``/a/b[self::b]`` ==> ``/a/b``; ``/a/b[self::c]`` ==> nothing
@@ -26,8 +26,8 @@ def keep_self(branch: Branch, context: Context) -> Sequence[Branch] | None:
         context.missing(spine, branch.tail)
         return ()
     if step == HERE or (not step.predicates and not spine.place.unknown):
-        return (Branch(spine, rest),)
+        return (PartialBranch(spine, rest),)
     if spine.step is not None and not has_positions(step) and not spine.place.unknown:
         simple = context.simplify(spine, (*spine.step.predicates, *step.predicates))
-        return () if simple is None else (Branch(spine.where(simple), rest),)
-    return (Branch(spine, branch.tail, f"{step} stays as it is"),)
+        return () if simple is None else (PartialBranch(spine.where(simple), rest),)
+    return (PartialBranch(spine, branch.tail, f"{step} stays as it is"),)

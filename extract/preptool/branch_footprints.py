@@ -1,4 +1,4 @@
-"""What branches look at, a million at a time, and whether they allow a chunk to be split."""
+"""The footprints of many branches, and whether the branches allow a chunk to be split."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, MutableSequence, Sequence
 from typing import TypeAlias
 
-from extract.preptool.pieces import Piece, Pieces, Stem
+from extract.preptool.partial_footprints import PartialFootprint, PartialFootprints, SpineFootprint
 from extract.scheme.model import Branch
 from extract.scheme.spine import take_apart
 from extract.scheme.splittable import why_not_splittable
@@ -15,8 +15,8 @@ from extract.xpath.parser import parse
 Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]
 
 
-class Looks:
-    """What each of many branches looks at.
+class BranchFootprints:
+    """The footprint of each of many branches, found when it is asked for.
 
     Args:
         branches: The branches; more may be added later.
@@ -24,10 +24,10 @@ class Looks:
     """
 
     def __init__(self, branches: Sequence[Branch], tails: Tails) -> None:
-        self._pieces = Pieces()
+        self._partials = PartialFootprints()
         self._branches = branches
         self._tails = tails
-        self._stems: list[Stem | None] = []
+        self._spines: list[SpineFootprint | None] = []
         self._why_not: dict[tuple[str, int], str] = {}
 
     def xpath(self, number: int) -> str:
@@ -41,38 +41,38 @@ class Looks:
 
     def why_whole(self, number: int) -> str:
         """Why a branch needs the whole document; empty if it does not."""
-        return self._stem(number).whole or self._end(number).beyond.whole
+        return self._spine(number).whole or self._tail(number).beyond.whole
 
-    def pieces(self, numbers: Iterable[int]) -> Counter[Piece]:
-        """The pieces of these branches, each with how many of them have it."""
+    def partials(self, numbers: Iterable[int]) -> Counter[PartialFootprint]:
+        """The footprints of these branches' parts, each with how many of the branches have it."""
         numbers = list(numbers)
-        found = Counter(map(self._end, numbers))
-        for stem, times in Counter(map(self._stem, numbers)).items():
-            for piece in stem.pieces:
-                found[piece] += times
-        return found
+        counts = Counter(map(self._tail, numbers))
+        for spine, times in Counter(map(self._spine, numbers)).items():
+            for partial in spine.filters:
+                counts[partial] += times
+        return counts
 
     def outline(self, number: int) -> tuple[tuple[int, ...], str]:
         """The steps of a branch's spine that have a filter (with two filters, twice), its tail."""
-        steps = tuple([step for step, _ in self._stem(number).spine.filters])
+        steps = tuple([step for step, _ in self._spine(number).spine.filters])
         return steps, self._tails[number] or ""
 
-    def _end(self, number: int) -> Piece:
-        stem = self._stem(number)  # before the tail, which may be known only then
-        return self._pieces.end(self._branches[number], stem, self._tails[number] or "")
+    def _tail(self, number: int) -> PartialFootprint:
+        spine = self._spine(number)  # before the tail, which may be known only then
+        return self._partials.of_tail(self._branches[number], spine, self._tails[number] or "")
 
-    def _stem(self, number: int) -> Stem:
-        """The pieces of a branch but for its tail, found when they are asked for."""
-        stems = self._stems
-        if number >= len(stems):
-            stems.extend([None] * (len(self._branches) - len(stems)))
-        stem = stems[number]
-        if stem is None:
+    def _spine(self, number: int) -> SpineFootprint:
+        """The footprint of a branch but for its tail."""
+        spines = self._spines
+        if number >= len(spines):
+            spines.extend([None] * (len(self._branches) - len(spines)))
+        spine = spines[number]
+        if spine is None:
             branch, tail = self._branches[number], self._tails[number]
             if tail is None:
                 tail = self._tails[number] = take_apart(branch).tail
-            stem = stems[number] = self._pieces.stem(branch, tail)
-        return stem
+            spine = spines[number] = self._partials.of_spine(branch, tail)
+        return spine
 
     def why_not_splittable(self, numbers: Iterable[int], depth: int) -> str:
         """Why some of these branches cannot be evaluated record by record; empty if all can.
@@ -82,7 +82,7 @@ class Looks:
             depth: How many steps its prefix has.
         """
         for number in numbers:
-            names, filters, _ = self._stem(number).spine
+            names, filters, _ = self._spine(number).spine
             tail = self._tails[number]
             # The same for each step as for a branch that has only this one: above the record, on
             # its own step, or inside.

@@ -17,7 +17,7 @@ from math import fsum, inf
 from operator import attrgetter
 from typing import TypeAlias
 
-Path: TypeAlias = tuple[str, ...]
+NamePath: TypeAlias = tuple[str, ...]
 
 # Weights are counted in whole millionths. Sums of floats depend on their order, and taking a weight
 # away again leaves a rest like 1e-17: a tree revised often would differ from one built afresh.
@@ -25,7 +25,7 @@ MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class CanonicalQuery:
+class WeightedQuery:
     """What the tree needs to know of one canonical query.
 
     Attributes:
@@ -34,29 +34,29 @@ class CanonicalQuery:
         weights: How much each of its subscribers counts.
     """
 
-    spines: tuple[Path, ...]
+    spines: tuple[NamePath, ...]
     weights: tuple[float, ...] = (1.0,)
 
 
-Weigh: TypeAlias = Callable[[CanonicalQuery], float]
+Weigh: TypeAlias = Callable[[WeightedQuery], float]
 
 
-def one_each(query: CanonicalQuery) -> float:
+def one_each(query: WeightedQuery) -> float:
     """Counts every canonical query as one, as the paper does: it is evaluated once."""
     return 1.0
 
 
-def by_subscribers(query: CanonicalQuery) -> float:
+def by_subscribers(query: WeightedQuery) -> float:
     """Counts a canonical query by the weights of its subscribers together.
 
-    >>> by_subscribers(CanonicalQuery((("a", "b"),), weights=(1.0, 2.5)))
+    >>> by_subscribers(WeightedQuery((("a", "b"),), weights=(1.0, 2.5)))
     3.5
     """
     return fsum(query.weights)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """One path of the query tree, with what is below it.
 
     Attributes:
@@ -66,9 +66,9 @@ class Node:
         children: The nodes one step below, by name.
     """
 
-    path: Path
+    path: NamePath
     millionths: int
-    children: tuple[Node, ...] = field(default=(), repr=False)
+    children: tuple[TreeNode, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class Node:
         """How much the queries count that pass through here."""
         return self.millionths / MILLION
 
-    def child(self, name: str) -> Node | None:
+    def child(self, name: str) -> TreeNode | None:
         """The node one step below that has this name."""
         at = bisect_left(self.children, name, key=_name)
         found = at < len(self.children) and self.children[at].name == name
@@ -108,15 +108,15 @@ class QueryTree:
         weigh: How much a query counts.
     """
 
-    document: Node
+    document: TreeNode
     weigh: Weigh = one_each
 
     @classmethod
-    def of(cls, queries: Iterable[CanonicalQuery], weigh: Weigh = one_each) -> QueryTree:
+    def of(cls, queries: Iterable[WeightedQuery], weigh: Weigh = one_each) -> QueryTree:
         """Builds the tree of many queries at once; their order does not matter.
 
         >>> paths = [("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c")]
-        >>> tree = QueryTree.of([CanonicalQuery((path,)) for path in paths])
+        >>> tree = QueryTree.of([WeightedQuery((path,)) for path in paths])
         >>> [("/".join(node.path), node.weight) for node in tree]
         [('a', 3.0), ('a/b', 3.0), ('a/b/c', 2.0), ('a/b/d', 1.0)]
 
@@ -125,7 +125,7 @@ class QueryTree:
         """
         return cls(_grow(queries, weigh), weigh)
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[TreeNode]:
         """The nodes below the document, each before its children, siblings by name."""
         todo = list(reversed(self.document.children))
         while todo:
@@ -133,14 +133,14 @@ class QueryTree:
             yield node
             todo.extend(reversed(node.children))
 
-    def node(self, path: Path) -> Node | None:
+    def node(self, path: NamePath) -> TreeNode | None:
         """The node of a path; None if no query passes through it."""
-        node: Node | None = self.document
+        node: TreeNode | None = self.document
         for name in path:
             node = node.child(name) if node is not None else None
         return node
 
-    def added(self, query: CanonicalQuery) -> QueryTree:
+    def added(self, query: WeightedQuery) -> QueryTree:
         """The tree with one more query, for the cost of that query's spines.
 
         Raises:
@@ -148,7 +148,7 @@ class QueryTree:
         """
         return self._revised(query, _millionths(self.weigh(query)))
 
-    def removed(self, query: CanonicalQuery) -> QueryTree:
+    def removed(self, query: WeightedQuery) -> QueryTree:
         """The tree without a query that was added with the same weight.
 
         Raises:
@@ -156,28 +156,28 @@ class QueryTree:
         """
         return self._revised(query, -_millionths(self.weigh(query)))
 
-    def _revised(self, query: CanonicalQuery, millionths: int) -> QueryTree:
+    def _revised(self, query: WeightedQuery, millionths: int) -> QueryTree:
         """The tree with the weight added to all nodes of the query."""
         touched = {spine[:end] for spine in query.spines for end in range(len(spine) + 1)}
         if not touched or not millionths:
             return self
         downwards = sorted(touched, key=len)
-        old: dict[Path, Node | None] = {(): self.document}
+        old: dict[NamePath, TreeNode | None] = {(): self.document}
         for path in downwards[1:]:
             parent = old[path[:-1]]
             old[path] = parent.child(path[-1]) if parent is not None else None
         # From the leaves up, because a node needs its new children. None stands for one that goes.
-        new: defaultdict[Path, dict[str, Node | None]] = defaultdict(dict)
+        new: defaultdict[NamePath, dict[str, TreeNode | None]] = defaultdict(dict)
         for path in reversed(downwards[1:]):
             node = _reweighed(path, old[path], millionths, new[path])
             new[path[:-1]][path[-1]] = node
         document = _reweighed((), self.document, millionths, new[()])
-        return QueryTree(document or Node((), 0), self.weigh)
+        return QueryTree(document or TreeNode((), 0), self.weigh)
 
 
 def _reweighed(
-    path: Path, old: Node | None, millionths: int, changes: dict[str, Node | None]
-) -> Node | None:
+    path: NamePath, old: TreeNode | None, millionths: int, changes: dict[str, TreeNode | None]
+) -> TreeNode | None:
     """A node with another weight and other children; None if no weight is left."""
     total = (old.millionths if old is not None else 0) + millionths
     children = list(old.children) if old is not None else []
@@ -187,20 +187,20 @@ def _reweighed(
         children[at : at + known] = [child] if child is not None else []
     if total < 0 or (children and not total):
         raise ValueError(f"the query is not in the tree: too little weight at /{'/'.join(path)}")
-    return Node(path, total, tuple(children)) if total else None
+    return TreeNode(path, total, tuple(children)) if total else None
 
 
-def _grow(queries: Iterable[CanonicalQuery], weigh: Weigh) -> Node:
+def _grow(queries: Iterable[WeightedQuery], weigh: Weigh) -> TreeNode:
     """The document node of a tree built afresh.
 
     Spines are numbered once, for queries share them; after that a query costs one look-up for each
     spine and one addition for each node, however its spines overlap.
     """
-    paths: list[Path] = [()]
+    paths: list[NamePath] = [()]
     parents = [0]
     weights = [0]
     counted = [-1]  # by which query a node was counted last
-    numbers: dict[Path, int] = {(): 0}
+    numbers: dict[NamePath, int] = {(): 0}
     for turn, query in enumerate(queries):
         millionths = _millionths(weigh(query))
         for spine in query.spines if millionths else ():
@@ -222,13 +222,15 @@ def _grow(queries: Iterable[CanonicalQuery], weigh: Weigh) -> Node:
     return _assemble(paths, parents, weights)
 
 
-def _assemble(paths: Sequence[Path], parents: Sequence[int], weights: Sequence[int]) -> Node:
+def _assemble(
+    paths: Sequence[NamePath], parents: Sequence[int], weights: Sequence[int]
+) -> TreeNode:
     """The node numbered 0, from numbered nodes of which every parent comes before its children."""
-    children: list[list[Node]] = [[] for _ in paths]
+    children: list[list[TreeNode]] = [[] for _ in paths]
     for number in range(len(paths) - 1, 0, -1):
         below = tuple(sorted(children[number], key=_name))
-        children[parents[number]].append(Node(paths[number], weights[number], below))
-    return Node(paths[0], weights[0], tuple(sorted(children[0], key=_name)))
+        children[parents[number]].append(TreeNode(paths[number], weights[number], below))
+    return TreeNode(paths[0], weights[0], tuple(sorted(children[0], key=_name)))
 
 
 def _millionths(weight: float) -> int:

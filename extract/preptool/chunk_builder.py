@@ -1,4 +1,4 @@
-"""Chunks while branches come and go: what prepares a chunk once, and what revises it later."""
+"""Builds one chunk of a scheme, and revises it when branches are added or removed."""
 
 from __future__ import annotations
 
@@ -6,94 +6,99 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from extract.preptool.chunks import Looks
-from extract.preptool.ledger import Ask, Held, Ledger, asks
-from extract.preptool.tree import Path
+from extract.preptool.branch_footprints import BranchFootprints
+from extract.preptool.need_counts import ChunkNeeds, NeedCounts, PathNeed, path_needs
+from extract.preptool.query_tree import NamePath
 from extract.scheme.model import DOCUMENT, POTPOURRI, Chunk
 
 # Of a chunk its prefix; of the potpourri None, and of the whole document the empty path, which all
 # paths begin with.
-Key: TypeAlias = Path | None
+ChunkKey: TypeAlias = NamePath | None
 
-WHOLE: Final[Path] = ()
-_WHY_NOT: Final = {None: "the potpourri has no records", WHOLE: "the whole document is needed"}
+WHOLE_DOCUMENT: Final[NamePath] = ()
+_WHY_NOT: Final = {
+    None: "the potpourri has no records",
+    WHOLE_DOCUMENT: "the whole document is needed",
+}
 _FEW: Final = 8
-_NAMES: Final = {None: POTPOURRI, WHOLE: DOCUMENT}
+_NAMES: Final = {None: POTPOURRI, WHOLE_DOCUMENT: DOCUMENT}
 
 
 @dataclass(slots=True)
-class Home:
-    """One chunk, the potpourri, or the whole document, while it is being made or revised.
+class ChunkBuilder:
+    """One chunk, the potpourri, or the chunk of the whole document, while it is built or revised.
 
     Attributes:
-        key: Which it is.
-        looks: What all branches look at.
+        key: The prefix of the chunk, or which of the other two it is.
+        footprints: The footprints of all branches.
         branches: The branches that are evaluated on it.
         ids: The subscribers that have one of these branches, in the order in which they came.
     """
 
-    key: Key
-    looks: Looks
+    key: ChunkKey
+    footprints: BranchFootprints
     branches: set[int] = field(default_factory=set)
     ids: dict[str, None] = field(default_factory=dict)
-    _ledger: Ledger | None = field(default_factory=Ledger)
-    _held: Held | None = None
+    _counts: NeedCounts | None = field(default_factory=NeedCounts)
+    _needs: ChunkNeeds | None = None
     _unsplittable: str | None = ""  # None if it is not known
     _whole: tuple[str, ...] | None = ()  # None if it is not known
     _chunk: Chunk | None = None  # what was made last, if it is still right
 
     @classmethod
-    def of_chunk(cls, chunk: Chunk, key: Key, looks: Looks) -> Home:
-        """The home that a chunk of a scheme was made from."""
-        ledger = Ledger.of_chunk(chunk)
+    def of_chunk(cls, chunk: Chunk, key: ChunkKey, footprints: BranchFootprints) -> ChunkBuilder:
+        """The builder that a chunk of a scheme was made by."""
+        counts = NeedCounts.of_chunk(chunk)
         return cls(
             key,
-            looks,
+            footprints,
             set(chunk.branches),
             dict.fromkeys(chunk.queries),
-            ledger,
-            Held(chunk.filters, chunk.inside, chunk.uses) if ledger is not None else None,
+            counts,
+            ChunkNeeds(chunk.filters, chunk.inside, chunk.uses) if counts is not None else None,
             chunk.unsplittable,
             chunk.whole,
-            chunk if ledger is not None else None,
+            chunk if counts is not None else None,
         )
 
     def subscribe(self, identifiers: Iterable[str]) -> None:
-        """Notes subscribers that have a branch here."""
+        """Adds subscribers that have a branch here."""
         self._chunk = None
         self.ids.update(dict.fromkeys(identifiers))
 
     def unsubscribe(self, identifier: str) -> None:
-        """Forgets a subscriber that has no branch here any more."""
+        """Removes a subscriber that has no branch here any more."""
         self._chunk = None
         del self.ids[identifier]
 
-    def enter(self, numbers: Collection[int]) -> None:
-        """Takes branches in."""
+    def add(self, numbers: Collection[int]) -> None:
+        """Adds branches."""
         if not numbers:
             return
         self._chunk = None
         self.branches.update(numbers)
-        if self.key == WHOLE:
+        if self.key == WHOLE_DOCUMENT:
             if self._whole is not None:
-                self._whole = tuple(sorted({*self._whole, *map(self.looks.why_whole, numbers)}))
+                self._whole = tuple(
+                    sorted({*self._whole, *map(self.footprints.why_whole, numbers)})
+                )
             return
         self._count(numbers, 1)
         if self.key and self._unsplittable == "":
-            self._unsplittable = self.looks.why_not_splittable(numbers, len(self.key))
+            self._unsplittable = self.footprints.why_not_splittable(numbers, len(self.key))
 
-    def leave(self, numbers: Collection[int]) -> None:
-        """Lets branches go."""
+    def remove(self, numbers: Collection[int]) -> None:
+        """Removes branches."""
         if not numbers:
             return
         self._chunk = None
         self.branches.difference_update(numbers)
-        if self.key == WHOLE:
+        if self.key == WHOLE_DOCUMENT:
             self._whole = None
             return
         self._count(numbers, -1)
         if self.key and self._unsplittable:
-            ends = tuple([f" in {self.looks.xpath(number)}" for number in numbers])
+            ends = tuple([f" in {self.footprints.xpath(number)}" for number in numbers])
             if self._unsplittable.endswith(ends):
                 self._unsplittable = None  # it was the example; there may be others
 
@@ -118,56 +123,56 @@ class Home:
         return chunk
 
     def _made(self, number: int, rows: Callable[[int], int], projected: bool) -> Chunk:
-        held = self._settled()
+        needs = self._current_needs()
         if self._unsplittable is None:
             depth = len(self.key or ())
-            self._unsplittable = self.looks.why_not_splittable(sorted(self.branches), depth)
+            self._unsplittable = self.footprints.why_not_splittable(sorted(self.branches), depth)
         if self._whole is None:
-            self._whole = tuple(sorted(set(map(self.looks.why_whole, self.branches))))
+            self._whole = tuple(sorted(set(map(self.footprints.why_whole, self.branches))))
         return Chunk(
             id=_NAMES.get(self.key) or str(number),
             prefix=_text(self.key),
-            filters=held.filters,
+            filters=needs.filters,
             queries=tuple(self.ids),
             branches=tuple(sorted(map(rows, self.branches))),
             unsplittable=_WHY_NOT.get(self.key) or self._unsplittable,
             whole=self._whole,
-            inside=held.inside,
+            inside=needs.inside,
             projected=projected,
-            uses=held.uses,
+            uses=needs.uses,
         )
 
     def _count(self, numbers: Collection[int], sign: int) -> None:
-        self._held = None
-        if self._ledger is not None:
-            self._ledger.ask_all(self.looks.pieces(numbers), sign)
+        self._needs = None
+        if self._counts is not None:
+            self._counts.count_all(self.footprints.partials(numbers), sign)
 
-    def _settled(self) -> Held:
-        if self._held is None:
-            if self._ledger is None:  # the scheme did not say how often anything is asked for
-                self._ledger = Ledger.of(self.looks.pieces(self.branches))
-            self._ledger.settle(self._asks)
-            self._held = self._ledger.held(_text(self.key))
-        return self._held
+    def _current_needs(self) -> ChunkNeeds:
+        if self._needs is None:
+            if self._counts is None:  # the scheme does not say how often anything is needed
+                self._counts = NeedCounts.of(self.footprints.partials(self.branches))
+            self._counts.uncover(self._path_needs)
+            self._needs = self._counts.chunk_needs(_text(self.key))
+        return self._needs
 
-    def _asks(self, paths: Collection[str]) -> Iterator[tuple[Ask, int]]:
-        """What the branches ask for; those that cannot ask at these paths or below are left out."""
+    def _path_needs(self, paths: Collection[str]) -> Iterator[tuple[PathNeed, int]]:
+        """The needs of the branches, without those that cannot need these paths or any below."""
         names = {_last_name(path) for path in paths}
         numbers: Iterable[int] = self.branches
         if "" not in names and len(names) <= _FEW:
-            xpath = self.looks.xpath
+            xpath = self.footprints.xpath
             numbers = [n for n in numbers if any(name in xpath(n) for name in names)]
-        for piece, times in self.looks.pieces(numbers).items():
-            for ask in asks(piece):
-                yield ask, times
+        for partial, times in self.footprints.partials(numbers).items():
+            for path_need in path_needs(partial):
+                yield path_need, times
 
 
-def _text(key: Key) -> str:
+def _text(key: ChunkKey) -> str:
     return "/" + "/".join(key) if key else ""
 
 
 def _last_name(path: str) -> str:
-    """A name without which a branch cannot ask for a path: names come from nowhere else.
+    """A name that every branch contains which needs the path or a path below it.
 
     >>> _last_name("/a/descendant::b/*"), _last_name("/*")
     ('b', '')

@@ -1,45 +1,47 @@
-"""Which branch, and which subscriber, belongs to which chunk: revised, not found out again."""
+"""The chunk of each branch and of each subscriber, kept up to date while queries come and go."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Mapping
 
-from extract.preptool.canonical import Form, Registry
+from extract.preptool.branch_footprints import BranchFootprints
+from extract.preptool.canonical import Form, QueryRegistry
 from extract.preptool.choose import PrefixIndex
-from extract.preptool.chunks import Looks
-from extract.preptool.homes import WHOLE, Home, Key
-from extract.preptool.tree import Path
+from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
+from extract.preptool.query_tree import NamePath
 from extract.scheme.model import Scheme
 
 
-class Arrangement:
+class ChunkAssignment:
     """The chunks of a scheme, while the queries in its registry come and go.
 
     Args:
         scheme: Where to start.
         registry: Its queries and branches.
-        looks: What the branches look at.
+        footprints: What the branches look at.
 
     Attributes:
-        homes: The chunks, the potpourri and the whole document.
+        builders: Those of the chunks, of the potpourri and of the whole document.
     """
 
-    def __init__(self, scheme: Scheme, registry: Registry, looks: Looks) -> None:
+    def __init__(
+        self, scheme: Scheme, registry: QueryRegistry, footprints: BranchFootprints
+    ) -> None:
         self._registry = registry
-        self._looks = looks
-        self.homes: dict[Key, Home] = {}
-        self._keys: list[Key] = [None] * len(registry.branches)  # of those that have a home
+        self._footprints = footprints
+        self.builders: dict[ChunkKey, ChunkBuilder] = {}
+        self._keys: list[ChunkKey] = [None] * len(registry.branches)  # of those that are assigned
         keys = [tuple(chunk.prefix.split("/")[1:]) for chunk in scheme.chunks]
         chunks = (*scheme.chunks, scheme.potpourri, scheme.document)
-        for key, chunk in zip([*keys, None, WHOLE], chunks, strict=True):
-            self.homes[key] = Home.of_chunk(chunk, key, looks)
+        for key, chunk in zip([*keys, None, WHOLE_DOCUMENT], chunks, strict=True):
+            self.builders[key] = ChunkBuilder.of_chunk(chunk, key, footprints)
             for number in chunk.branches:
                 self._keys[number] = key
 
-    def settle(
+    def update(
         self,
-        prefixes: Collection[Path],
+        prefixes: Collection[NamePath],
         whole: Container[int],
         came: Mapping[str, Form],
         went: Mapping[str, Form],
@@ -57,17 +59,17 @@ class Arrangement:
         keys, registry = self._keys, self._registry
         for identifier, form in went.items():
             for key in {keys[number] for number in form}:
-                self.homes[key].unsubscribe(identifier)
+                self.builders[key].unsubscribe(identifier)
         moved = self._moved(prefixes)
         for prefix in prefixes:
-            if prefix not in self.homes:
-                self.homes[prefix] = Home(prefix, self._looks)
+            if prefix not in self.builders:
+                self.builders[prefix] = ChunkBuilder(prefix, self._footprints)
         if moved:
             self._move_ids(moved, came)
-        leaving: defaultdict[Key, list[int]] = defaultdict(list)
-        entering: defaultdict[Key, list[int]] = defaultdict(list)
+        leaving: defaultdict[ChunkKey, list[int]] = defaultdict(list)
+        entering: defaultdict[ChunkKey, list[int]] = defaultdict(list)
         for number in gone:
-            if number < len(keys):  # others came and went before they had a home
+            if number < len(keys):  # others came and went before they were assigned
                 leaving[keys[number]].append(number)
         for number, key in moved.items():
             leaving[keys[number]].append(number)
@@ -75,34 +77,34 @@ class Arrangement:
             keys[number] = key
         assign = PrefixIndex(prefixes).assign
         for number in range(len(keys), len(registry.branches)):
-            keys.append(WHOLE if number in whole else assign(registry.spines[number]))
+            keys.append(WHOLE_DOCUMENT if number in whole else assign(registry.spines[number]))
             if registry.users[number]:
                 entering[keys[number]].append(number)
-        self.homes = {key: self.homes[key] for key in (*prefixes, None, WHOLE)}
+        self.builders = {key: self.builders[key] for key in (*prefixes, None, WHOLE_DOCUMENT)}
         for key, numbers in leaving.items():
-            if key in self.homes:  # else the chunk is no more
-                self.homes[key].leave(numbers)
+            if key in self.builders:  # else the chunk is no more
+                self.builders[key].remove(numbers)
         for key, numbers in entering.items():
-            self.homes[key].enter(sorted(numbers))
+            self.builders[key].add(sorted(numbers))
         for identifier, form in came.items():
             for key in dict.fromkeys([keys[number] for number in form]):
-                self.homes[key].subscribe([identifier])
+                self.builders[key].subscribe([identifier])
 
-    def _moved(self, prefixes: Collection[Path]) -> dict[int, Key]:
+    def _moved(self, prefixes: Collection[NamePath]) -> dict[int, ChunkKey]:
         """The branches that these prefixes give another chunk, and which."""
         spines, users = self._registry.spines, self._registry.users
-        old, new = {key for key in self.homes if key}, set(prefixes)
+        old, new = {key for key in self.builders if key}, set(prefixes)
         owner, assign = PrefixIndex(old).assign, PrefixIndex(new).assign
-        moved: dict[int, Key] = {}
+        moved: dict[int, ChunkKey] = {}
         # Only a chunk that is no more loses branches, or one whose paths a new prefix divides.
         for key in {*(old - new), *map(owner, new - old)}:
-            for number in self.homes[key].branches:
+            for number in self.builders[key].branches:
                 target = assign(spines[number])
                 if target != key and users[number]:
                     moved[number] = target
         return moved
 
-    def _move_ids(self, moved: Mapping[int, Key], came: Container[str]) -> None:
+    def _move_ids(self, moved: Mapping[int, ChunkKey], came: Container[str]) -> None:
         """Lets subscribers follow the branches that move."""
         keys, placed = self._keys, len(self._keys)
         for form, canonical in self._registry.forms.items():
@@ -116,7 +118,7 @@ class Arrangement:
                     continue
                 for key in before:
                     if key not in after:
-                        self.homes[key].unsubscribe(identifier)
+                        self.builders[key].unsubscribe(identifier)
                 for key in after:
                     if key not in before:
-                        self.homes[key].subscribe([identifier])
+                        self.builders[key].subscribe([identifier])
