@@ -33,6 +33,7 @@ from extract.xpath.ast import (
     path_text,
 )
 from extract.xpath.functions import Type
+from extract.xpath.traverse import children
 from extract.xpath.types import has_positions, type_of
 
 Pattern = tuple[Step, ...]  # steps without filters from the document node; () is the document node
@@ -272,12 +273,6 @@ def _looks_only_at_itself(expr: Expr) -> bool:
         )
     if isinstance(expr, FilterPath):
         return False
-    if isinstance(expr, FunctionCall):
-        return expr.name not in ("id", "lang") and all(map(_looks_only_at_itself, expr.arguments))
-    if isinstance(expr, Binary):
-        return _looks_only_at_itself(expr.left) and _looks_only_at_itself(expr.right)
-    if isinstance(expr, Negate):
-        return _looks_only_at_itself(expr.operand)
-    if isinstance(expr, Union):
-        return all(map(_looks_only_at_itself, expr.parts))
-    return True
+    if isinstance(expr, FunctionCall) and expr.name in ("id", "lang"):
+        return False
+    return all(map(_looks_only_at_itself, children(expr)))

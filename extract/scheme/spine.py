@@ -52,8 +52,7 @@ def take_apart(branch: Branch) -> BranchParts:
         names.append(name[1])
         at = name.end()
         while text.startswith("[", at):
-            simple = _SIMPLE.match(text, at)
-            end = simple.end() if simple else _end_of_filter(text, at)
+            end = end_of_filter(text, at)
             filters.append((number, text[at:end]))
             at = end
     return BranchParts(tuple(names), tuple(filters), text[at:])
@@ -68,7 +67,7 @@ def all_names(branches: Branches) -> list[tuple[str, ...]]:
     >>> all_names(Branches(("/a/b[x[1]]//e", "/a/b"), (2, 2)))
     [('a', 'b'), ('a', 'b')]
     """
-    known: dict[tuple[str, int], tuple[str, ...]] = {}
+    names_of: dict[tuple[str, int], tuple[str, ...]] = {}
     paths: dict[tuple[str, ...], tuple[str, ...]] = {}
     out: list[tuple[str, ...]] = []
     for xpath, steps in zip(branches.xpaths, branches.steps, strict=True):
@@ -77,16 +76,23 @@ def all_names(branches: Branches) -> list[tuple[str, ...]]:
             bare, cut = _SIMPLE.subn("", xpath)
             while cut and "[" in bare:
                 bare, cut = _SIMPLE.subn("", bare)
-        names = known.get((bare, steps))
+        names = names_of.get((bare, steps))
         if names is None:
-            found = take_apart(Branch(bare, steps)).names
-            names = known[bare, steps] = paths.setdefault(found, found)
+            path = take_apart(Branch(bare, steps)).names
+            names = names_of[bare, steps] = paths.setdefault(path, path)
         out.append(names)
     return out
 
 
-def _end_of_filter(text: str, start: int) -> int:
-    """Where the filter ends that begins here."""
+def end_of_filter(text: str, start: int) -> int:
+    """Where the filter ends that begins here.
+
+    Raises:
+        SchemeError: It does not end.
+    """
+    simple = _SIMPLE.match(text, start)
+    if simple is not None:
+        return simple.end()
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         depth += {"[": 1, "]": -1}.get(bracket[0], 0)

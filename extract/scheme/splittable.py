@@ -8,16 +8,8 @@ ancestors' tags with their attributes are in every piece.
 
 from __future__ import annotations
 
-from extract.xpath.ast import (
-    Binary,
-    Expr,
-    FilterPath,
-    FunctionCall,
-    LocationPath,
-    Negate,
-    Step,
-    Union,
-)
+from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Step
+from extract.xpath.traverse import children
 from extract.xpath.types import has_positions
 
 _INSIDE = frozenset({"child", "descendant", "descendant-or-self", "self", "attribute"})
@@ -64,13 +56,9 @@ def _stays_inside(expr: Expr) -> bool:
             and all(map(_stays_inside, expr.predicates))
             and all(map(_step_stays, expr.steps))
         )
-    if isinstance(expr, FunctionCall):
-        return expr.name != "id" and all(map(_stays_inside, expr.arguments))
-    if isinstance(expr, Union):
-        return all(map(_stays_inside, expr.parts))
-    if isinstance(expr, Binary):
-        return _stays_inside(expr.left) and _stays_inside(expr.right)
-    return not isinstance(expr, Negate) or _stays_inside(expr.operand)
+    if isinstance(expr, FunctionCall) and expr.name == "id":
+        return False
+    return all(map(_stays_inside, children(expr)))
 
 
 def _step_stays(step: Step) -> bool:
@@ -90,11 +78,6 @@ def _only_attributes(expr: Expr) -> bool:
         return False
     if isinstance(expr, FunctionCall):
         looks_here = expr.name in ("string", "number", "string-length", "normalize-space")
-        if looks_here and not expr.arguments:
+        if expr.name == "id" or (looks_here and not expr.arguments):
             return False
-        return expr.name != "id" and all(map(_only_attributes, expr.arguments))
-    if isinstance(expr, Union):
-        return all(map(_only_attributes, expr.parts))
-    if isinstance(expr, Binary):
-        return _only_attributes(expr.left) and _only_attributes(expr.right)
-    return not isinstance(expr, Negate) or _only_attributes(expr.operand)
+    return all(map(_only_attributes, children(expr)))

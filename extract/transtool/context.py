@@ -52,6 +52,13 @@ class Context:
         """Whether one branch may become so many."""
         return branches <= max(self.room, 1)
 
+    def is_dead(self, branch: PartialBranch) -> bool:
+        """Whether the schema has nothing where the branch's tail leads; then notes the edge."""
+        if self.know.live(branch.tail) & branch.spine.place.bit:
+            return False
+        self.missing(branch.spine, branch.tail)
+        return True
+
     def missing(self, spine: Spine, tail: tuple[Step, ...]) -> None:
         """Notes that the schema has no way to go on from a spine; the deepest such note stays."""
         if spine.absolute and len(spine.text) > self._depth:

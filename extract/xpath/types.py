@@ -22,6 +22,7 @@ from extract.xpath.ast import (
     Union,
 )
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS, Type
+from extract.xpath.traverse import children
 
 _ARITHMETIC = frozenset({"+", "-", "*", "div", "mod"})
 
@@ -60,18 +61,14 @@ def is_positional(predicate: Expr) -> bool:
 
 def counts(expr: Expr) -> bool:
     """Whether the expression calls ``position()`` or ``last()`` for its own context."""
-    if isinstance(expr, FunctionCall):
-        return (expr.name in ("position", "last") and not expr.prefix) or any(
-            map(counts, expr.arguments)
-        )
-    if isinstance(expr, Binary):
-        return counts(expr.left) or counts(expr.right)
-    if isinstance(expr, Negate):
-        return counts(expr.operand)
-    if isinstance(expr, Union):
-        return any(map(counts, expr.parts))
+    if isinstance(expr, FunctionCall) and expr.name in ("position", "last") and not expr.prefix:
+        return True
     # Predicates and later steps have a context of their own; only the start shares this one.
-    return isinstance(expr, FilterPath) and counts(expr.primary)
+    if isinstance(expr, LocationPath):
+        return False
+    if isinstance(expr, FilterPath):
+        return counts(expr.primary)
+    return any(map(counts, children(expr)))
 
 
 def has_positions(step: Step) -> bool:

@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.columnar.accept import reason_against
 from extract.filtertool.columnar.hops import Choice, Hop, hops
+from extract.scheme.spine import end_of_filter
 from extract.xpath.ast import Expr, LocationPath, Step, make_path, name_test
 from extract.xpath.parser import parse
 
 _LETTER: Final = r"""[^/\[\]()@:*|\s'"=<>!,+$]"""
 # Names before a step, a filter or the end: no functions, axes, node types, wildcards, operators.
 _NAMES = re.compile(rf"(?:/(?![.\-0-9]){_LETTER}+(?::{_LETTER}+)?(?=[/\[]|$))+")
-_SIMPLE = re.compile(r"""\[[^\[\]'"]*\]""")
-_BRACKET = re.compile(r"""[\[\]]|'[^']*'|"[^"]*\"""")
 
 ALL: Final = -1  # as a filter: none; as a stem: that without filters
 RESULT: Final = 0  # the tail of a branch that ends with its spine
@@ -93,8 +92,7 @@ class Spines:
             spine, stem, word = known
             end = at = run.end()
             while xpath.startswith("[", end):
-                simple = _SIMPLE.match(xpath, end)
-                end = simple.end() if simple else _end_of_filter(xpath, end)
+                end = end_of_filter(xpath, end)
             filter_ = ALL
             if end > at:
                 filter_ = self._filter(word, xpath[at:end])
@@ -200,12 +198,3 @@ def parsed_filter(text: str) -> tuple[Expr, ...]:
             _parsed.clear()
         known = _parsed[text] = path.steps[0].predicates
     return known
-
-
-def _end_of_filter(text: str, start: int) -> int:
-    depth = 0
-    for bracket in _BRACKET.finditer(text, start):
-        depth += {"[": 1, "]": -1}.get(bracket[0], 0)
-        if not depth:
-            return bracket.end()
-    raise AssertionError(f"a bracket is not closed in {text}")

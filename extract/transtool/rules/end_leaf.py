@@ -28,8 +28,7 @@ def end_leaf(branch: PartialBranch, context: Context) -> Sequence[PartialBranch]
     elif step.axis != "attribute":
         return None
     spine, know = branch.spine, context.know
-    if not know.live(branch.tail) & spine.place.bit:
-        context.missing(spine, branch.tail)
+    if context.is_dead(branch):
         return ()
     if step.axis == "attribute" and not rest:
         names = spine.place.attributes

@@ -27,8 +27,7 @@ def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[Parti
     if step.axis not in ("descendant", "descendant-or-self"):
         return None
     spine, know = branch.spine, context.know
-    if not know.live(branch.tail) & spine.place.bit:
-        context.missing(spine, branch.tail)
+    if context.is_dead(branch):
         return ()
     if has_positions(step):
         return (PartialBranch(spine, branch.tail, f"{step} counts nodes of any depth"),)

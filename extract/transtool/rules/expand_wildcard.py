@@ -31,8 +31,7 @@ def expand_wildcard(branch: PartialBranch, context: Context) -> Sequence[Partial
     elif not isinstance(step.test, NameTest) or step.test.local != "*":
         return None
     spine, know = branch.spine, context.know
-    if not know.live(branch.tail) & spine.place.bit:
-        context.missing(spine, branch.tail)
+    if context.is_dead(branch):
         return ()
     if has_positions(step):
         return (PartialBranch(spine, branch.tail, f"{step} counts children of any name"),)

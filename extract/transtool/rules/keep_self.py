@@ -21,9 +21,8 @@ def keep_self(branch: PartialBranch, context: Context) -> Sequence[PartialBranch
     step, rest = branch.tail[0], branch.tail[1:]
     if step.axis != "self":
         return None
-    spine, know = branch.spine, context.know
-    if not know.live(branch.tail) & spine.place.bit:
-        context.missing(spine, branch.tail)
+    spine = branch.spine
+    if context.is_dead(branch):
         return ()
     if step == HERE or (not step.predicates and not spine.place.unknown):
         return (PartialBranch(spine, rest),)
