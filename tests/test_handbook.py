@@ -53,6 +53,16 @@ def test_every_test_file_that_a_page_names_is_there() -> None:
             assert list(ROOT.glob(name)), f"{page.name} names {name}"
 
 
+def test_every_trap_that_is_cited_is_described() -> None:
+    text = (ROOT / "docs" / "traps.md").read_text(encoding="utf-8")
+    numbers = {int(number) for number in re.findall(r"^### (\d+)\. ", text, re.M)}
+    suffixes = (".py", ".pyx", ".c", ".h")
+    files = [file for top in ("extract", "tests") for file in (ROOT / top).rglob("*")]
+    for file in (file for file in files if file.suffix in suffixes):
+        for number in re.findall(r"TRAPS (\d+)", file.read_text(encoding="utf-8")):
+            assert int(number) in numbers, f"{file} cites TRAPS {number}"
+
+
 def test_a_block_without_mark_is_not_run() -> None:
     text = "<!-- run -->\n```sh\necho 1\n```\n\n```text\n1\n```\n\n```sh\nrm -rf x\n```\n"
     (example,) = examples(text)

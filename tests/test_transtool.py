@@ -128,7 +128,7 @@ def test_an_unsatisfiable_query_names_the_missing_edge(query: str, edge: str) ->
     assert not normal(figure4(), "//c").unsatisfiable
 
 
-# -- traps, by their number in TRAPS.md ----------------------------------------------------------
+# -- traps, by their number in docs/traps.md -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
