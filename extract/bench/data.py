@@ -120,8 +120,8 @@ def _one_message(messages: Iterable[bytes], size: int) -> bytes:
 
 
 def _files(folder: Path, part: float = 1.0) -> tuple[bytes, ...]:
-    found = sorted(folder.rglob("*.xml"))
-    return tuple([path.read_bytes() for path in found[: max(1, int(len(found) * part))]])
+    files = sorted(folder.rglob("*.xml"))
+    return tuple([path.read_bytes() for path in files[: max(1, int(len(files) * part))]])
 
 
 def _asking(*xpaths: str, **namespaces: str) -> Subscriptions:

@@ -143,8 +143,8 @@ def compare_answers(queries: list[str], messages: Iterable[Path], matches: Path)
     """Compares the answers of a sample of queries, in all messages, with those of lxml."""
     chosen = Random(2).sample(range(len(queries)), min(_SAMPLE, len(queries)))
     wanted = pc.field("query").isin([str(number) for number in chosen])
-    found = ds.dataset(matches, format="parquet").to_table(filter=wanted)
-    ours = {(row["document"], row["query"]): row["count"] for row in found.to_pylist()}
+    table = ds.dataset(matches, format="parquet").to_table(filter=wanted)
+    ours = {(row["document"], row["query"]): row["count"] for row in table.to_pylist()}
     compiled = {str(number): etree.XPath(queries[number]) for number in chosen}
     compared = wrong = 0
     for message in messages:

@@ -53,8 +53,8 @@ def _rows(case: Case) -> Iterator[list[str | int | float]]:
             schemes[str(count)] = scheme
     for workers in (1, _WORKERS):
         scheme = _scheme(case, "auto", workers)
-        found = f"auto, {workers} worker{'s' if workers > 1 else ''}: {len(scheme.chunks)}"
-        schemes[found] = scheme
+        label = f"auto, {workers} worker{'s' if workers > 1 else ''}: {len(scheme.chunks)}"
+        schemes[label] = scheme
     costs = _Stopwatch(case.documents).costs(schemes)
     fixed = [cost for name, cost in costs.items() if name.isdecimal()]
     best = [min(cost[column] for cost in fixed) for column in (1, 2)]
@@ -108,7 +108,7 @@ class _Stopwatch:
             for key in self._chunks:
                 seconds = self._filter(key)
                 self._seconds[key] = min(seconds, self._seconds.get(key, seconds))
-        found = {}
+        timings = {}
         for name in schemes:
             cut = sequential = parallel = 0.0
             for number in range(len(self._documents)):
@@ -116,8 +116,8 @@ class _Stopwatch:
                 cut += cuts[name, number]
                 sequential += cuts[name, number] + sum(times)
                 parallel += cuts[name, number] + makespan(times, _WORKERS)
-            found[name] = (cut, sequential, parallel)
-        return found
+            timings[name] = (cut, sequential, parallel)
+        return timings
 
     def _cut(self, scheme: Scheme, number: int) -> tuple[float, list[tuple[str, bytes]]]:
         started = time.process_time()

@@ -75,8 +75,8 @@ def chunk(
     started = time.perf_counter()
     loaded = Scheme.load(scheme)
     digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
-    found = find_documents(documents)
-    paths, skipped = _without_output(found.paths, found.skipped, output)
+    documents_found = find_documents(documents)
+    paths, skipped = _without_output(documents_found.paths, documents_found.skipped, output)
     if not paths:
         hint = "name documents that are not the chunks themselves"
         raise DocumentError("there is no document to cut", hint, documents[0])

@@ -163,8 +163,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     >>> _numbers("6.1.3"), _numbers("17.0.15+6"), _numbers("7.0a1"), _numbers("unknown")
     ((6, 1, 3), (17, 0, 15), (7, 0), (0,))
     """
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else (0,)
+    numbers = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in numbers[0].split(".")) if numbers else (0,)
 
 
 def _table(findings: list[Finding]) -> Table:

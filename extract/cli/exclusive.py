@@ -92,7 +92,7 @@ class Unchanged:
 
     def _is(self) -> tuple[int, int, int] | None:
         try:
-            found = Path(self._path).stat()
+            status = Path(self._path).stat()
         except OSError:
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_ino, status.st_size, status.st_mtime_ns

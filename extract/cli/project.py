@@ -59,15 +59,15 @@ def project(
       extract project --scheme scheme.json - < big.xml | xmllint --xpath '//student/name' -
       extract project --scheme scheme.json big.xml.gz -o small.xml
     """
-    found = find_documents([document]).paths
-    if len(found) > 1:
+    files = find_documents([document]).paths
+    if len(files) > 1:
         hint = "project them one by one, or cut all of them with `extract chunk`"
-        raise DocumentError(f"these are {len(found):,} documents, not one", hint, document)
+        raise DocumentError(f"these are {len(files):,} documents, not one", hint, document)
     prefilter = Prefilter(Scheme.load(scheme), on_nonconforming, assume_valid, limits)
     try:
         with open_binary_output(output) as stream:
             counted = _Counted(stream)
-            outcome = prefilter.write(found[0], counted)
+            outcome = prefilter.write(files[0], counted)
     except DocumentError as error:
         click.echo(f"rejected: {error}", err=True)
         return 1

@@ -176,10 +176,10 @@ def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:
         for name in chunk.queries:
             chunks.setdefault(name, []).append(chunk.id)
     later = {one.subscriber.id: one for one in scheme.later}
-    found = [("satisfiable", "", one) for query in scheme.queries for one in query.subscribers]
-    found += [("satisfiable", "", one.subscriber) for one in scheme.later]
-    found += [("unsatisfiable", one.reason, one.subscriber) for one in scheme.unsatisfiable]
-    for status, reason, one in found:
+    registered = [("satisfiable", "", one) for query in scheme.queries for one in query.subscribers]
+    registered += [("satisfiable", "", one.subscriber) for one in scheme.later]
+    registered += [("unsatisfiable", one.reason, one.subscriber) for one in scheme.unsatisfiable]
+    for status, reason, one in registered:
         row: dict[str, Any] = {"id": one.id, "xpath": one.absolute}
         if one.xpath != one.absolute:
             row["written"] = one.xpath

@@ -64,13 +64,13 @@ def plans(
         prices: What the work costs.
     """
     planner = _Planner(workload, estimator, workers, prices)
-    found: list[ChunkingPlan] = []
+    candidates: list[ChunkingPlan] = []
     for chunks in range(1, MOST_CHUNKS + 1):
         choice = choose(tree, chunks)
-        if len(choice.prefixes) < chunks and found:
+        if len(choice.prefixes) < chunks and candidates:
             break
-        found.append(planner.plan(choice))
-    return found
+        candidates.append(planner.plan(choice))
+    return candidates
 
 
 def decide(
@@ -85,12 +85,12 @@ def decide(
     With one worker that is the least work; with more, the document that is done first. The note of
     the choice says why. The arguments are those of `plans`.
     """
-    found = plans(tree, workload, estimator, workers, prices)
-    best = found[0]
-    for plan in found[1:]:
+    candidates = plans(tree, workload, estimator, workers, prices)
+    best = candidates[0]
+    for plan in candidates[1:]:
         if plan.seconds < best.seconds * _WORTH:
             best = plan
-    note = _note(best, found, estimator, workers)
+    note = _note(best, candidates, estimator, workers)
     return replace(best, choice=replace(best.choice, note=note or best.choice.note))
 
 
@@ -127,9 +127,9 @@ def _note(
         return ""
     others = [plan for plan in (plans[0], plans[-1]) if plan is not best]
     against = " and ".join([f"{_ms(one.seconds)} with {_chunks(one)}" for one in others])
-    known = estimator.statistics
-    source = f"{known.documents} sample document{'s' if known.documents != 1 else ''}"
-    if known.source == "schema":
+    source_facts = estimator.statistics
+    source = f"{source_facts.documents} sample document{'s' if source_facts.documents != 1 else ''}"
+    if source_facts.source == "schema":
         source = f"the schema alone, for a document of {estimator.document_bytes / 1000:.0f} KB"
     on = "" if workers == 1 else f" on {workers} workers"
     return (
@@ -157,7 +157,7 @@ class _Planner:
         self._estimator = estimator
         self._workers = workers
         self._prices = prices
-        self._known: dict[tuple[NamePath | None, frozenset[NamePath]], tuple[float, bool]] = {}
+        self._estimates: dict[tuple[NamePath | None, frozenset[NamePath]], tuple[float, bool]] = {}
         self._document = 0.0
         if workload.whole:
             everything = estimator.keep(PathMarks(subtrees=estimator.roots))
@@ -177,11 +177,11 @@ class _Planner:
             inner = frozenset(
                 p for p in choice.prefixes if p[: len(prefix or ())] == (prefix or ())
             )
-            known = self._known.get((prefix, inner))
-            if known is None:
-                known = self._known[prefix, inner] = self._chunk(prefix, loads)
-            seconds.append(known[0])
-            if prefix is not None and known[1]:
+            estimate = self._estimates.get((prefix, inner))
+            if estimate is None:
+                estimate = self._estimates[prefix, inner] = self._chunk(prefix, loads)
+            seconds.append(estimate[0])
+            if prefix is not None and estimate[1]:
                 projected.add(prefix)
         if self._document:
             seconds.append(self._document)

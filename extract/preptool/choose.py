@@ -96,12 +96,12 @@ def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     return PrefixChoice(tuple(sorted(picks)), tuple(steps), _note(chunks, len(picks)))
 
 
-def _note(asked: int, found: int) -> str:
-    if found == asked:
+def _note(asked: int, given: int) -> str:
+    if given == asked:
         return ""
-    if not found:
+    if not given:
         return "no query goes below the document element by a plain path: there is no chunk to cut"
-    chunks = "1 chunk" if found == 1 else f"{found} chunks"
+    chunks = "1 chunk" if given == 1 else f"{given} chunks"
     return f"{asked} chunks were asked for, but the paths of the queries give only {chunks}"
 
 
@@ -180,13 +180,13 @@ class PrefixIndex:
     def assign(self, spine: NamePath) -> NamePath | None:
         """The longest prefix that the spine starts with; None if there is none: potpourri."""
         level = self._top
-        found: NamePath | None = level.get(_HERE)
+        longest: NamePath | None = level.get(_HERE)
         for name in spine:
             if (below := level.get(name)) is None:
                 break
             level = below
-            found = level.get(_HERE, found)
-        return found
+            longest = level.get(_HERE, longest)
+        return longest
 
 
 _HERE = ""  # no element has an empty name

@@ -118,7 +118,7 @@ class Matching:
         self._descendant = prices.seconds_per_descendant * slowdown
         self._result = prices.seconds_per_result + prices.visits_per_result * self._visit
         self._value = prices.seconds_per_value + prices.visits_per_value * self._visit
-        self._known: dict[int, float] = {}
+        self._totals: dict[int, float] = {}
 
     def fixed_seconds(self) -> float:
         """What the chunk costs before a branch is evaluated."""
@@ -167,11 +167,11 @@ class Matching:
 
     def _children(self, number: int) -> float:
         """How many children the elements of a path have in the chunk."""
-        found = self._known.get(number)
-        if found is None:
+        total = self._totals.get(number)
+        if total is None:
             children = self._estimator.children[number].values()
-            found = self._known[number] = sum(map(self._elements, children))
-        return found
+            total = self._totals[number] = sum(map(self._elements, children))
+        return total
 
     def _below(self, spine: Sequence[int]) -> float:
         """How many elements are below a spine in the chunk; at most all that it has."""

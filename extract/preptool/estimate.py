@@ -104,21 +104,21 @@ class Estimator:
 
     def path(self, names: Iterable[str]) -> int | None:
         """The path of these names, as written in a scheme; None if no document has it."""
-        found: int | None = 0
+        number: int | None = 0
         for name in names:
-            found = None if found is None else self.child(found, self.expanded(name))
-        return found
+            number = None if number is None else self.child(number, self.expanded(name))
+        return number
 
     def child(self, number: int, name: str) -> int | None:
         """The path one step below, by expanded name; None if no document has it."""
-        found = self.children[number].get(name)
+        below = self.children[number].get(name)
         above = number
-        while found is None and above > 0:
+        while below is None and above > 0:
             row = self.rows[above]
             if row.recursive and row.name in (name, REST):
                 return above
             above = self.parents[above]
-        return found
+        return below
 
     def subtree(self, number: int) -> int:
         """The paths at and below a path."""
@@ -147,10 +147,10 @@ class Estimator:
         """The paths that a pattern selects."""
         paths = 1 << start
         for step in pattern:
-            found = self._steps.get((paths, step))
-            if found is None:
-                found = self._steps[paths, step] = self._step(paths, step)
-            paths = found
+            reached = self._steps.get((paths, step))
+            if reached is None:
+                reached = self._steps[paths, step] = self._step(paths, step)
+            paths = reached
         return paths
 
     def _step(self, paths: int, step: Step) -> int:
@@ -158,23 +158,23 @@ class Estimator:
             return self._children(paths, step)
         if step.axis == "self":
             return self._named(paths, step)
-        found = paths if step.axis == "descendant-or-self" else paths & self._recursive
+        reached = paths if step.axis == "descendant-or-self" else paths & self._recursive
         for number in bits(self._outermost(paths)):
-            found |= self.subtree(number) & ~(1 << number)
-        return self._named(found, step)
+            reached |= self.subtree(number) & ~(1 << number)
+        return self._named(reached, step)
 
     def _children(self, paths: int, step: Step) -> int:
         name = self._name(step)
-        found = paths & self._by_name.get(REST, 0)  # below the rest is the rest
+        reached = paths & self._by_name.get(REST, 0)  # below the rest is the rest
         if name is None:
             for number in bits(paths):
-                found |= self._named(self._child_bits[number], step)
-            return found
+                reached |= self._named(self._child_bits[number], step)
+            return reached
         for number in bits(self._by_name.get(name, 0)):
             again = self._recursive >> number & 1 and paths & self.subtree(number)
             if again or paths >> self.parents[number] & 1:
-                found |= 1 << number
-        return found
+                reached |= 1 << number
+        return reached
 
     def _name(self, step: Step) -> str | None:
         """The one expanded name that a step asks for; None if it asks for several."""

@@ -48,15 +48,15 @@ def expected_statistics(schema: Schema) -> Statistics:
 def _grow(tree: PathTree, schema: Schema) -> dict[PathNode, float]:
     """Opens the paths with the most elements first; how many elements recursion adds to each."""
     returns: dict[PathNode, float] = {}
-    known: dict[Place, dict[str, float]] = {}
+    children_of: dict[Place, dict[str, float]] = {}
     heap: list[tuple[float, int, PathNode]] = [(0.0, 0, tree.document)]
     tree.document.elements = 1.0
     met = 0
     while heap:
         node = heappop(heap)[2]
-        children = known.get(node.place)
+        children = children_of.get(node.place)
         if children is None:
-            children = known[node.place] = _children(schema, node.place)
+            children = children_of[node.place] = _children(schema, node.place)
         thin = _thinning(node, children)
         for name, expected in children.items():
             if node.place.children[name].children:

@@ -153,22 +153,22 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
     Raises:
         SchemeError: The scheme has no such subscription.
     """
-    found = _find(scheme, identifier)
-    if isinstance(found, Rejected):
-        hint = f" ({found.hint})" if found.hint else ""
-        return QueryReport(found.id, found.xpath, "rejected", found.reason + hint)
-    if isinstance(found, Unsatisfiable):
-        one = found.subscriber
+    entry = _find(scheme, identifier)
+    if isinstance(entry, Rejected):
+        hint = f" ({entry.hint})" if entry.hint else ""
+        return QueryReport(entry.id, entry.xpath, "rejected", entry.reason + hint)
+    if isinstance(entry, Unsatisfiable):
+        one = entry.subscriber
         hint = Spelling(scheme.schema, scheme.namespaces).of(one.absolute)
         return QueryReport(
-            one.id, one.xpath, "unsatisfiable", found.reason, one.absolute, hint=hint
+            one.id, one.xpath, "unsatisfiable", entry.reason, one.absolute, hint=hint
         )
-    if isinstance(found, Later):
-        one, reason = found.subscriber, "evaluated by elementpath, as it is, on the whole document"
+    if isinstance(entry, Later):
+        one, reason = entry.subscriber, "evaluated by elementpath, as it is, on the whole document"
         return QueryReport(
-            one.id, one.xpath, "satisfiable", reason, one.xpath, "items", version=found.version
+            one.id, one.xpath, "satisfiable", reason, one.xpath, "items", version=entry.version
         )
-    query, one = found
+    query, one = entry
     return QueryReport(
         one.id,
         one.xpath,
@@ -348,12 +348,12 @@ def _reasons(why: Sequence[str], most: int = 3) -> str:
     return "; ".join([*told, *([f"and {len(why) - most:,} more"] if len(why) > most else [])])
 
 
-def _size(one: ChunkReport, known: Statistics) -> str:
+def _size(one: ChunkReport, statistics: Statistics) -> str:
     """How large a chunk is; only as a part of the document where no document was seen."""
-    if not known.rows:
+    if not statistics.rows:
         return "-"
     share = as_percent(one.estimated_share)
-    return f"{one.estimated_bytes:,} ({share})" if known.source == "samples" else f"~{share}"
+    return f"{one.estimated_bytes:,} ({share})" if statistics.source == "samples" else f"~{share}"
 
 
 def harmless(line: str) -> str:

@@ -177,19 +177,19 @@ class _Tracer:
             if isinstance(step.test, KindTest):
                 # Only from elements does a path go down; else texts and comments count as well.
                 down = not last and steps[i + 1].axis in ("child", "descendant", "attribute")
-                found = self.kind(step, contexts, down and not has_positions(step))
+                selected = self.kind(step, contexts, down and not has_positions(step))
                 if step.test != ANY_NODE:
                     if step.predicates or not last:
                         self.beyond_leaf(steps[i:])
-                    return found
+                    return selected
             else:
-                found = self.elements(step, contexts)
-            if len(found) > _MOST_PATTERNS:
+                selected = self.elements(step, contexts)
+            if len(selected) > _MOST_PATTERNS:
                 raise _WholeDocument("it looks at too many places")
             if has_positions(step) or (step.predicates and step.test == ANY_NODE):
-                self.want(found, Need.NODE)
-            self.predicates(step.predicates, found)
-            contexts = found
+                self.want(selected, Need.NODE)
+            self.predicates(step.predicates, selected)
+            contexts = selected
         if need is Need.SUBTREE:
             # As a result, the document node itself gives no row.
             self.want(contexts & _DOCUMENT, Need.NODE)
@@ -224,10 +224,10 @@ class _Tracer:
             # From a comment after the root, libxml2 finds the root or not: that depends on what
             # stands before the root.
             raise _WholeDocument("preceding:: may start from a comment after the root element")
-        found: Contexts = frozenset([(make_step("descendant", test),)])
+        selected: Contexts = frozenset([(make_step("descendant", test),)])
         if axis in ("following", "preceding"):
-            self.want(found, Need.NODE)
-        return found
+            self.want(selected, Need.NODE)
+        return selected
 
     def kind(self, step: Step, contexts: Contexts, only_elements: bool) -> Contexts:
         """The same for ``text()``, ``comment()``, ``processing-instruction()`` and ``node()``."""
@@ -243,10 +243,10 @@ class _Tracer:
             raise _WholeDocument(f"{step} may be any node of the document")
         if step.test != ANY_NODE:
             return contexts
-        found = self.elements(make_step(axis, ANY_NAME), contexts)
+        selected = self.elements(make_step(axis, ANY_NAME), contexts)
         if axis in ("self", "descendant-or-self", "ancestor-or-self"):
-            found |= contexts
-        return found | _DOCUMENT if axis.startswith("ancestor") else found
+            selected |= contexts
+        return selected | _DOCUMENT if axis.startswith("ancestor") else selected
 
 
 def _parents(contexts: Contexts) -> Contexts:

@@ -63,9 +63,9 @@ class PathTree:
     def child(self, node: PathNode, name: str) -> PathNode:
         """Where a child element of this expanded name counts; made when it is met first."""
         place = node.place.step(name) or self._unknown
-        found = self._folded(node, name, place) or self._new(node, name, place)
-        node.children[name] = found
-        return found
+        entry = self._folded(node, name, place) or self._new(node, name, place)
+        node.children[name] = entry
+        return entry
 
     def _folded(self, node: PathNode, name: str, place: Place) -> PathNode | None:
         """The path above that has the same name and place, if there is one."""

@@ -88,8 +88,8 @@ class TreeNode:
     def child(self, name: str) -> TreeNode | None:
         """The node one step below that has this name."""
         at = bisect_left(self.children, name, key=_name)
-        found = at < len(self.children) and self.children[at].name == name
-        return self.children[at] if found else None
+        is_there = at < len(self.children) and self.children[at].name == name
+        return self.children[at] if is_there else None
 
 
 _name = attrgetter("name")
@@ -183,8 +183,8 @@ def _reweighed(
     children = list(old.children) if old is not None else []
     for name, child in changes.items():
         at = bisect_left(children, name, key=_name)
-        known = at < len(children) and children[at].name == name
-        children[at : at + known] = [child] if child is not None else []
+        is_there = at < len(children) and children[at].name == name
+        children[at : at + is_there] = [child] if child is not None else []
     if total < 0 or (children and not total):
         raise ValueError(f"the query is not in the tree: too little weight at /{'/'.join(path)}")
     return TreeNode(path, total, tuple(children)) if total else None

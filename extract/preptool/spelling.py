@@ -47,14 +47,14 @@ class Spelling:
         near: dict[str, None] = {}
         lost: dict[str, list[NameTest]] = {}
         for axis, test in _names(parse(xpath)):
-            known = self._attributes if axis == "attribute" else self._elements
+            names = self._attributes if axis == "attribute" else self._elements
             uri = self._namespaces.get(test.prefix, "") if test.prefix else ""
             name = f"{{{uri}}}{test.local}" if uri else test.local
-            if name in known or test.prefix == "xml":
+            if name in names or test.prefix == "xml":
                 continue
-            same = sorted(name for name in known if local_of(name) == test.local)
+            same = sorted(name for name in names if local_of(name) == test.local)
             if not same:
-                near[self._near(test, known)] = None
+                near[self._near(test, names)] = None
             elif test not in lost.setdefault(namespace_of(same[0]), []):
                 lost[namespace_of(same[0])].append(test)
         return "; ".join(filter(None, [*(self._lost(*each) for each in lost.items()), *near]))
@@ -71,12 +71,12 @@ class Spelling:
         instead = " and ".join(f"{prefix}:{test.local}" for test in tests)
         return f"{names} {are} in the namespace {uri}: write {instead}, with --ns {prefix}={uri}"
 
-    def _near(self, test: NameTest, known: set[str]) -> str:
+    def _near(self, test: NameTest, names: set[str]) -> str:
         """The name that is most like another."""
-        near = difflib.get_close_matches(test.local, sorted({local_of(name) for name in known}), 1)
+        near = difflib.get_close_matches(test.local, sorted({local_of(name) for name in names}), 1)
         if not near:
             return ""
-        name = next(name for name in sorted(known) if local_of(name) == near[0])
+        name = next(name for name in sorted(names) if local_of(name) == near[0])
         prefix = self._prefixes.get(namespace_of(name), "")
         return f"did you mean {f'{prefix}:' if prefix else ''}{near[0]} instead of {test}?"
 

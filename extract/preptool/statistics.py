@@ -99,12 +99,12 @@ class _Counter:
         """The expanded name, and the length of the name as written."""
         uri, _, rest = raw.partition("}")
         if not rest:
-            found = (raw, len(raw))
+            name_and_size = (raw, len(raw))
         else:
             local, _, prefix = rest.partition("}")
-            found = (f"{{{uri}}}{local}", len(local) + (len(prefix) + 1 if prefix else 0))
-        self._names[raw] = found
-        return found
+            name_and_size = (f"{{{uri}}}{local}", len(local) + (len(prefix) + 1 if prefix else 0))
+        self._names[raw] = name_and_size
+        return name_and_size
 
     def _start(self, raw: str, attributes: list[str]) -> None:
         here = self._parser.CurrentByteIndex

@@ -80,8 +80,8 @@ class Workload:
             shapes = Counter([_shape(spine, *footprints.outline(number)) for number in ours])
             marks = PathMarks()
             if not needs_all:
-                for piece in footprints.partials(ours):
-                    marks |= marker.of(piece)
+                for partial in footprints.partials(ours):
+                    marks |= marker.of(partial)
             in_order = {shape: stands_for * count for shape, count in sorted(shapes.items())}
             load = SpineLoad(spine, marker.paths(spine), marks, in_order)
             (documents if needs_all else loads).append(load)
@@ -114,31 +114,31 @@ class _Marker:
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator
-        self._known: dict[tuple[int, object], PathMarks] = {}
+        self._path_marks: dict[tuple[int, object], PathMarks] = {}
         self._paths: dict[NamePath, tuple[int, ...]] = {(): ()}
 
     def paths(self, spine: NamePath) -> tuple[int, ...]:
         """The paths along a spine, as far as documents go."""
-        known = self._paths.get(spine)
-        if known is None:
-            known = self.paths(spine[:-1])
-            if len(known) == len(spine) - 1:
+        numbers = self._paths.get(spine)
+        if numbers is None:
+            numbers = self.paths(spine[:-1])
+            if len(numbers) == len(spine) - 1:
                 name = self._estimator.expanded(spine[-1])
-                child = self._estimator.child(known[-1] if known else 0, name)
-                known = (*known, child) if child is not None else known
-            self._paths[spine] = known
-        return known
+                child = self._estimator.child(numbers[-1] if numbers else 0, name)
+                numbers = (*numbers, child) if child is not None else numbers
+            self._paths[spine] = numbers
+        return numbers
 
-    def of(self, piece: PartialFootprint) -> PathMarks:
-        """What a piece looks at."""
-        if piece.below is None:
-            return self._estimator.marks(piece.beyond.wants)
-        paths = self.paths(piece.above)
-        if len(paths) < len(piece.above):
+    def of(self, partial: PartialFootprint) -> PathMarks:
+        """What a partial looks at."""
+        if partial.below is None:
+            return self._estimator.marks(partial.beyond.wants)
+        paths = self.paths(partial.above)
+        if len(paths) < len(partial.above):
             return PathMarks()
         start = paths[-1] if paths else 0
-        key = (start, piece.below)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._estimator.marks(piece.below, start)
-        return known
+        key = (start, partial.below)
+        path_marks = self._path_marks.get(key)
+        if path_marks is None:
+            path_marks = self._path_marks[key] = self._estimator.marks(partial.below, start)
+        return path_marks

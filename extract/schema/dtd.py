@@ -206,12 +206,12 @@ class _Model:
             name: _expanded(name, dict(self.bindings(name, start))) for name in self.elements
         }
         wanted = expanded_root(root, {**self.prefixes, **self.namespaces})
-        found = [n for n in self.elements if wanted in (expanded[n], local_of(expanded[n]))]
-        if len(found) > 1:
-            raise ambiguous_root(root, found, self.files.given)
-        if not found:
+        candidates = [n for n in self.elements if wanted in (expanded[n], local_of(expanded[n]))]
+        if len(candidates) > 1:
+            raise ambiguous_root(root, candidates, self.files.given)
+        if not candidates:
             raise unknown_root(root, [*self.elements, *expanded.values()], self.files.given)
-        return found[0]
+        return candidates[0]
 
 
 def _prefixes_of(element: DtdElement) -> set[str]:

@@ -85,10 +85,12 @@ class SchemaFiles:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the schema was read."""
-        found = [f"{reference}: {self.show(path)}" for reference, path in self._namesakes.items()]
-        if len(found) > 3:
-            found[3:] = [f"and {len(found) - 3} more"]
-        by_name = (f"found by file name only: {'; '.join(found)}",) if found else ()
+        namesakes = [
+            f"{reference}: {self.show(path)}" for reference, path in self._namesakes.items()
+        ]
+        if len(namesakes) > 3:
+            namesakes[3:] = [f"and {len(namesakes) - 3} more"]
+        by_name = (f"found by file name only: {'; '.join(namesakes)}",) if namesakes else ()
         return (*by_name, *self._notes)
 
     def digest(self) -> str:
@@ -152,10 +154,10 @@ class SchemaFiles:
             self._catalog = Catalog()
             file = self.main.parent / CATALOG
             if file.is_file() and file != self.main and file.stat().st_size < MAX_FILE_BYTES:
-                found = parse_catalog(file, file.read_bytes())
-                if found is not None:
+                entries = parse_catalog(file, file.read_bytes())
+                if entries is not None:
                     self.read(file)
-                    self._catalog = found
+                    self._catalog = entries
         return self._catalog
 
     def _namesake(self, address: str, referrer: Path, line: int, what: str) -> Path | None:
@@ -170,16 +172,16 @@ class SchemaFiles:
             self._by_name = {}
             for path in _files_below(self.main.parent):
                 self._by_name.setdefault(path.name, []).append(path)
-        found = [path for path in self._by_name.get(name, []) if path != referrer]
-        if len({path.read_bytes() for path in found}) > 1:
+        candidates = [path for path in self._by_name.get(name, []) if path != referrer]
+        if len({path.read_bytes() for path in candidates}) > 1:
             raise SchemaError(
                 f"{what} refers to {address}, and there are several different files {name}: "
-                + ", ".join(self.show(path) for path in found),
+                + ", ".join(self.show(path) for path in candidates),
                 f"say which one in a {CATALOG} beside {self.main.name}",
                 self.show(referrer),
                 line,
             )
-        return found[0] if found else None
+        return candidates[0] if candidates else None
 
 
 def decoded(content: bytes) -> str:

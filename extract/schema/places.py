@@ -149,9 +149,9 @@ class Places:
             place.open = place.open or not is_sayable(name)
 
     def _place(self, schema: Schema, name: str, keys: tuple[int, ...]) -> Place:
-        known = self._by_set.get(keys)
-        if known is not None:
-            return known
+        merged = self._by_set.get(keys)
+        if merged is not None:
+            return merged
         if len(self.all) >= MAX_PLACES:
             return self.unknown
         declarations = tuple(schema.declarations[k] for k in keys)
@@ -218,15 +218,15 @@ class Places:
         return self._upward(places, self._ancestors, True)
 
     def _upward(self, places: int, above: list[int], far: bool) -> int:
-        known = self._above.get((places, far))
-        if known is None:
-            known = 0
+        ancestors = self._above.get((places, far))
+        if ancestors is None:
+            ancestors = 0
             for place in self.members(places):
-                known |= above[place.index]
+                ancestors |= above[place.index]
             if len(self._above) > 100_000:
                 self._above.clear()
-            self._above[places, far] = known
-        return known
+            self._above[places, far] = ancestors
+        return ancestors
 
     def named(self, name: str) -> int:
         """The places where an element of this name may stand, the unknown place included."""

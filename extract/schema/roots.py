@@ -76,9 +76,9 @@ def expanded_root(root: str, bindings: Mapping[str, str]) -> str:
     return f"{{{bindings[prefix]}}}{local}"
 
 
-def unknown_root(root: str, known: Iterable[str], file: str) -> SchemaError:
+def unknown_root(root: str, declared: Iterable[str], file: str) -> SchemaError:
     """The error for a document element that the schema does not declare, with near matches."""
-    names = sorted(set(known))
+    names = sorted(set(declared))
     near = difflib.get_close_matches(root, names, n=3, cutoff=0.5)
     if not near:
         local = root.rpartition("}")[2].rpartition(":")[2]

@@ -122,22 +122,22 @@ class _Model:
         """
         if element.ref is not None:  # not "or": an element without children is false
             element = element.ref
-        known = (id(element), substitutes)
-        if known not in self.places:
-            place = self.places[known] = _Place()
+        key = (id(element), substitutes)
+        if key not in self.places:
+            place = self.places[key] = _Place()
             for member in [element, *(self.substitutes(element) if substitutes else ())]:
                 self._add(member, place, element.block)
-        return self.places[known]
+        return self.places[key]
 
     def substitutes(self, head: XsdElement) -> list[XsdElement]:
         """The members of an element's substitution group, and of theirs."""
-        found = {head.name: head} if head.parent is None else {}
-        for name in (waiting := list(found)):
+        members = {head.name: head} if head.parent is None else {}
+        for name in (waiting := list(members)):
             for member in sorted(self.maps.substitution_groups.get(name, ()), key=_name):
-                if member.name not in found:
-                    found[member.name] = member
+                if member.name not in members:
+                    members[member.name] = member
                     waiting.append(member.name)
-        return list(found.values())[1:]
+        return list(members.values())[1:]
 
     def _add(self, element: XsdElement, place: _Place, block: str) -> None:
         types = {id(t): t for t in (element.type, *(a.type for a in element.alternatives))}
@@ -290,12 +290,12 @@ class _Model:
         if root not in self.globals:
             own = f"{{{self.main.target_namespace}}}{root}"
             same = [name for name in self.globals if local_of(name) == root]
-            found = [own] if own in same else same
-            if len(found) > 1:
-                raise ambiguous_root(root, found, self.files.given)
-            if not found:
+            candidates = [own] if own in same else same
+            if len(candidates) > 1:
+                raise ambiguous_root(root, candidates, self.files.given)
+            if not candidates:
                 raise unknown_root(root, self.globals, self.files.given)
-            root = found[0]
+            root = candidates[0]
         element = self.globals[root]
         if element.abstract:
             members = [member.name for member in self.substitutes(element) if not member.abstract]

@@ -356,9 +356,9 @@ class Scheme:
     def subscribers(self) -> tuple[Subscriber, ...]:
         """All whose queries can be evaluated: those of queries, then the unsatisfiable, then those
         in later versions of XPath. Rows of results tell them by their place here."""
-        found = [one for query in self.queries for one in query.subscribers]
-        found += [one.subscriber for one in self.unsatisfiable]
-        return (*found, *[one.subscriber for one in self.later])
+        of_queries = [one for query in self.queries for one in query.subscribers]
+        of_queries += [one.subscriber for one in self.unsatisfiable]
+        return (*of_queries, *[one.subscriber for one in self.later])
 
     def counts(self) -> dict[str, int]:
         """How many queries there are of each kind.

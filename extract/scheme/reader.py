@@ -78,11 +78,11 @@ def _check_format(fields: Fields, file: str) -> None:
     if "format" not in fields:
         hint = "a scheme is written by `extract prep`"
         raise SchemeError('is not a scheme: it does not say its "format"', hint, file)
-    found = fields.whole_number("format")
-    if found != FORMAT:
-        reason = f"is a scheme of format {found}; this version of extract reads format {FORMAT}"
+    version = fields.whole_number("format")
+    if version != FORMAT:
+        reason = f"is a scheme of format {version}; this version of extract reads format {FORMAT}"
         newer = "use the version of extract that wrote it, or "
-        raise SchemeError(reason, (newer if found > FORMAT else "") + _AGAIN, file)
+        raise SchemeError(reason, (newer if version > FORMAT else "") + _AGAIN, file)
 
 
 def _scheme(fields: Fields) -> Scheme:
@@ -114,8 +114,8 @@ def _scheme(fields: Fields) -> Scheme:
         later=tuple([_later(one) for one in fields.objects("later", [])]),
     )
     if "statistics" in fields:
-        known = read_statistics(fields.object("statistics"), scheme.schema)
-        scheme = replace(scheme, statistics=known)
+        read = read_statistics(fields.object("statistics"), scheme.schema)
+        scheme = replace(scheme, statistics=read)
     _check_ids(fields, scheme)
     _check_homes(fields, scheme)
     return scheme
@@ -130,11 +130,11 @@ def _branches(fields: Fields) -> Branches:
 
 def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
     """The canonical queries, each with its subscribers."""
-    found: dict[str, tuple[Type, tuple[int, ...], list[Subscriber]]] = {}
+    rows: dict[str, tuple[Type, tuple[int, ...], list[Subscriber]]] = {}
     for row in fields.objects("queries"):
         subscriber = _subscriber(row)
         if "same_as" in row:
-            first = found.get(row.text("same_as"))
+            first = rows.get(row.text("same_as"))
             if first is None:
                 row.wrong("same_as", f"there is no query {row.text('same_as')!r} above")
             first[2].append(subscriber)
@@ -145,8 +145,8 @@ def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
         form = row.indices("branches", branches, "branches")
         if not form or (len(form) > 1 and kind is not Type.NODES):
             row.wrong("branches", f"{len(form)} branches cannot give {kind.value}")
-        found[subscriber.id] = (kind, form, [subscriber])
-    return tuple([Query(kind, form, tuple(subs)) for kind, form, subs in found.values()])
+        rows[subscriber.id] = (kind, form, [subscriber])
+    return tuple([Query(kind, form, tuple(subs)) for kind, form, subs in rows.values()])
 
 
 def _subscriber(row: Fields) -> Subscriber:
@@ -159,8 +159,8 @@ def _later(row: Fields) -> Later:
     version = row.text("version")
     if version not in VERSIONS[1:]:
         row.wrong("version", f"{version!r} is none of {', '.join(VERSIONS[1:])}")
-    known = row.table("namespaces", str, "a string") if "namespaces" in row else {}
-    return Later(_subscriber(row), version, known)
+    namespaces = row.table("namespaces", str, "a string") if "namespaces" in row else {}
+    return Later(_subscriber(row), version, namespaces)
 
 
 def _rejected(row: Fields) -> Rejected:

@@ -79,12 +79,12 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
 
 
 def _statistics(scheme: Scheme) -> Iterator[str]:
-    known = scheme.statistics
-    if not known.rows:
+    stats = scheme.statistics
+    if not stats.rows:
         return
-    yield f' "statistics": {{\n  "source": {quote(known.source)},\n'
-    yield f'  "documents": {known.documents},\n  "document_bytes": {known.document_bytes},\n'
-    yield from _rows("rows", map(_encode, statistics_rows(known, scheme.schema)), "  ", last=True)
+    yield f' "statistics": {{\n  "source": {quote(stats.source)},\n'
+    yield f'  "documents": {stats.documents},\n  "document_bytes": {stats.document_bytes},\n'
+    yield from _rows("rows", map(_encode, statistics_rows(stats, scheme.schema)), "  ", last=True)
     yield " },\n"
 
 

@@ -44,8 +44,8 @@ def read_subscriptions(
     """
     text = _decode(_read(path, source, limits), source)
     reader = _Reader(source, namespaces, version, _suffix(path) == ".csv")
-    found = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
-    for number, one in enumerate(found):
+    queries = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
+    for number, one in enumerate(queries):
         if number >= limits.subscriptions:
             raise SubscriptionsError(limits.passed("subscriptions"), RAISE, source, one.line)
         yield one

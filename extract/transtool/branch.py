@@ -76,11 +76,11 @@ class Spine:
             return Spine(
                 self, make_step("child", test, predicates), place, self.on_path, self.absolute
             )
-        known = self._children.get(place.name or str(test))
-        if known is None:
-            known = Spine(self, make_step("child", test), place, self.on_path, self.absolute)
-            self._children[place.name or str(test)] = known
-        return known
+        longer = self._children.get(place.name or str(test))
+        if longer is None:
+            longer = Spine(self, make_step("child", test), place, self.on_path, self.absolute)
+            self._children[place.name or str(test)] = longer
+        return longer
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:
         """The spine that goes on through these places."""

@@ -130,19 +130,19 @@ class Context:
                 return None if self._climbs_to_nothing(spine, expr) else expr
             start = self._start(spine)
         key = (start.place.index, start.on_path, expr)
-        known = self._nodes.get(key)
-        if known is None:
+        cached = self._nodes.get(key)
+        if cached is None:
             if len(self._nodes) > _MOST_REMEMBERED:
                 self._nodes.clear()
-            known = self._nodes[key] = self._find_nodes(start, expr)
-        self.fired |= known[1]
-        found = known[0]
-        if found is None or found == expr or expr.absolute:
-            return found
+            cached = self._nodes[key] = self._find_nodes(start, expr)
+        self.fired |= cached[1]
+        selected = cached[0]
+        if selected is None or selected == expr or expr.absolute:
+            return selected
         # What was ``./..`` may have become ``..``, which the spine knows more about.
-        paths = found.parts if isinstance(found, Union) else (found,)
+        paths = selected.parts if isinstance(selected, Union) else (selected,)
         left = [p for p in paths if not self._climbs_to_nothing(spine, p)]
-        return found if len(left) == len(paths) else united(left) if left else None
+        return selected if len(left) == len(paths) else united(left) if left else None
 
     def _find_nodes(self, start: Spine, path: LocationPath) -> tuple[Expr | None, frozenset[str]]:
         fired, room = self.fired, self.room
@@ -154,10 +154,10 @@ class Context:
             branches = self._expand(path, start, self.know.limits.size)
             if not branches:
                 return None, frozenset(self.fired)
-            found = united([b.path for b in branches])
-            if found == path:
+            nodes = united([b.path for b in branches])
+            if nodes == path:
                 return path, frozenset()
-            return found, frozenset(self.fired)
+            return nodes, frozenset(self.fired)
         finally:
             self.fired, self.room = fired, room
             self.dead_end, self._depth = notes

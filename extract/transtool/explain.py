@@ -32,14 +32,13 @@ def why_dead(know: Knowledge, place: Place, steps: tuple[Step, ...]) -> str:
     if _is_wild(step) and len(steps) > 1 and steps[1].axis in _ANYWHERE:
         where = "in the document" if not place.name else f"below {here}"
         return f"nothing {where} {_ANYWHERE[steps[1].axis]} {steps[1].test}"
-    for found in know.places.members(candidates):
+    for candidate in know.places.members(candidates):
         for predicate in step.predicates:
-            if not is_positional(predicate) and not know.possible(predicate) & found.bit:
-                return (
-                    f"{_name(know, found)}[{predicate}] cannot be: {_why(know, found, predicate)}"
-                )
-        if len(steps) > 1 and not know.live(steps[1:]) & found.bit:
-            return why_dead(know, found, steps[1:])
+            if not is_positional(predicate) and not know.possible(predicate) & candidate.bit:
+                why = _why(know, candidate, predicate)
+                return f"{_name(know, candidate)}[{predicate}] cannot be: {why}"
+        if len(steps) > 1 and not know.live(steps[1:]) & candidate.bit:
+            return why_dead(know, candidate, steps[1:])
     return f"{here} {_BELOW[step.axis]} {step.test} that fits"
 
 

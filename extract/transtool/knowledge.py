@@ -65,22 +65,22 @@ class Knowledge:
 
     def matching(self, test: NodeTest) -> int:
         """The places whose nodes pass a node test; the document node passes only ``node()``."""
-        known = self._matching.get(test)
-        if known is None:
+        bits = self._matching.get(test)
+        if bits is None:
             places = self.places
             if isinstance(test, KindTest):
-                known = places.everywhere if test.kind == "node" else 0
+                bits = places.everywhere if test.kind == "node" else 0
             elif test.local != "*":
-                known = places.named(self.prefixes.expanded(test))
+                bits = places.named(self.prefixes.expanded(test))
             elif not test.prefix:
-                known = places.elements
+                bits = places.elements
             else:
-                uri, known = self.prefixes.uri(test.prefix), places.unknown.bit
+                uri, bits = self.prefixes.uri(test.prefix), places.unknown.bit
                 for name, where in places.by_name.items():
                     if namespace_of(name) == uri:
-                        known |= where
-            self._matching[test] = known
-        return known
+                        bits |= where
+            self._matching[test] = bits
+        return bits
 
     def live(self, steps: tuple[Step, ...]) -> int:
         """The places from whose nodes a relative path may select something.
@@ -89,11 +89,11 @@ class Knowledge:
         """
         if not steps:
             return self.places.everywhere
-        known = self._live.get(steps)
-        if known is None:
+        bits = self._live.get(steps)
+        if bits is None:
             _forget_when_large(self._live)
-            known = self._live[steps] = self._find_live(steps)
-        return known
+            bits = self._live[steps] = self._find_live(steps)
+        return bits
 
     def _find_live(self, steps: tuple[Step, ...]) -> int:
         step, places = steps[0], self.places
@@ -138,14 +138,14 @@ class Knowledge:
         return where
 
     def _with_attribute(self, test: NodeTest) -> int:
-        known = self._attribute.get(test)
-        if known is None:
-            known = 0
+        bits = self._attribute.get(test)
+        if bits is None:
+            bits = 0
             for place in self.places.members(self.places.elements):
                 if self._has_attribute(place, test):
-                    known |= place.bit
-            self._attribute[test] = known
-        return known
+                    bits |= place.bit
+            self._attribute[test] = bits
+        return bits
 
     def _has_attribute(self, place: Place, test: NodeTest) -> bool:
         if isinstance(test, NameTest) and test.local != "*":
@@ -160,11 +160,11 @@ class Knowledge:
 
     def possible(self, expr: Expr) -> int:
         """The places at whose nodes a filter may be true."""
-        known = self._possible.get(expr)
-        if known is None:
+        bits = self._possible.get(expr)
+        if bits is None:
             _forget_when_large(self._possible)
-            known = self._possible[expr] = self._find_possible(expr)
-        return known
+            bits = self._possible[expr] = self._find_possible(expr)
+        return bits
 
     def _find_possible(self, expr: Expr) -> int:
         if isinstance(expr, LocationPath):
@@ -214,9 +214,9 @@ class Knowledge:
         """
         key = (place.index, targets, on_path & place.reach, with_self)
         if key not in self._occurrences:
-            found: list[Occurrence] = []
-            whole = self._search(place, (), targets, on_path | place.bit, with_self, found)
-            self._occurrences[key] = tuple(found) if whole else None
+            hits: list[Occurrence] = []
+            whole = self._search(place, (), targets, on_path | place.bit, with_self, hits)
+            self._occurrences[key] = tuple(hits) if whole else None
         return self._occurrences[key]
 
     def _search(
@@ -226,27 +226,27 @@ class Knowledge:
         targets: int,
         on_path: int,
         with_self: bool,
-        found: list[Occurrence],
+        occurrences: list[Occurrence],
     ) -> bool:
         """Depth first; False when the limit is passed."""
         ways = self.ways(place, targets)
         if place.open or any(child.bit & on_path for child in ways):
-            found.append(Occurrence(path, True))
-            return len(found) <= self.limits.branches
+            occurrences.append(Occurrence(path, True))
+            return len(occurrences) <= self.limits.branches
         if with_self and place.bit & targets:
-            found.append(Occurrence(path, False))
+            occurrences.append(Occurrence(path, False))
         for child in ways:
             longer = (*path, child)
             if not with_self and child.bit & targets:
-                found.append(Occurrence(longer, False))
-            if len(found) > self.limits.branches or len(longer) > _DEEPEST:
+                occurrences.append(Occurrence(longer, False))
+            if len(occurrences) > self.limits.branches or len(longer) > _DEEPEST:
                 return False
             deeper = child.reach & targets or (with_self and child.bit & targets)
             if deeper and not self._search(
-                child, longer, targets, on_path | child.bit, with_self, found
+                child, longer, targets, on_path | child.bit, with_self, occurrences
             ):
                 return False
-        return len(found) <= self.limits.branches
+        return len(occurrences) <= self.limits.branches
 
     def common_prefix(
         self, place: Place, targets: int, on_path: int, with_self: bool

@@ -43,9 +43,9 @@ class Prefixes:
 
     def prefix(self, uri: str, wish: str = "") -> str:
         """The prefix for a namespace; if it has none yet, the wish or one like it."""
-        known = self._prefixes.get(uri)
-        if known is not None:
-            return known
+        bound = self._prefixes.get(uri)
+        if bound is not None:
+            return bound
         wish = wish or "ns"
         prefix, n = wish, 2
         while prefix in self._uris or prefix == "xml":
@@ -56,12 +56,12 @@ class Prefixes:
 
     def expanded(self, test: NameTest) -> str:
         """The expanded name that a name test with our prefixes stands for."""
-        known = self._expanded.get(test)
-        if known is None:
+        full_name = self._expanded.get(test)
+        if full_name is None:
             uri = self.uri(test.prefix)
-            known = f"{{{uri}}}{test.local}" if uri else test.local
-            self._expanded[test] = known
-        return known
+            full_name = f"{{{uri}}}{test.local}" if uri else test.local
+            self._expanded[test] = full_name
+        return full_name
 
     def uri(self, prefix: str) -> str:
         """The namespace of one of our prefixes."""
@@ -71,12 +71,12 @@ class Prefixes:
 
     def test(self, name: str) -> NameTest:
         """The name test for an expanded name."""
-        known = self._tests.get(name)
-        if known is None:
+        name_test = self._tests.get(name)
+        if name_test is None:
             uri = namespace_of(name)
-            known = NameTest(local_of(name), self.prefix(uri) if uri else "")
-            self._tests[name] = known
-        return known
+            name_test = NameTest(local_of(name), self.prefix(uri) if uri else "")
+            self._tests[name] = name_test
+        return name_test
 
     def bind(self, expr: Expr, namespaces: Mapping[str, str]) -> Expr:
         """``expr`` with the prefixes that ``namespaces`` binds replaced by ours.
@@ -95,24 +95,24 @@ class Prefixes:
 class _Names:
     """Our prefixes for those of one query."""
 
-    __slots__ = ("_known", "_namespaces", "_prefixes")
+    __slots__ = ("_bound", "_namespaces", "_prefixes")
 
     def __init__(
-        self, prefixes: Prefixes, namespaces: Mapping[str, str], known: dict[str, str]
+        self, prefixes: Prefixes, namespaces: Mapping[str, str], bound: dict[str, str]
     ) -> None:
         self._prefixes = prefixes
         self._namespaces = namespaces
-        self._known = known
+        self._bound = bound
 
     def ours(self, prefix: str) -> str:
         """Our prefix for one of theirs; one that is not bound stays."""
         if not prefix or prefix not in self._namespaces:
             return prefix
-        known = self._known.get(prefix)
-        if known is None:
-            known = self._prefixes.prefix(self._namespaces[prefix], prefix)
-            self._known[prefix] = known
-        return known
+        bound = self._bound.get(prefix)
+        if bound is None:
+            bound = self._prefixes.prefix(self._namespaces[prefix], prefix)
+            self._bound[prefix] = bound
+        return bound
 
 
 def _rename(expr: Expr, names: _Names) -> Expr:
@@ -141,10 +141,10 @@ def prefixes_in(expr: Expr) -> set[str]:
     >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
     ['a', 'c']
     """
-    found = {expr.prefix} if isinstance(expr, FunctionCall) else set()
+    prefixes = {expr.prefix} if isinstance(expr, FunctionCall) else set()
     if isinstance(expr, (LocationPath, FilterPath)):
-        found |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
-    return found.union(*map(prefixes_in, children(expr))) - {""}
+        prefixes |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
+    return prefixes.union(*map(prefixes_in, children(expr))) - {""}
 
 
 def is_used(prefix: str, xpaths: Iterable[str]) -> bool:

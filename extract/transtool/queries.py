@@ -149,7 +149,7 @@ def normalise_all(
         if form.branches:
             # The text itself may be long; 100,000 queries are told apart by its digest.
             digest = blake2b(text.encode(), digest_size=16).digest()
-            known = first.setdefault(digest, subscription.id)
-            same_as = None if known == subscription.id else known
+            first_id = first.setdefault(digest, subscription.id)
+            same_as = None if first_id == subscription.id else first_id
         used = {p: uri for p, uri in prefixes.table.items() if f"{p}:" in text}
         yield NormalQuery(subscription, form, None, same_as, used)

@@ -86,13 +86,13 @@ def _parser_class(version: str) -> Any:
     from elementpath import XPath2Parser
     from elementpath.xpath3 import XPath30Parser, XPath31Parser
 
-    known: Any = {"2.0": XPath2Parser, "3.0": XPath30Parser, "3.1": XPath31Parser}[version]
+    parser: Any = {"2.0": XPath2Parser, "3.0": XPath30Parser, "3.1": XPath31Parser}[version]
     symbols = {
         symbol: token
-        for symbol, token in known.symbol_table.items()
+        for symbol, token in parser.symbol_table.items()
         if symbol.rpartition("}")[2] not in _ELSEWHERE
     }
-    return type(known)(f"Closed{known.__name__}", (known,), {"symbol_table": symbols})
+    return type(parser)(f"Closed{parser.__name__}", (parser,), {"symbol_table": symbols})
 
 
 def _check_variables(root: Any, xpath: str) -> None:
@@ -150,8 +150,8 @@ def _hint(code: str, name: str, said: str, version: str) -> str:
     if code == "XPST0081" and name:
         return f"bind it with --ns {name}=URI or a line '#! ns {name}=URI'"
     if code == "XPST0017" and said.startswith("unknown function"):
-        known = [key for key in _parser_class(version).symbol_table if key.isidentifier()]
-        close = difflib.get_close_matches(name, known, 1)
+        names = [key for key in _parser_class(version).symbol_table if key.isidentifier()]
+        close = difflib.get_close_matches(name, names, 1)
         return f"did you mean {close[0]}()?" if close else f"XPath {version} has no such function"
     if said == "unexpected end of source":
         return "it ends too early: something is not closed, or missing"

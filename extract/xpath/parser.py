@@ -154,14 +154,14 @@ class _Parser:
 
     def name(self) -> str:
         """The NCName here, or ``""``."""
-        found = NCNAME.match(self.text, self.at)
-        if not found:
+        ncname = NCNAME.match(self.text, self.at)
+        if not ncname:
             return ""
-        self.at = found.end()
-        if self.at - found.start() > MAX_NAME:
+        self.at = ncname.end()
+        if self.at - ncname.start() > MAX_NAME:
             reason = f"a name of more than {MAX_NAME:,} characters"
-            raise self.error(reason, offset=found.start())
-        return found[0]
+            raise self.error(reason, offset=ncname.start())
+        return ncname[0]
 
     def close(self, char: str, opened: int, hint: str = "") -> None:
         """Reads ``char``, which closes the bracket at ``opened``."""
@@ -200,11 +200,11 @@ class _Parser:
     def operator(self, strength: int) -> str:
         """The operator here, if there is one that binds at least this strongly, or ``""``."""
         self.skip()
-        found = _OPERATORS.match(self.text, self.at)
-        if not found or PRECEDENCE[found[0]] < strength:
+        token = _OPERATORS.match(self.text, self.at)
+        if not token or PRECEDENCE[token[0]] < strength:
             return ""
-        self.at = found.end()
-        return found[0]
+        self.at = token.end()
+        return token[0]
 
     def limit_depth(self) -> None:
         if self.depth + self.height > self.limits.xpath_depth:
@@ -244,10 +244,10 @@ class _Parser:
 
     def _is_call(self) -> bool:
         """Whether a function call starts here: a name before a parenthesis, but no node type."""
-        found = NCNAME.match(self.text, self.at)
-        if not found:
+        name = NCNAME.match(self.text, self.at)
+        if not name:
             return False
-        end = found.end()
+        end = name.end()
         if self.text[end : end + 1] == ":":
             more = NCNAME.match(self.text, end + 1)
             if not more:
@@ -257,7 +257,7 @@ class _Parser:
             return self.text[space.end() : space.end() + 1] == "("
         space = _SPACE.match(self.text, end)
         assert space is not None
-        return self.text[space.end() : space.end() + 1] == "(" and found[0] not in _KINDS
+        return self.text[space.end() : space.end() + 1] == "(" and name[0] not in _KINDS
 
     def _must_be_nodes(self, start: int, expr: Expr) -> None:
         if not isinstance(expr, LocationPath):

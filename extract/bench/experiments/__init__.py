@@ -103,11 +103,11 @@ def _expected(subject: Subject) -> Iterator[Check]:
         ours = (len(subject.queries), len(subject.documents))
         if (entry["queries"], entry["documents"]) == ours:
             scheme = subject.scheme()
-            found = expected.found(scheme, subject.documents)
+            numbers = expected.found(scheme, subject.documents)
             chunks = [part.prefix for part in scheme.chunks]
-            same = found == {key: entry[key] for key in found}
+            same = numbers == {key: entry[key] for key in numbers}
             same = same and chunks == entry["chunks"][str(USUAL_CHUNKS)]
-            detail = ", ".join(f"{key} {value:,}" for key, value in found.items())
+            detail = ", ".join(f"{key} {value:,}" for key, value in numbers.items())
             yield Check("expected figures (expected.json)", same, detail)
 
 

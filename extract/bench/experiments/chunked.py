@@ -117,8 +117,8 @@ def run(subject: Subject, queries: int) -> Run:
     numbers, rows = (seconds_of(usual, documents, "count"), seconds_of(usual, documents, "nodes"))
     theirs = dict(zip([q.id for q in registered], selected, strict=True))
     ours: Counter[str] = Counter()
-    for found in numbers_of(usual, documents):
-        ours.update(found)
+    for matches in numbers_of(usual, documents):
+        ours.update(matches)
     return Run(
         queries,
         usual.counts()["canonical"],
@@ -134,13 +134,13 @@ def run(subject: Subject, queries: int) -> Run:
 
 def _evaluate(documents: Sequence[bytes], queries: Sequence[etree.XPath]) -> list[int]:
     """Parses documents and evaluates queries; gives the number of nodes of each query."""
-    found = [0] * len(queries)
+    counts = [0] * len(queries)
     for document in documents:
         tree = parsed(document)
         for number, query in enumerate(queries):
             result = query(tree)
-            found[number] += len(result) if isinstance(result, list) else bool(result)
-    return found
+            counts[number] += len(result) if isinstance(result, list) else bool(result)
+    return counts
 
 
 def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto"]) -> CutTiming:

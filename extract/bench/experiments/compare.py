@@ -121,14 +121,14 @@ class _OurAnswers:
         filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("nodes", standalone=True))
         ids = [one.id for one in filter_.plan.subscribers]
         (done,) = filter_.process([("", document)])
-        found: dict[str, list[str]] = {one.id: [] for one in queries}
+        strings: dict[str, list[str]] = {one.id: [] for one in queries}
         string = etree.XPath("string()")
         for match in done.findings.matches("", ids):
             value = match.value or ""
-            found[match.query].append(
+            strings[match.query].append(
                 string(etree.fromstring(value)) if match.node == "element" else value
             )
-        return found
+        return strings
 
 
 def _ask(
@@ -160,7 +160,7 @@ def _ask(
         ended = rival.clock()
         spent += ended - warm
         best_of += ended - started
-        if numbers == [known.get(query.id, 0) for known in ours.numbers]:
+        if numbers == [our_numbers.get(query.id, 0) for our_numbers in ours.numbers]:
             same += 1
         else:
             different.append(query.xpath)

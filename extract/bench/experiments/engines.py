@@ -77,13 +77,13 @@ def engines(subject: Subject) -> Section:
 def _write(subject: Subject, folder: Path) -> list[Path]:
     """Enough documents, the same again and again if there are not so many."""
     folder.mkdir()
-    known = subject.documents[:100]
-    size = sum(map(len, known)) / len(known)
+    originals = subject.documents[:100]
+    size = sum(map(len, originals)) / len(originals)
     number = max(4, min(_MOST, int(_BYTES * subject.scale / size)))
     files = []
     for n in range(number):
         files.append(folder / f"{n:05d}.xml")
-        files[-1].write_bytes(known[n % len(known)])
+        files[-1].write_bytes(originals[n % len(originals)])
     return files
 
 

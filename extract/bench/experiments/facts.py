@@ -24,7 +24,7 @@ def facts(command: str, scale: float, rivals: Mapping[str, str]) -> dict[str, st
     """
     libxml2 = ".".join(map(str, etree.LIBXML_VERSION))
     kernel = "built" if kernel_available() else "not built: the scanner in Python runs"
-    found = {
+    entries = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
         "machine": f"{_processor()}, {os.cpu_count()} cores, {_memory()}",
@@ -35,8 +35,8 @@ def facts(command: str, scale: float, rivals: Mapping[str, str]) -> dict[str, st
         "lxml": f"{version('lxml')} with libxml2 {libxml2}",
     }
     if scale != 1.0:
-        found["scale"] = f"{scale:g} of the work: a first impression, not the full figures"
-    return found
+        entries["scale"] = f"{scale:g} of the work: a first impression, not the full figures"
+    return entries
 
 
 def _processor() -> str:

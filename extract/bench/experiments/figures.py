@@ -92,8 +92,8 @@ def figure_12(runs: Sequence[Run]) -> Section:
 
 
 def _label(cut: CutTiming) -> str:
-    found = sum(1 for part in cut.parts if part.name.startswith("/"))
-    return f"auto: {found}" if cut.chunks == "auto" else f"{cut.chunks} chunks"
+    with_prefix = sum(1 for part in cut.parts if part.name.startswith("/"))
+    return f"auto: {with_prefix}" if cut.chunks == "auto" else f"{cut.chunks} chunks"
 
 
 def _stacked(run: Run) -> BarChart:
@@ -169,9 +169,9 @@ def _against_paper(quotes: Sequence[Quoted], runs: Sequence[Run]) -> ResultTable
     """The paper's own figures, with ours for the same numbers of queries and chunks."""
     rows: list[list[str | int | float]] = []
     for quoted in quotes:
-        found = _same(quoted, runs)
-        if found is not None:
-            run, cut = found
+        same = _same(quoted, runs)
+        if same is not None:
+            run, cut = same
             here = 100 * _measure(cut, quoted.what) / run.original
             ours = 100 * run.rows / run.original
             where = f"{quoted.queries:,} queries, {quoted.chunks} chunks, {quoted.what}"

@@ -81,14 +81,14 @@ def _sizes(subject: Subject) -> Points:
 
 def _documents(subject: Subject) -> Points:
     """The documents of the scenario, and the same again and again if there are not so many."""
-    known = subject.documents
-    size = len(known[0])
+    given = subject.documents
+    size = len(given[0])
     most = max(4, min(1_024, int(_LARGEST * subject.scale / size)))
     count = min(len(subject.queries), _QUERIES)
     points: Points = []
     number = 1
     while number <= most:
-        documents = [known[n % len(known)] for n in range(number)]
+        documents = [given[n % len(given)] for n in range(number)]
         few = documents[:8]  # for lxml each takes as long as the one before
         lxml = _lxml(subject, count, few) * number / len(few)
         points.append((number, seconds_of(subject.scheme(count), documents), lxml))

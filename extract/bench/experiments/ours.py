@@ -23,8 +23,8 @@ def numbers_of(scheme: Scheme, documents: Sequence[bytes]) -> list[dict[str, int
     """For each document how many nodes queries select, where they select any."""
     filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("count"))
     ids = [one.id for one in filter_.plan.subscribers]
-    found = []
+    counts = []
     for done in filter_.process(named(documents)):
         who, numbers = done.findings.subscriber.tolist(), done.findings.count.tolist()
-        found.append({ids[w]: n for w, n in zip(who, numbers, strict=True)})
-    return found
+        counts.append({ids[w]: n for w, n in zip(who, numbers, strict=True)})
+    return counts

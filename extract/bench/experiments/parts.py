@@ -34,14 +34,19 @@ def parts(subject: Subject) -> Section:
     for select in selects:
         what = "numbers" if select == "count" else "every node"
         unit = _PAIRS if select == "count" else "nodes, by their bytes"
-        found: dict[str, list[_Answers]] = {}
+        by_matcher: dict[str, list[_Answers]] = {}
         for matcher in ("columnar", "lxml"):
-            seconds, found[matcher] = _measure(scheme, documents, matcher, Options(select))
+            seconds, by_matcher[matcher] = _measure(scheme, documents, matcher, Options(select))
             ours = matcher == "columnar"
             rows.append([f"matcher {matcher}", what, seconds * 1e3, size / seconds])
             bars.append(Bar(f"{matcher}, {what}", (("", seconds),), ours=ours))
         checks.append(
-            _same(f"matchers columnar and lxml, {what}", unit, found["columnar"], found["lxml"])
+            _same(
+                f"matchers columnar and lxml, {what}",
+                unit,
+                by_matcher["columnar"],
+                by_matcher["lxml"],
+            )
         )
     if kernel_available():
         scanned: list[list[_Answers]] = []
@@ -90,4 +95,4 @@ def _same(what: str, unit: str, one: Sequence[_Answers], other: Sequence[_Answer
         len(ours) == len(theirs) and all(map(np.array_equal, ours, theirs))
         for ours, theirs in zip(one, other, strict=True)
     )
-    return Check(what, holds, f"{sum(len(found[0]) for found in one):,} {unit}")
+    return Check(what, holds, f"{sum(len(answers[0]) for answers in one):,} {unit}")

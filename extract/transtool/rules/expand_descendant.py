@@ -42,11 +42,11 @@ def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[Parti
         return expand_descendant(PartialBranch(spine, (ANY_DEPTH, below, *rest)), context)
     targets = know.targets(branch.tail)
     place = spine.place
-    found = know.occurrences(place, targets, spine.on_path, with_self)
-    if found is None or not context.affords(len(found)):
+    hits = know.occurrences(place, targets, spine.on_path, with_self)
+    if hits is None or not context.affords(len(hits)):
         return (keep_prefix(branch, context),)
     out: list[PartialBranch] = []
-    for occurrence in found:
+    for occurrence in hits:
         end = spine.walk(occurrence.path, know.prefixes)
         if occurrence.stopped:
             why = "is open" if end.place.open else "recurses"

@@ -88,11 +88,11 @@ def conjuncts(expr: Expr) -> list[Expr]:
 def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
     """The expression as a condition; `TRUE` or `FALSE` where the schema decides it."""
     if isinstance(expr, LocationPath):
-        found = context.nodes(spine, expr)
-        if found is None:
+        selected = context.nodes(spine, expr)
+        if selected is None:
             return FALSE
-        paths = found.parts if isinstance(found, Union) else (found,)
-        return TRUE if any(p == _HERE or context.is_certain(spine, p) for p in paths) else found
+        paths = selected.parts if isinstance(selected, Union) else (selected,)
+        return TRUE if any(p == _HERE or context.is_certain(spine, p) for p in paths) else selected
     if isinstance(expr, Union):
         parts = [_truth(spine, p, context) for p in expr.parts]
         if TRUE in parts:

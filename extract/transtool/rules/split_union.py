@@ -58,8 +58,8 @@ def _filter(expr: Expr, predicate: Expr) -> Expr | None:
         return make_path(expr.absolute, (*expr.steps[:-1], last.where(predicate)))
     if isinstance(expr, Union):
         parts = [_filter(p, predicate) for p in expr.parts]
-        known = tuple([p for p in parts if p is not None])
-        return union(known) if len(known) == len(parts) else None
+        complete = tuple([p for p in parts if p is not None])
+        return union(complete) if len(complete) == len(parts) else None
     return None
 
 
@@ -71,8 +71,8 @@ def _walk(expr: Expr, steps: tuple[Step, ...]) -> Expr | None:
         return make_path(expr.absolute, expr.steps + steps)
     if isinstance(expr, Union):
         parts = [_walk(p, steps) for p in expr.parts]
-        known = tuple([p for p in parts if p is not None])
-        return union(known) if len(known) == len(parts) else None
+        complete = tuple([p for p in parts if p is not None])
+        return union(complete) if len(complete) == len(parts) else None
     if isinstance(expr, FilterPath):
         return FilterPath(expr.primary, expr.predicates, expr.steps + steps)
     return FilterPath(expr, (), steps)

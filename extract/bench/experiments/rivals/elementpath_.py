@@ -39,8 +39,8 @@ class Elementpath(Rival):
 
     def values(self, document: Any, xpath: str) -> list[str]:
         """Their string values."""
-        found = self._token(xpath).select(elementpath.XPathContext(document))
-        return [one.string_value for one in found]
+        result = self._token(xpath).select(elementpath.XPathContext(document))
+        return [one.string_value for one in result]
 
     def _token(self, xpath: str) -> Any:
         parser = elementpath.XPath2Parser(

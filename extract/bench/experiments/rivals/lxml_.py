@@ -43,5 +43,5 @@ class Lxml(Rival):
     def values(self, document: Any, xpath: str) -> list[str]:
         """Their string values."""
         string = etree.XPath("string()")
-        found = etree.XPath(xpath, namespaces=self.namespaces)(document)
-        return [str(one) if isinstance(one, str) else string(one) for one in found]
+        result = etree.XPath(xpath, namespaces=self.namespaces)(document)
+        return [str(one) if isinstance(one, str) else string(one) for one in result]

@@ -44,10 +44,10 @@ class SaxonC(Rival):
 
     def values(self, document: Any, xpath: str) -> list[str]:
         """Their string values."""
-        found = self._evaluate(document, xpath)
-        if found is None:
+        result = self._evaluate(document, xpath)
+        if result is None:
             return []
-        return [found.item_at(n).string_value for n in range(found.size)]
+        return [result.item_at(n).string_value for n in range(result.size)]
 
     def _evaluate(self, document: Any, xpath: str) -> Any:
         if document is not self._document:
