@@ -44,7 +44,7 @@ def refused(data: str | bytes, reason: str) -> Hostile:
     return Hostile(data.encode() if isinstance(data, str) else data, reason)
 
 
-def harmless(data: str | bytes, rows: int) -> Hostile:
+def printable(data: str | bytes, rows: int) -> Hostile:
     """A document that looks bad, and is taken."""
     return Hostile(data.encode() if isinstance(data, str) else data, "", rows)
 
@@ -98,14 +98,14 @@ def _external(secret: str) -> dict[str, Hostile]:
         "entity-in-an-attribute": refused(
             doctype(f'<!ENTITY x SYSTEM "{secret}">', '<a c="&x;"/>'), external
         ),
-        "entity-that-nobody-uses": harmless(
+        "entity-that-nobody-uses": printable(
             doctype(f'<!ENTITY x SYSTEM "{secret}">', "<a>1</a>"), 2
         ),
-        "unparsed-entity": harmless(
+        "unparsed-entity": printable(
             doctype(f'<!NOTATION n SYSTEM "n"><!ENTITY x SYSTEM "{secret}" NDATA n>', "<a>1</a>"), 2
         ),
-        "dtd-of-a-file": harmless(f'<!DOCTYPE a SYSTEM "{secret}"><a>1</a>', 2),
-        "dtd-of-the-network": harmless(f'<!DOCTYPE a PUBLIC "p" "{nowhere}"><a>1</a>', 2),
+        "dtd-of-a-file": printable(f'<!DOCTYPE a SYSTEM "{secret}"><a>1</a>', 2),
+        "dtd-of-the-network": printable(f'<!DOCTYPE a PUBLIC "p" "{nowhere}"><a>1</a>', 2),
         "entity-of-another-dtd": refused(f'<!DOCTYPE a SYSTEM "{secret}"><a>&x;</a>', undeclared),
         "parameter-entity-of-a-file": refused(
             doctype(f'<!ENTITY % p SYSTEM "{secret}"> %p;', "<a>1</a>"), parameter
@@ -113,14 +113,14 @@ def _external(secret: str) -> dict[str, Hostile]:
         "parameter-entity-that-declares": refused(
             doctype("<!ENTITY % p \"<!ENTITY x '1'>\"> %p;", "<a>&x;</a>"), parameter
         ),
-        "parameter-entity-that-nobody-uses": harmless(
+        "parameter-entity-that-nobody-uses": printable(
             doctype(f'<!ENTITY % p SYSTEM "{secret}">', "<a>1</a>"), 2
         ),
-        "include": harmless(
+        "include": printable(
             f'<a xmlns:i="{include}"><i:include href="{secret}" parse="text"/></a>', 2
         ),
-        "stylesheet": harmless(f'<?xml-stylesheet href="{secret}"?><a/>', 1),
-        "schema-location": harmless(
+        "stylesheet": printable(f'<?xml-stylesheet href="{secret}"?><a/>', 1),
+        "schema-location": printable(
             '<a xmlns:x="http://www.w3.org/2001/XMLSchema-instance" '
             f'x:schemaLocation="u {nowhere}"/>',
             1,
@@ -161,8 +161,8 @@ def _entities() -> dict[str, Hostile]:
             doctype(loop, "<a>&x;</a>"),
             "an entity refers to itself",
         ),
-        "a-loop-that-nobody-enters": harmless(doctype(loop, "<a/>"), 1),
-        "many-entities": harmless(doctype(names, "<a>&n1;</a>"), 2),
+        "a-loop-that-nobody-enters": printable(doctype(loop, "<a/>"), 1),
+        "many-entities": printable(doctype(names, "<a>&n1;</a>"), 2),
         "character-zero": refused("<a>&#0;</a>", "character"),
         "a-character-beyond-all": refused(f"<a>&#{'9' * 1_000};</a>", "character"),
     }
@@ -187,7 +187,7 @@ def _sizes() -> dict[str, Hostile]:
         "a-tag-without-end": refused(b"<a c='" + 2 * long, passes("token_bytes")),
         "many-attributes": refused(f"<a {tag}/>", passes("attributes")),
         "many-namespaces": refused(f"<a {spaces}/>", passes("attributes")),
-        "many-names": harmless(
+        "many-names": printable(
             "<a>" + "".join([f"<n{n}/>" for n in range(20_000)]) + "</a>", 20_001
         ),
         "nothing": refused(b"", "the document is empty"),
@@ -201,18 +201,18 @@ def _encodings() -> dict[str, Hostile]:
         "utf-7": refused(
             declared.format("UTF-7") + "<a>+ADw-b/+AD4-</a>", "the encoding UTF-7 is not supported"
         ),
-        "utf-16-without-a-mark": harmless(
+        "utf-16-without-a-mark": printable(
             (declared.format("UTF-16") + "<a><b/></a>").encode("utf-16-le"), 3
         ),
         "utf-16-without-a-mark-or-declaration": refused("<a><b/></a>".encode("utf-16-le"), "char"),
         "big-utf-16-without-a-mark-or-declaration": refused("<a><b/></a>".encode("utf-16-be"), ""),
-        "utf-16-that-says-utf-8": harmless(
+        "utf-16-that-says-utf-8": printable(
             (declared.format("UTF-8") + "<a><b/></a>").encode("utf-16"), 3
         ),
         "utf-8-that-says-utf-16": refused(
             declared.format("UTF-16") + "<a/>", "the encoding UTF-16 is not supported"
         ),
-        "a-mark-against-the-declaration": harmless(
+        "a-mark-against-the-declaration": printable(
             b"\xef\xbb\xbf" + (declared.format("ISO-8859-1") + "<a>\xe4</a>").encode(), 2
         ),
         "overlong-markup": refused(b"<a>\xc0\xbcb/\xc0\xbe</a>", "character"),
@@ -240,7 +240,7 @@ def _packed() -> dict[str, Hostile]:
             gzip.compress(b"<a>" + b" " * 80_000_000 + b"</a>"), passes("gzip_ratio")
         ),
         "gzip-cut-off": refused(small[:-5], "the gzip data ends too early"),
-        "gzip-in-two-members": harmless(gzip.compress(b"<a><b/>") + gzip.compress(b"</a>"), 3),
+        "gzip-in-two-members": printable(gzip.compress(b"<a><b/>") + gzip.compress(b"</a>"), 3),
         "gzip-and-garbage": refused(small + b"garbage", "what follows the gzip data"),
         "gzip-with-a-wrong-sum": refused(small[:-8] + b"\0" * 8, "the gzip data is damaged"),
         "gzip-in-gzip": refused(gzip.compress(small), ""),

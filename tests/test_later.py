@@ -24,7 +24,7 @@ from extract.errors import MatcherError, QuerySyntaxError, SubscriptionsError
 from extract.filtertool.filtering import DocumentFilter, Options
 from extract.filtertool.registry import load_matcher
 from extract.limits import Limits
-from extract.preptool.explain import explain_query
+from extract.preptool.query_report import explain_query
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
 from extract.scheme.model import Later

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.preptool.choose import choose
-from extract.preptool.picture import tree_dot, tree_svg
 from extract.preptool.query_tree import NamePath, QueryTree, WeightedQuery, by_subscribers
+from extract.preptool.tree_picture import tree_dot, tree_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 GREY = "#767676"

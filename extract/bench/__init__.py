@@ -1,11 +1,22 @@
 """Measurements: each module is one benchmark, and ``extract bench NAME`` runs it.
 
-In: real data where it lies beside the project (``../shared/data``, or ``--data DIR``), else data
-that the benchmark makes itself. Out: a table of ratios against what a user would do instead, taken
-side by side in one run, best of several: machines differ and are noisy, ratios hold.
+Usage:
+    ``extract bench chunk --scale 0.1`` for a first impression; ``-o facts.json`` keeps the figures.
 
-To add one: a module here with a function ``run(data: Path | None, scale: float) -> Table``, and its
-name in `BENCHMARKS`.
+Which to use:
+    A name of `BENCHMARKS` for one part of extract. A scenario (``extract bench university``) for
+    everything on its documents and queries, with charts: `extract.bench.experiments`, which
+    `extract.bench.report` writes as text, HTML or SVG.
+
+Always holds:
+    What is compared is measured side by side in one run, best of several, and shown as ratios
+    against what a user would do instead: machines differ and are noisy, ratios hold. Data are real
+    where they lie beside the project (``../shared/data``, or ``--data DIR``), else made by the
+    benchmark, which then says so.
+
+To add one:
+    A module here with a function ``run(data: Path | None, scale: float) -> ResultTable``, and its
+    name in `BENCHMARKS`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,23 @@
 """The command line: thin click commands over the library.
 
-Each command is a module of its own here, listed in `COMMANDS` and imported only when it is called,
-so that ``extract --help`` answers at once. A command returns its exit status, or None for 0. It
-raises what the library raises: `ExtractGroup.invoke` is the one place that turns errors into
-messages and exit statuses.
+Usage:
+    ``extract COMMAND --help``; `main` runs a command line from Python.
 
-To add a command ``foo``: write ``extract/cli/foo.py`` with a click command ``foo``, and list it.
+Which to use:
+    A command is a module of its own, listed in `SECTIONS` and imported only when it is called, so
+    that ``extract --help`` answers at once. `options` has the options that commands share, `config`
+    the file ``extract.toml`` and which value of an option holds; `preparing` makes a scheme from
+    options; `output`, `tables`, `progress` and `terminal` are how commands write; `failures` and
+    `endings` how they end.
+
+Always holds:
+    A command returns its exit status, or None for 0. It raises what the library raises:
+    `ExtractGroup.invoke` is the one place that turns errors into messages and exit statuses (0 all
+    done, 1 something was rejected, 2 nothing done). Messages go to standard error.
+
+To add a command ``foo``:
+    Write ``extract/cli/foo.py`` with a click command ``foo``, and list it in `SECTIONS`. One with
+    many options takes them as one frozen value (`config.options_as`), as ``extract run`` does.
 """
 
 from __future__ import annotations

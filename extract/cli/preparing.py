@@ -13,7 +13,7 @@ from extract.cli.progress import progress as display
 from extract.cli.terminal import warn
 from extract.errors import QuerySyntaxError, SubscriptionsError
 from extract.limits import DEFAULTS, Limits
-from extract.preptool.explain import harmless
+from extract.preptool.labels import printable
 from extract.preptool.prepare import prepare
 from extract.preptool.spelling import Spelling
 from extract.schema.model import Schema
@@ -152,10 +152,10 @@ def unsatisfiable_lines(scheme: Scheme, some: Iterable[Unsatisfiable]) -> Iterat
     names = Spelling(scheme.schema, scheme.namespaces)
     for dead in some:
         one = dead.subscriber
-        yield harmless(f"query {one.id!r} cannot match: {dead.reason}")
+        yield printable(f"query {one.id!r} cannot match: {dead.reason}")
         hint = names.of(one.absolute)
         if hint:
-            yield harmless(f"Hint: {hint}")
+            yield printable(f"Hint: {hint}")
 
 
 def _slips(scheme: Scheme) -> Iterator[str]:
@@ -166,4 +166,4 @@ def _slips(scheme: Scheme) -> Iterator[str]:
     for one in (query.subscribers[0] for query in few):
         hint = names.of(one.absolute)
         if hint:
-            yield harmless(f"Note: query {one.id!r} may be a slip: {hint}")
+            yield printable(f"Note: query {one.id!r} may be a slip: {hint}")

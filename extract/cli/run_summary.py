@@ -11,7 +11,7 @@ from extract.cli.tables import Table
 from extract.cli.terminal import warn
 from extract.filtertool.report import Report
 from extract.filtertool.writers import REPORT, Format
-from extract.preptool.explain import harmless
+from extract.preptool.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report
 
@@ -24,7 +24,7 @@ def show_rejections(report: Report, output: str) -> None:
         output: Where the results are.
     """
     for note, count in report.notes.most_common(_NOTES):
-        click.echo(harmless(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
+        click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
     for message in report.examples:
         warn(f"rejected: {message}\n")
     if report.rejections > len(report.examples):

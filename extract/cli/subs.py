@@ -27,7 +27,7 @@ from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
-from extract.preptool.explain import harmless
+from extract.preptool.labels import printable
 from extract.preptool.revise import Reviser
 from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
@@ -167,7 +167,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
         Table(("id", "chunk", "query"), list(lines)).show()
     else:  # for cut and awk
         for fields in lines:
-            click.echo("\t".join(map(harmless, fields)))
+            click.echo("\t".join(map(printable, fields)))
 
 
 def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:

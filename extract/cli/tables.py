@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import click
 
 from extract.cli.terminal import console, is_terminal
-from extract.preptool.explain import CHUNK_COLUMNS, chunk_rows, harmless
+from extract.preptool.chunk_report import CHUNK_COLUMNS, chunk_rows
+from extract.preptool.labels import printable
 from extract.scheme import Scheme
 
 
@@ -35,7 +36,7 @@ class Table:
         bbbbb  20
         """
         head = [self.columns] if any(self.columns) else []
-        cells = [[harmless(cell) for cell in row] for row in (*head, *self.rows)]
+        cells = [[printable(cell) for cell in row] for row in (*head, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "  ".join(
@@ -66,7 +67,7 @@ class Table:
                 overflow="fold",
             )
         for row in self.rows:
-            table.add_row(*[Text(harmless(cell)) for cell in row])
+            table.add_row(*[Text(printable(cell)) for cell in row])
         console(err).print(table)
 
 

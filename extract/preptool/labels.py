@@ -1,4 +1,4 @@
-"""Colours and words of the picture: how numbers, paths and names are written."""
+"""How reports and pictures write numbers, paths and names; and the colours of chunks."""
 
 from __future__ import annotations
 
@@ -97,3 +97,8 @@ def as_dot(text: str) -> str:
     """Text for a quoted string, in which graphviz reads entities and backslashes."""
     text = re.sub(r"\s", " ", _NOT_XML.sub("\ufffd", text)).replace("&", "&amp;")
     return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def printable(line: str) -> str:
+    """A line that neither breaks the output nor speaks to the terminal, whoever wrote the query."""
+    return "".join(["\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in line])

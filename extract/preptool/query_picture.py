@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from extract.preptool.drawing import (
+from extract.preptool.labels import COLORS, GREY, Colors, shortened, text_width, tint
+from extract.preptool.need_counts import NeedCounts
+from extract.preptool.partial_footprints import PartialFootprints
+from extract.preptool.query_report import NEEDS, QueryReport, explain_query
+from extract.preptool.svg import (
     QUIET,
     ROW,
     PictureBlock,
@@ -16,10 +20,6 @@ from extract.preptool.drawing import (
     page,
     text_at,
 )
-from extract.preptool.explain import NEEDS, QueryReport, explain_query
-from extract.preptool.labels import COLORS, GREY, Colors, shortened, text_width, tint
-from extract.preptool.need_counts import NeedCounts
-from extract.preptool.partial_footprints import PartialFootprints
 from extract.scheme.model import Scheme
 
 _GAP = 36.0  # between columns, for the lines

@@ -1,23 +1,26 @@
 """The scheme: the only bridge between the prepare phase and the filtering phase.
 
-Comes in:
-    What PREPTOOL decided: a `Scheme`, made by `extract.preptool.prepare`; or ``scheme.json``, the
-    same as a file.
+Usage:
+    ``scheme = Scheme.load("scheme.json")``, and ``scheme.save("scheme.json")`` for one that
+    `extract.preptool.prepare` made. The file is versioned, in canonical XPath strings, for people
+    and programs; CHUNKTOOL and FILTERTOOL need nothing else.
 
-Goes out:
-    ``scheme.json`` (`Scheme.save`), versioned, in canonical XPath strings, for people and programs;
-    or the `Scheme` that it holds (`Scheme.load`), for CHUNKTOOL and FILTERTOOL.
+Which to use:
+    `model` has the values; `Scheme.check_schema` says whether a scheme was made for a schema.
+    `reader` and `writer` are ``scheme.json``, `fields` reads one object of it with good errors.
+    `spine` takes the text of a branch apart, `splittable` says whether a chunk can be cut into
+    records, `statistics` is what was known about documents.
 
 Always holds:
     A scheme stands alone: it has the schema's edges, all prefixes in one table, every registered
-    query with what became of it, and for every branch of every query that can match a chunk that
-    answers it. What is loaded is checked as a whole: a file that is damaged, of another version or
+    query with its outcome, and for every branch of every query that can match a chunk that answers
+    it. A file is checked as a whole when it is loaded: one that is damaged, of another version or
     contradicts itself is a `SchemeError` that says where. The same scheme gives the same bytes.
 
-To add one more:
-    A field goes into `extract.scheme.model`, the writer, the reader (with a default, or older files
-    no longer load) and ``scheme.schema.json``, which the tests hold against what is written. A
-    change that older readers would misread needs another `FORMAT`.
+To add a field:
+    It goes into `extract.scheme.model`, the writer, the reader (with a default, or older files no
+    longer load) and ``scheme.schema.json``, which the tests hold against what is written. A change
+    that older readers would misread needs another `FORMAT`.
 """
 
 from __future__ import annotations

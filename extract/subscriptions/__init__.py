@@ -1,8 +1,12 @@
 """Subscriptions: the queries that users register, and the files they come in.
 
-Comes in:
-    A query file, UTF-8 text with one query a line, as ``id<TAB>xpath`` or just ``xpath`` (then the
-    id is the line number)::
+Usage:
+    >>> queries = Subscriptions.of({"big": "//order[total > 1000]"})
+    >>> [(one.id, one.xpath) for one in queries]
+    [('big', '//order[total > 1000]')]
+
+    From a file: ``Subscriptions.load("queries.tsv")``. It is UTF-8 text with one query a line, as
+    ``id<TAB>xpath`` or just ``xpath`` (then the id is the line number)::
 
         # empty lines and comments are skipped
         #! ns po=urn:example:orders
@@ -13,16 +17,20 @@ Comes in:
 
     or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5,
     "version": "3.1"}``, of which only ``xpath`` is required and other keys are left alone. Either
-    may be gzipped. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``,
-    says 2.0, 3.0 or 3.1.
+    may be gzipped.
 
-Goes out:
-    `Subscriptions`, an unchangeable list of `Subscription` values.
+Which to use:
+    Lines of text for people. JSON lines where queries have weights, or prefixes or a version of
+    their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``, says
+    2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole documents.
 
 Always holds:
     Ids are unique. Prefixes mean what the query's own ``namespaces`` say, else the ``#! ns`` lines
-    above it, else the caller (``--ns``). XPaths are not parsed here: a broken one is that query's
-    problem and does not keep the others from loading.
+    above it, else the caller (``--ns``). XPaths are not parsed here: a broken one is rejected
+    later, alone, and does not keep the others from loading.
+
+To add one more:
+    A key of JSON lines or a ``#!`` line is read in `reader`, and a field of `model.Subscription`.
 """
 
 from extract.subscriptions.model import Subscription, Subscriptions

@@ -1,14 +1,30 @@
-"""TRANSTOOL: XPath subscriptions against a schema, normalised exactly.
+"""TRANSTOOL: rewrites XPath subscriptions into their normal form under a schema, exactly.
 
-In: a `Schema` and `Subscriptions`. Out: for each subscription a `NormalQuery` whose `NormalForm` is
-a union of branches, each a spine of named child steps with filters, ending in a leaf or, where the
-schema recurses or a step resists, in a residual tail.
+Usage:
+    >>> from extract.schema.model import Declaration, Schema
+    >>> from extract.subscriptions import Subscriptions
+    >>> a, b = Declaration(0, "a", children=(1,)), Declaration(1, "b")
+    >>> schema = Schema("memory", "dtd", (a, b), roots=(0,))
+    >>> (query,) = normalise_all(schema, Subscriptions.of({"all": "//b"}))
+    >>> query.form.xpath, query.status
+    ('/a/b', 'normal')
 
-What always holds: on every document that has only the schema's edges, the branches together select
-exactly the nodes that the subscription selects. Only edges are used, never order or cardinality.
-Where a rule cannot keep that, it declines, and the query stays as it was: slower, never wrong.
+    The normal form is a union of branches. A branch is a spine of named child steps with filters,
+    and ends in a leaf or, where the schema recurses or a step resists, in a residual tail.
 
-The map is `extract.transtool.normalise`; to add a rule see `extract.transtool.rules`.
+Which to use:
+    `normalise_all` for the subscriptions of a file: it gives each one's outcome, also if it is
+    rejected or unsatisfiable. `Normaliser` for single expressions that are already parsed and
+    bound; one normaliser for many queries is much faster than one each. `Expansion` bounds the
+    size of normal forms.
+
+Always holds:
+    On every document that has only the schema's edges, the branches together select exactly the
+    nodes that the subscription selects. Only edges are used, never order or cardinality. Where a
+    rule cannot keep that, it declines, and the query stays as it is: slower, never wrong.
+
+To add a rule:
+    See `extract.transtool.rules`; `extract.transtool.normalise` runs them.
 """
 
 from __future__ import annotations

@@ -12,18 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from extract.preptool.drawing import (
-    QUIET,
-    ROW,
-    PictureBlock,
-    box,
-    chip,
-    chip_width,
-    mark,
-    page,
-    text_at,
-)
-from extract.preptool.excerpt import ROWS, Excerpt, TreeRow
 from extract.preptool.labels import (
     GREY,
     as_dot,
@@ -36,6 +24,18 @@ from extract.preptool.labels import (
     tint,
 )
 from extract.preptool.query_tree import NamePath, QueryTree
+from extract.preptool.svg import (
+    QUIET,
+    ROW,
+    PictureBlock,
+    box,
+    chip,
+    chip_width,
+    mark,
+    page,
+    text_at,
+)
+from extract.preptool.tree_excerpt import ROWS, Excerpt, TreeRow
 
 
 def tree_svg(
