@@ -1,7 +1,7 @@
 """Files and directories that are whole, or not there: also after ``kill -9``, or a power cut.
 
 Everything is written beside its place under a hidden name, brought to the disk, and renamed. Who is
-killed in between leaves a hidden ``.….partial`` behind, which nobody takes for a result.
+killed in between leaves a hidden ``.….partial`` behind, which no command reads.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def whole_directory(target: Path, durable: bool = True) -> Iterator[Path]:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Two directories change their names; nobody ever finds that there is none."""
+    """Exchanges the names of two directories; at no time is there none."""
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError, OSError):
             libc = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
-"""How much a stranger may ask of us: one set of limits for every stage, engine and command.
+"""Limits for documents, queries and answers: one set for every stage, engine and command.
 
-Documents and queries come from people whom nobody knows. What passes a limit is rejected, alone,
-with a reason that names the limit and the option that raises it; everything else goes on. The
+Documents and queries come from unknown authors. What passes a limit is rejected, alone, with a
+reason that names the limit and the option that raises it; everything else goes on. The
 commands have an option for each field, made from what is said here, so that a limit has one name
 everywhere: `Limits.depth` is ``--max-depth``. What each limit protects is in docs/security.md.
 """

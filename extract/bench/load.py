@@ -1,6 +1,6 @@
 """``extract bench load``: a million subscriptions on one machine, and what each of them costs.
 
-Each step is a command in a process of its own, as somebody would call it, whose processor time and
+Each step is a command in a process of its own, as a user would call it, whose processor time and
 peak memory the system counts. A sample of the answers is compared with those of lxml.
 """
 

@@ -1,4 +1,4 @@
-"""A benchmark's result: rows for people, the same facts for machines."""
+"""A benchmark's result: a table as text, and the same as JSON."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def bench(
         from extract.bench.report import page, picture, text
 
         command = shlex.join(["extract", *sys.argv[1:]])
-        told = _told if is_terminal(err=True) else (lambda _: None)
-        results = run(name, data, scale, command, spark, told)
+        progress = _show_progress if is_terminal(err=True) else (lambda _: None)
+        results = run(name, data, scale, command, spark, progress)
         facts, shown, right = results.to_json(), text(results), results.right
         if html is not None:
             _write(html, page(results))
@@ -93,7 +93,7 @@ def bench(
     return 0 if right else 1
 
 
-def _told(what: str) -> None:
+def _show_progress(what: str) -> None:
     click.echo(f"measuring: {what}", err=True)
 
 

@@ -113,7 +113,7 @@ def _without_output(
 
 @dataclass
 class _Run:
-    """What has become of the documents so far."""
+    """The outcomes of the documents so far."""
 
     scheme: Scheme
     output: Path
@@ -188,7 +188,7 @@ class _Run:
         }
 
     def summary(self, seconds: float) -> None:
-        """Tells people the same in short."""
+        """Prints a summary for people."""
         for note in self.notes[:_SHOWN]:
             click.echo(f"Note: {note}", err=True)
         if len(self.notes) > _SHOWN:

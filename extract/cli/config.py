@@ -151,7 +151,7 @@ def _on_command_line(ctx: click.Context, name: str) -> bool:
 
 
 def _note_config(ctx: click.Context, path: str | None) -> None:
-    """Says that there is a file, if nobody asked for it."""
+    """Says that options come from a file, if it is not named on the command line."""
     if path is not None and not _on_command_line(ctx, "config"):
         click.echo(f"Note: options are taken from {path}", err=True)
 

@@ -1,4 +1,4 @@
-"""``extract demo``: the whole pipeline on a bundled scenario, with words for somebody new."""
+"""``extract demo``: the whole pipeline on a bundled scenario, with explanations for new users."""
 
 from __future__ import annotations
 

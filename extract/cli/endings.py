@@ -21,7 +21,7 @@ _AGAIN: Final = 0.02  # seconds
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was told to end; what heeds Ctrl-C heeds this as well.
+    """A signal to end the process; code that handles Ctrl-C handles this as well.
 
     Attributes:
         signal: The number of the signal.
@@ -57,7 +57,7 @@ def ended_in_order() -> Iterator[None]:
 def _end(number: int, frame: FrameType | None) -> None:
     if _is_importing(frame) and hasattr(signal, "setitimer"):
         # Modules written in C, such as lxml, swallow what is raised while they are loaded.
-        # Sent again, not raised from there: somebody may hold the signal back by then.
+        # Sent again, not raised from there: a signal may be blocked by then.
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(number))
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)
         return

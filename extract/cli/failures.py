@@ -30,7 +30,7 @@ def report(error: BaseException, debug: bool) -> int:
         error: What a command raised.
         debug: Show the traceback first.
     """
-    _settle_stdout()
+    _flush_stdout()
     if isinstance(error, BrokenPipeError):
         return 128 + 13  # as if SIGPIPE had ended it: `extract trans … | head` is no failure
     if isinstance(error, click.ClickException):
@@ -80,7 +80,7 @@ def _describe(error: BaseException) -> str:
     )
 
 
-def _settle_stdout() -> None:
+def _flush_stdout() -> None:
     """Writes what was printed before the error, or lets it go where it cannot be written.
 
     Otherwise Python would try again when it ends, and complain over our message.

@@ -19,7 +19,7 @@ from extract.cli.options import (
     select_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import rejected_facts, tell_rejected
+from extract.cli.preparing import rejected_facts, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.terminal import warn
@@ -93,7 +93,7 @@ def filter(  # noqa: A001 (it is the name of the command)
         facts = report.to_json() | {"rejected": rejected_facts(loaded)}
         click.echo(json.dumps(facts), err=True)
     else:
-        tell_rejected(loaded)
+        report_rejected(loaded)
         counts = report.documents
         click.echo(
             f"{counts['seen']:,} document{'s' * (counts['seen'] != 1)} "

@@ -135,7 +135,7 @@ scheme_option = click.option(
     metavar="FILE",
     help="The chunking scheme that `extract prep` wrote.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 output_option = click.option(
     "--output",
     "-o",
@@ -174,7 +174,7 @@ select_option = click.option(
 
 
 class _Limit(click.Option):
-    """An option that hardly anybody needs."""
+    """An option for a limit, which the help shows apart."""
 
 
 class WithLimits(click.Command):

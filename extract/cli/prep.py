@@ -22,7 +22,7 @@ from extract.cli.options import (
     xpath_version_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, tell
+from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, report_queries
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
 from extract.preptool.chunk_report import chunk_reports
@@ -82,7 +82,7 @@ def prep(output: str, as_json: bool, **preparation: Any) -> int:
     if as_json:
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
     else:
-        tell(scheme, options.queries)
+        report_queries(scheme, options.queries)
         _summary(scheme, seconds)
     return 1 if scheme.rejected else 0
 

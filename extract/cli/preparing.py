@@ -96,12 +96,12 @@ def prepared(options: PrepareOptions) -> Scheme:
         )
 
 
-def tell_rejected(scheme: Scheme, file: str = "") -> None:
+def report_rejected(scheme: Scheme, file: str = "") -> None:
     """Says on standard error which queries are rejected, with a caret under the place.
 
     Args:
         scheme: The scheme.
-        file: Where the queries are; empty if nobody knows, as for a scheme that was loaded.
+        file: Where the queries are; empty if that is unknown, as for a scheme that was loaded.
     """
     for one in scheme.rejected[:_REJECTED]:
         place = (file, one.line, one.column) if file else ("", 0, 0)
@@ -126,14 +126,14 @@ def rejected_facts(scheme: Scheme) -> list[dict[str, Any]]:
     ]
 
 
-def tell(scheme: Scheme, file: str) -> None:
+def report_queries(scheme: Scheme, file: str) -> None:
     """Says on standard error which queries are rejected, cannot match, or look like a slip.
 
     Args:
         scheme: The scheme.
         file: Where the queries are, as the user named it.
     """
-    tell_rejected(scheme, "<stdin>" if file == "-" else file)
+    report_rejected(scheme, "<stdin>" if file == "-" else file)
     lines = [*unsatisfiable_lines(scheme, scheme.unsatisfiable[:_UNSATISFIABLE])]
     if len(scheme.unsatisfiable) > _UNSATISFIABLE:
         more = len(scheme.unsatisfiable) - _UNSATISFIABLE
@@ -159,8 +159,8 @@ def unsatisfiable_lines(scheme: Scheme, some: Iterable[Unsatisfiable]) -> Iterat
 
 
 def _slips(scheme: Scheme) -> Iterator[str]:
-    """Queries that can match only because the schema is open somewhere, and have names that are
-    much like its own. Of very many queries none is looked at: somebody else has written those."""
+    """Notes on queries that can match only because the schema is open somewhere, and whose names
+    are much like its own. If there are very many queries, they were generated: no notes."""
     names = Spelling(scheme.schema, scheme.namespaces)
     few = scheme.queries if len(scheme.queries) <= _FEW else ()
     for one in (query.subscribers[0] for query in few):

@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: a line that moves, for whoever watches a terminal.
+"""The progress of a command on standard error: on a terminal, one line that is updated.
 
 In a pipe, in a log and under CI there is none, unless --progress asks for it; then it is a plain
 line every few seconds.
@@ -96,7 +96,7 @@ def progress(total: int, wanted: bool | None, unit: str = "documents") -> Iterat
         unit: Of what.
 
     Yields:
-        What is to be told of everything done.
+        The display; call its `advance` for everything that is done.
     """
     moving = is_terminal(err=True) and os.environ.get("TERM") != "dumb"
     if not (moving and not os.environ.get("CI") if wanted is None else wanted):

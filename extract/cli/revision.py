@@ -1,4 +1,4 @@
-"""What ``extract subs`` tells about a revised scheme."""
+"""The report of ``extract subs`` on a revised scheme."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Revision:
     Attributes:
         before: The scheme as it was.
         source: The file that queries were added from; empty if there was none.
-        added: What became of each subscription that was added.
+        added: The outcome of each subscription that was added.
         removed: What the scheme had of each that was removed.
         after: The scheme as it is now.
     """
@@ -43,7 +43,7 @@ class Revision:
         return [one for one in self.added if isinstance(one, Unsatisfiable)]
 
     def to_json(self, seconds: float) -> dict[str, Any]:
-        """The same facts as `text`, as plain values."""
+        """The report as plain values."""
         after = self.after or self.before
         old, new = self._prefixes(self.before), self._prefixes(after)
         return {

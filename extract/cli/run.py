@@ -27,7 +27,7 @@ from extract.cli.options import (
     select_option,
     xpath_version_option,
 )
-from extract.cli.preparing import prepared, tell, tell_rejected
+from extract.cli.preparing import prepared, report_queries, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.run_options import GIVES_WAY, RunOptions
@@ -157,15 +157,15 @@ def _scheme(options: RunOptions) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
         scheme = Scheme.load(options.scheme)
-        tell_rejected(scheme)
+        report_rejected(scheme)
         return scheme
     preparation = options.preparation
     assert preparation is not None  # `RunOptions.check`
     scheme = prepared(preparation)
     if options.as_json:
-        tell_rejected(scheme, preparation.queries)
+        report_rejected(scheme, preparation.queries)
     else:
-        tell(scheme, preparation.queries)
+        report_queries(scheme, preparation.queries)
     return scheme
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def wants_colour() -> bool | None:
-    """Whether colours may be shown: False if somebody said no, None to ask the terminal.
+    """Whether colours may be shown: False if the environment forbids it, None to ask the terminal.
 
     NO_COLOR (https://no-color.org), whatever it says, and a dumb terminal both mean no.
     """

@@ -101,7 +101,7 @@ def trans(
 
 
 class _Tally:
-    """Counts what became of the queries, and shows the first rejections."""
+    """Counts the outcomes of the queries, and shows the first rejections."""
 
     def __init__(self, shown: Display, quiet: bool) -> None:
         self.shown = shown

@@ -54,7 +54,7 @@ class ChunkAssignment:
             whole: The branches that need the whole document.
             came: The subscribers that are new, with the normal forms of their queries.
             went: The subscribers that are no more.
-            gone: The branches that nobody needs any more; others that are new are in the registry.
+            gone: The branches that no query needs any more; new ones are in the registry.
         """
         keys, registry = self._keys, self._registry
         for identifier, form in went.items():

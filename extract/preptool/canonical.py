@@ -42,7 +42,7 @@ class QueryRegistry:
     """All queries, and the branches that they need.
 
     Branches are numbered as they come, and so equal normal forms are found: by their numbers. The
-    number of a branch that nobody needs any more is not given to another.
+    number of a branch that no query needs any more is not given to another.
 
     Attributes:
         branches: Every branch once, by number.
@@ -101,7 +101,7 @@ class QueryRegistry:
         return sum(map(len, self._by_id()))
 
     def __iter__(self) -> Iterator[str]:
-        """The ids of all queries, whatever became of them."""
+        """The ids of all queries, rejected ones included."""
         return chain.from_iterable(self._by_id())
 
     def _by_id(self) -> tuple[Mapping[str, object], ...]:

@@ -1,4 +1,4 @@
-"""What a schema alone lets one expect of documents, where there are no samples.
+"""Expected statistics of documents from their schema alone, where there are no samples.
 
 Content models say how often a child may occur, not how often it does. So these are guesses: an
 optional child is there every second time, a repeated one a few times, alternatives are equally

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Sized
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Literal
 
@@ -88,13 +88,7 @@ def prepare(
     >>> scheme.potpourri.queries, scheme.unsatisfiable[0].reason
     (('4',), 'a has no child d (at /a)')
     """
-    if chunks != AUTO and chunks < 1:
-        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
-        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
-    if workers < 1:
-        raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
-    if isinstance(weights, str) and weights not in WEIGHTS:
-        raise SchemeError(f"there are no weights {weights!r}", f"there are: {', '.join(WEIGHTS)}")
+    _check(chunks, workers, weights)
     weigh = WEIGHTS[weights] if isinstance(weights, str) else weights
     statistics = sample_statistics(sample, schema) if sample else expected_statistics(schema)
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
@@ -106,39 +100,53 @@ def prepare(
         whole = footprints.whole()
         tree = QueryTree.of(_weighed(collected.queries, collected.spines, whole), weigh)
         if chunks == AUTO:
-            every, estimator = (
-                range(len(collected.branches)),
-                Estimator(statistics, collected.namespaces),
-            )
+            estimator = Estimator(statistics, collected.namespaces)
+            every = range(len(collected.branches))
             plan = best_plan(tree, every, collected.spines, footprints, whole, estimator, workers)
         else:
             plan = ChunkingPlan(choose(tree, chunks))
-        choice = plan.choice
-        count = max(1, len(choice.prefixes)) if chunks == AUTO else chunks
-        settings = Settings(count, name_of(weigh), asdict(expansion))
-        if chunks == AUTO:
-            settings = replace(settings, auto=True, workers=workers)
-        keys = _chunk_keys(collected.spines, whole, choice.prefixes)
+        prefixes = plan.choice.prefixes
+        keys = _chunk_keys(collected.spines, whole, prefixes)
         maker = _ChunkMaker(collected.queries, footprints, keys, plan.projected)
         return Scheme(
             schema=without_content(schema),
             namespaces=collected.namespaces,
-            settings=settings,
+            settings=_settings(chunks, len(prefixes), workers, weigh, expansion),
             branches=Branches.of(collected.branches),
             queries=tuple(collected.queries),
-            chunks=tuple([maker.chunk(prefix) for prefix in choice.prefixes]),
+            chunks=tuple([maker.chunk(prefix) for prefix in prefixes]),
             potpourri=maker.potpourri(),
             document=maker.document(),
             originals=original_paths(collected.absolutes()),
             unsatisfiable=tuple(collected.unsatisfiable),
             rejected=tuple(collected.rejected),
             notes=(
-                *notes(collected.queries, collected.unsatisfiable, collected.later, choice),
+                *notes(collected.queries, collected.unsatisfiable, collected.later, plan.choice),
                 *crowded(collected.size, expansion),
             ),
             statistics=statistics,
             later=tuple(collected.later),
         )
+
+
+def _check(chunks: int | Literal["auto"], workers: int, weights: Weigh | str) -> None:
+    if chunks != AUTO and chunks < 1:
+        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
+        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+    if workers < 1:
+        raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
+    if isinstance(weights, str) and weights not in WEIGHTS:
+        raise SchemeError(f"there are no weights {weights!r}", f"there are: {', '.join(WEIGHTS)}")
+
+
+def _settings(
+    asked: int | Literal["auto"], chosen: int, workers: int, weigh: Weigh, expansion: Expansion
+) -> Settings:
+    """The settings of the scheme, so that `extract.preptool.revise` can go on with them."""
+    name, bounds = name_of(weigh), asdict(expansion)
+    if asked == AUTO:
+        return Settings(max(1, chosen), name, bounds, auto=True, workers=workers)
+    return Settings(asked, name, bounds)
 
 
 def tree_of(scheme: Scheme) -> QueryTree:

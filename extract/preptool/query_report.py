@@ -71,12 +71,12 @@ class BranchReport:
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
-    """What became of one subscription.
+    """The report on one subscription.
 
     Attributes:
         id: Its id.
         xpath: The query as written.
-        status: What became of it, in a word.
+        status: Its outcome in a word.
         reason: Why it cannot match, or was rejected, and what to do about it; for a query in XPath
             2.0 or later, where it is evaluated.
         absolute: The query in canonical form; empty if it was rejected.
@@ -144,7 +144,7 @@ class QueryReport:
 
 
 def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
-    """Says what became of a subscription, and why.
+    """Reports on a subscription: its outcome, and why.
 
     Raises:
         SchemeError: The scheme has no such subscription.

@@ -106,7 +106,7 @@ class Reviser:
         return len(self._registry)
 
     def __iter__(self) -> Iterator[str]:
-        """The ids of all subscriptions, whatever became of them."""
+        """The ids of all subscriptions, rejected ones included."""
         return iter(self._registry)
 
     @property
@@ -122,7 +122,7 @@ class Reviser:
             source: The file that it comes from, for errors.
 
         Returns:
-            What became of it, as the scheme will have it.
+            Its outcome, as the scheme will have it.
 
         Raises:
             SubscriptionsError: There is a subscription of this id, or there are too many.
@@ -194,7 +194,7 @@ class Reviser:
         return self._scheme
 
     def _weights(self, canonical: CanonicalQuery) -> tuple[float, ...]:
-        if self._weigh is one_each:  # two tell as much as a hundred thousand
+        if self._weigh is one_each:  # only whether there is more than one matters
             return (1.0,) * min(2, len(canonical.subscribers))
         return canonical.weights
 

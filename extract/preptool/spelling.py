@@ -1,7 +1,7 @@
-"""Names in a query that the schema does not have at all: slips of the pen, and lost namespaces.
+"""Names in a query that the schema does not declare at all: misspelt, or in a wrong namespace.
 
-A query with such a name is rarely what somebody meant. It is not rejected, for a document may break
-the schema; but whoever asks is told.
+A query with such a name is rarely meant that way. It is not rejected, for a document may break the
+schema; reports have a hint with the name that was probably meant.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class _Counter:
                     size += len(block)
                     parser.Parse(block, False)
             parser.Parse(b"", True)
-            self._settle(size, self._tree.document)
+            self._count_bytes(size, self._tree.document)
         except expat.ExpatError as error:
             reason = expat.errors.messages[error.code]
             place = (error.lineno, error.offset + 1, parser.ErrorByteIndex)
@@ -109,7 +109,7 @@ class _Counter:
     def _start(self, raw: str, attributes: list[str]) -> None:
         here = self._parser.CurrentByteIndex
         above = self._at
-        self._settle(here, above)
+        self._count_bytes(here, above)
         name, length = self._names.get(raw) or self._name(raw)
         node = above.children.get(name) or self._tree.child(above, name)
         owner = self._open[-1][1] if self._open else -1
@@ -128,7 +128,7 @@ class _Counter:
     def _end(self, raw: str) -> None:
         here = self._parser.CurrentByteIndex
         node, number, start, length = self._open.pop()
-        self._settle(here, node)
+        self._count_bytes(here, node)
         self._nested[node] -= 1
         if not self._nested[node]:
             node.subtree_elements += self._elements - number
@@ -137,7 +137,7 @@ class _Counter:
         self._tagged = node
         self._at = self._open[-1][0] if self._open else self._tree.document
 
-    def _settle(self, here: int, text_of: PathNode) -> None:
+    def _count_bytes(self, here: int, text_of: PathNode) -> None:
         """Counts the bytes since the last event."""
         passed = here - self._last
         tag = min(self._tag, passed)

@@ -1,4 +1,4 @@
-"""The pieces that pictures are put together from: texts, boxes, marks, and a page around them."""
+"""SVG for the pictures: texts, boxes, marks, and the page around them."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Excerpt:
         return [c for p, c in self.chunks.items() if len(p) > end and p[:end] == prefix]
 
     def tooltip(self, item: TreeRow) -> str:
-        """Everything about a row, for who wants to know."""
+        """All facts about a row, as the tooltip shows them."""
         chunk = "no chunk" if item.owner is None else f"chunk {self.chunks[item.owner]}"
         if item.folded:
             most = f"the heaviest {item.folded[0].name} {as_number(item.folded[0].weight)}"

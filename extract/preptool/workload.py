@@ -110,7 +110,7 @@ def _shape(spine: NamePath, filters: tuple[int, ...], tail: str) -> Shape:
 
 
 class _Marker:
-    """Finds the paths that pieces of branches look at."""
+    """Finds the paths of the statistics that the parts of branches look at."""
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator

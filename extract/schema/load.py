@@ -29,7 +29,7 @@ def load_schema(
     return load_xsd(files, root, namespaces or {})
 
 
-# What may stand before the first thing that tells: declaration, comments, instructions.
+# What may stand before the markup that decides: declaration, comments, instructions.
 _PROLOG = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _MARKUP = re.compile(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b|<!\[|%[^\s;]+;")
 _RELAX_NG = (".rng", ".rnc")

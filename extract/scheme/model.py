@@ -355,7 +355,7 @@ class Scheme:
     @property
     def subscribers(self) -> tuple[Subscriber, ...]:
         """All whose queries can be evaluated: those of queries, then the unsatisfiable, then those
-        in later versions of XPath. Rows of results tell them by their place here."""
+        in later versions of XPath. Rows of results refer to them by position."""
         of_queries = [one for query in self.queries for one in query.subscribers]
         of_queries += [one.subscriber for one in self.unsatisfiable]
         return (*of_queries, *[one.subscriber for one in self.later])

@@ -1,4 +1,4 @@
-"""A branch on its way to normal form: the spine that is settled, and the tail that is not.
+"""A branch on its way to normal form: its spine and its tail.
 
 ``/a/b[x]/m//c`` is the spine ``/a/b[x]/m``, whose place in the schema is known, and the tail
 ``//c``. Rules move steps from the tail to the spine, one after the other.
@@ -125,7 +125,7 @@ class PartialBranch(NamedTuple):
     """A spine and what is left to do.
 
     Attributes:
-        spine: The settled part.
+        spine: The part whose place in the schema is known.
         tail: The steps that follow; empty when the branch is nothing but a spine.
         stop: Why the tail stays as it is; empty while rules may still work on it.
     """

@@ -16,7 +16,7 @@ class Expansion:
         filter_branches: Branches of one path inside a filter. More would not make a chunk smaller:
             what a filter needs is found by following its path through the schema, expanded or not.
         total: Characters of all branches together: queries that come after are not expanded. So a
-            million queries that somebody wrote to have many branches do not fill the memory.
+            million queries that are written to have many branches do not fill the memory.
     """
 
     branches: int = 64

@@ -1,4 +1,4 @@
-"""From subscriptions to normal forms, one after the other, nothing lost."""
+"""Normalises subscriptions one after the other; each has an outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from extract.xpath.later import FIRST, parse_later
 
 @dataclass(frozen=True, slots=True)
 class NormalQuery:
-    """What became of one subscription.
+    """One subscription after normalisation.
 
     Attributes:
         subscription: The subscription.
@@ -38,13 +38,13 @@ class NormalQuery:
 
     @property
     def status(self) -> Literal["normal", "unsatisfiable", "later", "rejected"]:
-        """What became of it, in a word."""
+        """Its outcome in a word."""
         if self.form is None:
             return "later" if self.error is None else "rejected"
         return "normal" if self.form.branches else "unsatisfiable"
 
     def to_json(self) -> dict[str, Any]:
-        """The same facts as plain values: one line of ``extract trans``."""
+        """The query as plain values: one line of ``extract trans``."""
         head: dict[str, Any] = {
             "id": self.subscription.id,
             "xpath": self.subscription.xpath,

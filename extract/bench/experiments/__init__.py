@@ -37,7 +37,7 @@ def run(
     scale: float = 1.0,
     command: str = "",
     spark: bool = True,
-    told: Callable[[str], object] = lambda _: None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Results:
     """All experiments on a scenario.
 
@@ -47,27 +47,27 @@ def run(
         scale: The part of documents and queries, to get a first impression sooner.
         command: What the user typed, for the report.
         spark: Whether to start Spark.
-        told: Told what is being measured.
+        progress: Called with what is measured next.
     """
     subject = Subject.of(name, data, scale)
-    told(f"preparing {len(subject.queries):,} queries")
+    progress(f"preparing {len(subject.queries):,} queries")
     subject.scheme()
     sections = [_about(subject)]
-    told("other tools")
+    progress("other tools")
     against, versions = compare(subject)
     sections.append(against)
     runs = []
     for queries in subject.sets:
-        told(f"figures 11 and 12, {queries:,} queries")
+        progress(f"figures 11 and 12, {queries:,} queries")
         runs.append(chunked.run(subject, queries))
     quotes = QUOTED.get(name, ()) if subject.whole else ()  # of the whole document
     sections += [figure_11(runs, quotes), figure_12(runs)]
-    told("our own parts")
+    progress("our own parts")
     sections.append(parts(subject))
-    told("growth")
+    progress("growth")
     sections.append(growth(subject))
     if spark:
-        told("engines")
+        progress("engines")
         sections.append(engines(subject))
     one = subject.scenario
     headline = against.charts[0]

@@ -1,15 +1,13 @@
 """The rewrite rules of TRANSTOOL, in the order they are tried.
 
 * `FOLD` rules need no schema. Each takes a location path and gives the paths whose union selects
-  the same
-  nodes, or None if it has nothing to do. They run to a fixed point.
-* `EXPAND` rules follow the schema. Each takes a branch (a settled spine and a tail of steps),
-  settles the
-  first step of the tail, and gives the branches that come of it: none if the schema has no such
-  edge, or None if this step is not the rule's business. The order only matters for speed: no two
-  take one step.
-* `simplify_filter` runs for every predicate of a step that `EXPAND` settles, `tidy_residual` for
-  the steps that it leaves.
+  the same nodes, or None if it does not apply. They run to a fixed point.
+* `EXPAND` rules follow the schema. Each takes a branch (a spine whose place in the schema is known,
+  and a tail of steps), moves the first step of the tail to the spine, and gives the branches that
+  result: none if the schema has no such edge, or None if the rule does not apply to this step. The
+  order only matters for speed: no two rules take one step.
+* `simplify_filter` runs for every predicate of a step that `EXPAND` moves, `tidy_residual` for the
+  steps that stay in the tail.
 
 To add a rule: one file here with one function named like the file, its place in a tuple below, and
 a fixture file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after. A rule that

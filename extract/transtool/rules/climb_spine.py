@@ -1,4 +1,4 @@
-"""Upward steps from a settled spine become filters along it."""
+"""Upward steps from a spine become filters along it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def climb_spine(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """Goes up where the schema has told which elements stand above.
+    """Replaces an upward step, where the elements above are known from the spine.
 
     ``//d/..`` ==> ``/a/b/k[d]``; ``/a/*/c/ancestor::a`` ==> ``/a[b[c]]``
 
     `fold_parent` and `fold_ancestor` do the same on paths whose steps are next to each other; this
     rule does what only expansion brings together. Declines on positions, and at a filter's context
-    node, above which nothing is settled.
+    node, above which the elements are unknown.
     """
     step, rest, spine = branch.tail[0], branch.tail[1:], branch.spine
     if step.axis not in ("parent", "ancestor", "ancestor-or-self") or has_positions(step):

@@ -55,9 +55,9 @@ def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[Parti
         if end.step is None and step.predicates:
             out.append(PartialBranch(end, (make_step("self", step.test, step.predicates), *rest)))
             continue
-        settled = _settle(end, step, context)
-        if settled is not None:
-            out.append(PartialBranch(settled, rest))
+        filtered = _filtered(end, step, context)
+        if filtered is not None:
+            out.append(PartialBranch(filtered, rest))
     return out
 
 
@@ -76,7 +76,7 @@ def keep_prefix(branch: PartialBranch, context: Context) -> PartialBranch:
     return PartialBranch(spine.walk(common, know.prefixes), branch.tail, stop)
 
 
-def _settle(end: Spine, step: Step, context: Context) -> Spine | None:
+def _filtered(end: Spine, step: Step, context: Context) -> Spine | None:
     """The spine to an occurrence with the step's filters on it; None if they cannot hold."""
     if not step.predicates or end.step is None:
         return end
