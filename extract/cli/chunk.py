@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -28,6 +27,8 @@ from extract.cli.options import (
     output_directory_option,
     scheme_option,
 )
+from extract.cli.output import lies_inside
+from extract.cli.preparing import load_with_digest
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.cli.tables import Table
@@ -73,8 +74,7 @@ def chunk(
       extract chunk --scheme scheme.json news/ more/*.xml.gz -o chunks
     """
     started = time.perf_counter()
-    loaded = Scheme.load(scheme)
-    digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
+    loaded, digest = load_with_digest(scheme)
     documents_found = find_documents(documents)
     paths, skipped = _without_output(documents_found.paths, documents_found.skipped, output)
     if not paths:
@@ -103,8 +103,8 @@ def _without_output(
     paths: Sequence[str], skipped: Sequence[str], output: str
 ) -> tuple[list[str], list[str]]:
     """The documents without those that we wrote: the output may be in a directory of documents."""
-    inside = os.path.join(os.path.realpath(output), "")
-    ours = [path for path in paths if path != "-" and os.path.realpath(path).startswith(inside)]
+    inside = lies_inside(output)
+    ours = [path for path in paths if path != "-" and inside(path)]
     notes = [*skipped]
     if ours:
         notes.append(f"{len(ours):,} files are left out: they are in {output}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
-from pathlib import Path
 
 import click
 
@@ -19,7 +17,7 @@ from extract.cli.options import (
     select_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import rejected_facts, report_rejected
+from extract.cli.preparing import load_with_digest, rejected_facts, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.terminal import warn
@@ -31,7 +29,6 @@ from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.writers import JsonWriter
 from extract.limits import Limits
-from extract.scheme import Scheme
 
 _SHOWN = 20  # rejections shown one by one
 
@@ -66,9 +63,10 @@ def filter(  # noqa: A001 (it is the name of the command)
       extract filter --scheme scheme.json chunks -o matches.jsonl
     """
     started = time.perf_counter()
-    loaded, factory = Scheme.load(scheme), load_matcher(matcher)
+    loaded, digest = load_with_digest(scheme)
+    factory = load_matcher(matcher)
     ready = ChunkFileFilter(loaded, factory, Options(select, limits=limits))
-    ready.digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
+    ready.digest = digest
     report = Report(loaded, "local", factory.name, select)
     rejected: list[str] = []
     directories = chunk_directories(directory)

@@ -104,10 +104,9 @@ def engine_option(about: str) -> Callable[[Command], Command]:
     )
 
 
-optional_schema_option = _schema_option(required=False)
 schema_option = _schema_option(required=True)
-optional_queries_option = _queries_option(required=False)
 queries_option = _queries_option(required=True)
+optional_queries_option = _queries_option(required=False)
 root_option = click.option(
     "--root", metavar="NAME", help="The document element, where the schema leaves it open."
 )
@@ -128,6 +127,29 @@ xpath_version_option = click.option(
     help="Of the queries that do not say it themselves. Those after 1.0 are evaluated by "
     "elementpath on whole documents.",
 )
+
+
+def query_options(required: bool) -> Callable[[Command], Command]:
+    """The options that say what the queries mean: ``--schema``, ``--queries`` and three more.
+
+    Args:
+        required: Whether schema and queries must be given.
+    """
+
+    def decorate(command: Command) -> Command:
+        for option_ in (
+            xpath_version_option,
+            namespaces_option,
+            root_option,
+            _queries_option(required),
+            _schema_option(required),
+        ):
+            command = option_(command)
+        return command
+
+    return decorate
+
+
 scheme_option = click.option(
     "--scheme",
     required=True,

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from extract.files import whole_file
+
+
+def lies_inside(directory: str) -> Callable[[str], bool]:
+    """Tests whether a file lies in a directory, or below; symbolic links are followed."""
+    inside = os.path.join(os.path.realpath(directory), "")
+    folder = lru_cache(maxsize=None)(os.path.realpath)  # a million documents lie in few
+
+    def is_inside(name: str) -> bool:
+        if os.path.islink(name):
+            return os.path.realpath(name).startswith(inside)
+        return os.path.join(folder(os.path.dirname(name)), os.path.basename(name)).startswith(
+            inside
+        )
+
+    return is_inside
 
 
 @contextlib.contextmanager

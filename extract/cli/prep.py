@@ -14,12 +14,8 @@ from extract.cli.options import (
     chunks_option,
     json_option,
     limit_options,
-    namespaces_option,
     output_option,
-    queries_option,
-    root_option,
-    schema_option,
-    xpath_version_option,
+    query_options,
 )
 from extract.cli.output import open_output
 from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, report_queries
@@ -31,11 +27,7 @@ from extract.scheme import Scheme
 
 
 @click.command(cls=WithLimits)
-@schema_option
-@queries_option
-@root_option
-@namespaces_option
-@xpath_version_option
+@query_options(required=True)
 @chunks_option(", next to the potpourri; auto finds the cheapest.")
 @click.option(
     "--sample",

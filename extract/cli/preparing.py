@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import click
@@ -94,6 +96,15 @@ def prepared(options: PrepareOptions) -> Scheme:
             limits=options.limits,
             progress=shown.advance,
         )
+
+
+def load_with_digest(path: str) -> tuple[Scheme, str]:
+    """Loads a scheme; also gives the digest of its file, by which chunks name their scheme.
+
+    Raises:
+        SchemeError: It cannot be loaded.
+    """
+    return Scheme.load(path), hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def report_rejected(scheme: Scheme, file: str = "") -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from functools import lru_cache
 
 import click
 
@@ -18,15 +16,12 @@ from extract.cli.options import (
     json_option,
     limit_options,
     matcher_option,
-    namespaces_option,
     on_nonconforming_option,
-    optional_queries_option,
-    optional_schema_option,
     output_directory_option,
-    root_option,
+    query_options,
     select_option,
-    xpath_version_option,
 )
+from extract.cli.output import lies_inside
 from extract.cli.preparing import prepared, report_queries, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
@@ -50,11 +45,7 @@ from extract.scheme import Scheme
 @config_option
 @no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
-@optional_schema_option
-@optional_queries_option
-@root_option
-@namespaces_option
-@xpath_version_option
+@query_options(required=False)
 @chunks_option("; answers do not depend on it.")
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOCS...")
 @output_directory_option("Where the results go; results that are there are replaced.")
@@ -203,17 +194,10 @@ def _run(options: RunOptions, scheme: Scheme, documents: list[Listed], prepared_
         )
 
 
-def _without_results(listed: list[Listed], output: str) -> list[Listed]:
+def _without_results(documents: list[Listed], output: str) -> list[Listed]:
     """The documents without results of ours, which may lie in a directory of documents."""
-    inside = os.path.join(os.path.realpath(output), "")
-    folder = lru_cache(maxsize=None)(os.path.realpath)  # a million documents lie in few
-
-    def place(name: str) -> str:
-        if os.path.islink(name):
-            return os.path.realpath(name)
-        return os.path.join(folder(os.path.dirname(name)), os.path.basename(name))
-
-    left = [one for one in listed if not place(one.name).startswith(inside)]
+    inside = lies_inside(output)
+    left = [one for one in documents if not inside(one.name)]
     if not left:
         raise DocumentError("there is no document but results of extract", "", output)
     return left

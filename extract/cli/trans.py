@@ -15,12 +15,8 @@ from extract.cli.options import (
     WithLimits,
     json_option,
     limit_options,
-    namespaces_option,
     output_option,
-    queries_option,
-    root_option,
-    schema_option,
-    xpath_version_option,
+    query_options,
 )
 from extract.cli.output import open_output
 from extract.cli.preparing import load_queries
@@ -41,11 +37,7 @@ def _size_option(name: str, default: int, about: str) -> Callable[[Command], Com
 
 
 @click.command(cls=WithLimits)
-@schema_option
-@queries_option
-@root_option
-@namespaces_option
-@xpath_version_option
+@query_options(required=True)
 @output_option
 @progress_option
 @json_option
