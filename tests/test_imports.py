@@ -20,10 +20,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "chunktool": GROUND,
     "filtertool": (*GROUND, "chunktool"),
     "pipeline": (*GROUND, *STAGES),
+    "spark": (*GROUND, *STAGES),
     "scenarios": GROUND,
     "bench": (*GROUND, *STAGES, "pipeline", "scenarios"),
     "cli": (*GROUND, *STAGES, "pipeline", "scenarios", "bench"),
-    "__init__": (*GROUND, *STAGES, "pipeline"),  # the stable API
+    "__init__": (*GROUND, *STAGES, "pipeline", "spark"),  # the stable API
     "__main__": ("cli",),
 }
 
@@ -64,6 +65,8 @@ def violations(module: str, source: str, known: set[str]) -> list[str]:
         if name.split(".")[0] == "pyspark":
             if not module.startswith("extract.filtertool.spark"):
                 found.append(f"{module} imports {name}: only filtertool/spark* may")
+            elif module.startswith("extract.filtertool.spark.worker"):
+                found.append(f"{module} imports {name}: workers do without it")
         elif name.split(".")[0] != "extract" or target == layer:
             continue
         elif target == "__init__" and layer == "cli":
@@ -103,6 +106,7 @@ KNOWN = {"extract.__init__", "extract.errors", "extract.chunktool.__init__", "ex
         ("extract.scheme", "from extract import Schema"),
         ("extract.__init__", "from extract.cli import main"),
         ("extract.cli.doctor", "import pyspark.sql"),
+        ("extract.filtertool.spark.worker.tasks", "import pyspark"),
         ("extract.filtertool.local", "def f():\n    from pyspark.sql import SparkSession"),
     ],
 )

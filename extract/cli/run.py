@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import click
 
+from extract.chunktool.find import InputFile, find_inputs
 from extract.cli.config import config_option, no_config_option, wins
 from extract.cli.options import (
     WithLimits,
@@ -35,11 +36,11 @@ from extract.filtertool.local import available_cores
 from extract.filtertool.matcher import Select
 from extract.filtertool.progress import Progress
 from extract.filtertool.report import Report
+from extract.filtertool.result_directory import REPORT, check_target
+from extract.filtertool.spark.driver.explain import explain_run
 from extract.filtertool.spark.java import require_spark
-from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.master import require_master
-from extract.filtertool.spark.planning import expected_plan
-from extract.filtertool.writers import REPORT, Format, check_target
+from extract.filtertool.writers import Format
 from extract.limits import Limits
 from extract.pipeline import run as run_pipeline
 from extract.pipeline import run_on_spark
@@ -130,7 +131,7 @@ _NOTES = 3  # reasons that are told; all are in the report
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say which task of Spark would get which documents, and do nothing.",
+    help="Say which Spark jobs would run, which task would get which documents, and do nothing.",
 )
 @click.option(
     "--resume",
@@ -222,9 +223,10 @@ def run(
         tell(loaded, queries)
     else:
         tell_rejected(loaded, queries)
-    listed = _without_results(find(documents), output)
+    listed = _without_results(find_inputs(documents), output)
     if explain:
-        click.echo(expected_plan(loaded, listed, jobs or available_cores()))
+        cores = jobs or available_cores()
+        click.echo(explain_run(loaded, listed, cores, select, form))
         return 0
     options = Options(
         select,
@@ -301,7 +303,7 @@ def _scheme(
     return prepared(schema, queries, root, namespaces, version, chunks, limits, progress)
 
 
-def _without_results(listed: list[Listed], output: str) -> list[Listed]:
+def _without_results(listed: list[InputFile], output: str) -> list[InputFile]:
     """The documents without results of ours, which may lie in a directory of documents."""
     inside = os.path.join(os.path.realpath(output), "")
     folder = lru_cache(maxsize=None)(os.path.realpath)  # a million documents lie in few

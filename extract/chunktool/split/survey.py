@@ -1,7 +1,7 @@
-"""A first look at a large document: does it keep to the schema, and where may it be cut?
+"""The survey of a large document: does it keep to the schema, and where may it be cut?
 
-One scan that keeps nothing but upper elements and their children (`extract.filtertool.records`).
-It gives pieces of about the same size. A piece is a range of the document between two children of
+One scan that keeps nothing but upper elements and their children (see `divide` beside this) gives
+pieces of about the same size. A piece is a range of the document between two children of
 upper elements, with the tags of the elements that are open there around it: a well-formed document,
 on which queries find what they find in that range. What a piece cannot know, how many siblings came
 before it, goes with it (TRAPS 18).
@@ -22,7 +22,7 @@ from extract.chunktool.cut import Window
 from extract.chunktool.scan import Batch, Elements
 from extract.chunktool.scanner import scan
 from extract.chunktool.source import Document, open_source
-from extract.filtertool.records import Division
+from extract.chunktool.split.divide import Division
 from extract.limits import Limits
 from extract.scheme.model import Scheme
 
@@ -103,7 +103,7 @@ def survey(
     *,
     size: int = PIECE_BYTES,
     assume_valid: bool = False,
-    quick: bool = False,
+    skip_records: bool = False,
     limits: Limits | None = None,
 ) -> Survey:
     """Looks where a document may be cut.
@@ -116,12 +116,12 @@ def survey(
         name: What messages call it.
         size: About how many bytes a piece has.
         assume_valid, limits: As for `extract.chunk`.
-        quick: Do not look into records: who reads the pieces does.
+        skip_records: Do not check what is inside records: whoever reads the pieces does.
 
     Raises:
         DocumentError: It cannot be read, is not well-formed, or passes a limit.
     """
-    automaton = Automaton(scheme, [division.output], assume_valid or quick)
+    automaton = Automaton(scheme, [division.output], assume_valid or skip_records)
     sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
     with open_source(document, name, limits) as source:
         outcome = scan(source, automaton, sink, limits, table=True)
@@ -130,7 +130,7 @@ def survey(
         return Survey(max(0, outcome.size), (), outcome.conforming)
     pieces = tuple(_pieces(sink, outcome.size, read))
     fit = max(one.size for one in pieces) <= _MOST
-    return Survey(outcome.size, pieces if fit else (), True, assume_valid or not quick)
+    return Survey(outcome.size, pieces if fit else (), True, assume_valid or not skip_records)
 
 
 class _Open(NamedTuple):
