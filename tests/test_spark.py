@@ -465,11 +465,17 @@ def test_a_run_has_the_spark_jobs_that_it_needs(
     if sizes != "small":
         request.getfixturevalue("all_large")
         monkeypatch.setattr(planner, "LEAST", 1 if sizes == "split" else 1 << 20)
+        for file in [*docs.glob("[!1]*.xml"), *docs.rglob("*.gz")]:
+            file.unlink()
     plan = planner.expected_plan(scheme, find_inputs([str(docs)]), 2)
     assert len(explain.expected_jobs(plan, select, "parquet")) == len(wanted)
     report = run_spark(spark, scheme, docs, select)
     assert called == wanted
     check_account(report, docs.parent / "out")
+    there, paths = docs.parent / "local", [str(path) for path in sorted(docs.rglob("*.xml*"))]
+    run_pipeline(scheme, paths, there, options=Options(select), jobs=1)
+    for kind in ("matches", "rejected"):
+        assert rows(docs.parent / "out" / kind) == rows(there / kind)
 
 
 def test_queries_that_match_nothing_on_a_large_document() -> None:
@@ -691,7 +697,9 @@ def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> Non
     args = ["--scheme", str(tmp_path / "scheme.json"), str(docs), "-o", str(tmp_path / "out")]
     result = command(*args, "--explain", "--jobs", "2")
     assert result.exit_code == 0
-    assert result.stdout.startswith("8 documents in 1 tasks for 2 cores")
+    jobs, plan = result.stdout.split("\n\n")
+    assert jobs == "1 Spark job:\n  1. filter 8 documents in 1 task"
+    assert plan.startswith("8 documents in 1 tasks for 2 cores")
     assert not (tmp_path / "out").exists()
 
 

@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a survey found.
+    """The result of a survey.
 
     Attributes:
         size: Bytes of the document.
@@ -116,7 +116,7 @@ def survey(
         name: What messages call it.
         size: About how many bytes a piece has.
         assume_valid, limits: As for `extract.chunk`.
-        skip_records: Do not check what is inside records: whoever reads the pieces does.
+        skip_records: Do not check what is inside records: the tasks that read the pieces do.
 
     Raises:
         DocumentError: It cannot be read, is not well-formed, or passes a limit.
@@ -173,7 +173,7 @@ class _Boundaries:
     def restart(self) -> None:
         """Forgets everything."""
         self.root = 0
-        self.found: list[_Boundary] = []
+        self.boundaries: list[_Boundary] = []
         self.records = np.zeros(len(self._symbols), np.int64)
         self._rows = 0
         self._last = 0
@@ -181,7 +181,7 @@ class _Boundaries:
         self._before: dict[int, Longs] = {}
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Takes the elements of a window."""
         elements, ends = batch.elements, batch.ends
         assert elements is not None
         assert ends is not None
@@ -200,7 +200,7 @@ class _Boundaries:
             row = at + int(places[0])
             self._count(elements, name, at, row)
             self._last, at = int(elements.start[row]), row
-            self.found.append(self._boundary(elements, name, row))
+            self.boundaries.append(self._boundary(elements, name, row))
         self._count(elements, name, at, len(name))
         self._go_on(elements, name, ends.row)
 
@@ -218,17 +218,17 @@ class _Boundaries:
             counts[name[row]] = elements.position[row]
 
     def _boundary(self, elements: Elements, name: Any, row: int) -> _Boundary:
-        found = []
+        open_ = []
         parent, child = int(elements.parent[row]), -1
         while parent >= 0:
             one = self._element(elements, name, parent)
-            known = self._before.get(parent)
-            before = np.zeros_like(self.records) if known is None else known.copy()
+            counts = self._before.get(parent)
+            before = np.zeros_like(self.records) if counts is None else counts.copy()
             if child >= 0:
                 before[child] -= 1  # this one is in the piece's head, and counted there
-            found.append((one, tuple(before.tolist())))
+            open_.append((one, tuple(before.tolist())))
             parent, child = one.parent, one.name
-        return _Boundary(self._last, tuple(found[::-1]), tuple(self.records.tolist()))
+        return _Boundary(self._last, tuple(open_[::-1]), tuple(self.records.tolist()))
 
     def _element(self, elements: Elements, name: Any, row: int) -> _Open:
         here = row - self._rows
@@ -263,7 +263,7 @@ def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
 
     first = _Boundary(0, (), (0,) * len(sink.records))
     last = _Boundary(size, (), tuple(sink.records.tolist()))
-    bounds = [first, *sink.found, last]
+    bounds = [first, *sink.boundaries, last]
     made = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
         head, above = prolog if begin.open else b"", []

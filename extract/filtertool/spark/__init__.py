@@ -73,7 +73,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports pyspark only when somebody asks for what needs it: workers do not, nor `java`."""
+    """Imports pyspark only when a name that needs it is used: workers do without, and `java`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'frames')}"), name)

@@ -203,10 +203,10 @@ class _Run:
 
 def _as_surveyed(document: InputFile, surveys: dict[str, DocumentSurvey]) -> InputFile:
     """Returns a document as tasks read it: unpacked, and with the size that it has then."""
-    known = surveys.get(document.name)
-    if known is None or not known.survey.pieces:
+    survey = surveys.get(document.name)
+    if survey is None or not survey.survey.pieces:
         return document
-    return document._replace(path=known.path or document.path, size=known.survey.size)
+    return document._replace(path=survey.path or document.path, size=survey.survey.size)
 
 
 def _is_on(task: Task, names: set[str]) -> bool:

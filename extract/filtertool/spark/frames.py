@@ -53,7 +53,7 @@ def run(
     matcher: str = AUTO,
     options: Options | None = None,
 ) -> DataFrame:
-    """All matches of all queries in all documents, as a lazy DataFrame.
+    """Returns all matches of all queries in all documents, as a lazy DataFrame.
 
     Args:
         spark: The session.
@@ -78,7 +78,7 @@ def results(
     matcher: str = AUTO,
     options: Options | None = None,
 ) -> DataFrame:
-    """The same with rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
+    """Returns matches, rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
 
     Every document has one row of kind ``account``: its fate, size and number of matches. A large
     document whose queries several tasks share has one for each; only that of the first has fate and
@@ -112,7 +112,7 @@ def match(
     options: Options | None = None,
     tagged: bool = False,
 ) -> DataFrame:
-    """Matches in documents that are in a column already: Kafka values, tables, binary files.
+    """Returns matches in documents that are in a column: Kafka values, tables, binary files.
 
     Args:
         frame: The documents.
@@ -132,8 +132,8 @@ def match(
         return column_rows(key, job, _documents(batches), large, piece, attempt)
 
     job = _job(scheme, select, matcher, options)
-    found = _evaluated(frame.sparkSession, rows, job, evaluate)
-    return found if tagged else _matches(found, select)
+    tagged_frame = _evaluated(frame.sparkSession, rows, job, evaluate)
+    return tagged_frame if tagged else _matches(tagged_frame, select)
 
 
 def project(
@@ -142,7 +142,7 @@ def project(
     content: str = "content",
     options: Options | None = None,
 ) -> DataFrame:
-    """The documents of a column reduced to what the queries look at, for a matcher of one's own.
+    """Returns the documents of a column cut down to what the queries look at, for another matcher.
 
     The column ``error`` says why a document could not be read; it is then given as it was.
     """
@@ -176,10 +176,10 @@ def project(
             columns += [pa.array(small, pa.binary()), pa.array(errors, pa.string())]
             yield pa.RecordBatch.from_arrays(columns, [*others, content, "error"])
 
-    kept = ", ".join(
+    columns_kept = ", ".join(
         f"`{f.name}` {f.dataType.simpleString()}" for f in typed.schema if f.name != content
     )
-    schema = f"{kept + ', ' if kept else ''}`{content}` binary, error string"
+    schema = f"{columns_kept + ', ' if columns_kept else ''}`{content}` binary, error string"
     return typed.mapInArrow(reduce, schema)
 
 
@@ -205,18 +205,18 @@ def _evaluated(
 
 
 def attempts_before() -> int:
-    """How often the task that runs here was tried before."""
+    """Returns how often the task that runs here was tried before."""
     current = TaskContext.get()
     return 0 if current is None else current.attemptNumber()
 
 
 def spark_schema(schema: Any) -> StructType:
-    """The columns of Arrow as those of Spark, with what may be null."""
+    """Returns the columns of Arrow as those of Spark, with what may be null."""
     return StructType(list(from_arrow_schema(schema)))
 
 
 def _documents(batches: Iterator[Any]) -> Iterator[tuple[str, memoryview]]:
-    """Documents of two columns, without copying them."""
+    """Yields names and documents of two columns, without copying them."""
     for rows in batches:
         for name, content in zip(rows.column(0), rows.column(1), strict=True):
             yield name.as_py() or "", memoryview(content.as_buffer() or b"")

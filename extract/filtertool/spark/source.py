@@ -1,4 +1,4 @@
-"""``spark.read.format("extract")``: documents as a table, for those who think in tables.
+"""``spark.read.format("extract")``: matches as a table, for SQL.
 
     spark.dataSource.register(extract.spark.ExtractSource)
     spark.read.format("extract").option("scheme", "scheme.json").load("docs/")

@@ -19,7 +19,7 @@ from extract.filtertool.spark.worker.row_numbers import (
 )
 from extract.filtertool.writers import Format
 
-IN_DRIVER: Final = 1 << 22  # bytes of findings for which a Spark job takes longer than the driver
+IN_DRIVER: Final = 1 << 20  # bytes of findings, on which a Spark job gains nothing (two cores)
 
 RunJob = Callable[[Sequence[UnnumberedRows], Format], Mapping[int, NumberedRows]]
 
@@ -46,6 +46,8 @@ def number_rows(
         if output.numbered is not None
     }
     unnumbered = [rows for pieces in cut for rows in pieces.unnumbered()]
+    if not unnumbered:
+        return numbered
     if sum(FindingsFile(attempts / rows.folder).size() for rows in unnumbered) > IN_DRIVER:
         return numbered | dict(run_job(unnumbered, form))
     return numbered | {rows.number: write_numbered(rows, attempts, form) for rows in unnumbered}

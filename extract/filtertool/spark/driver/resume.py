@@ -85,10 +85,10 @@ def _notes(attempts: Path, job: str) -> Iterator[TaskNote]:
 
 
 def _check_ours(attempts: Path) -> None:
-    """Makes sure that nobody else can have written notes: reading them may run what they say.
+    """Makes sure that no other user can have written notes: reading them may run what they say.
 
     Raises:
-        ExtractError: The directory belongs to somebody else, or others may write to it.
+        ExtractError: The directory belongs to another user, or others may write to it.
     """
     status = os.lstat(attempts)
     ours = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()

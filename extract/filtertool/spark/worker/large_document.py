@@ -66,15 +66,15 @@ def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterato
         attempt: How often it was tried before.
     """
     with task_directory() as directory:
-        known = DocumentSurvey()
+        survey, path, unreadable = DocumentSurvey()
         if task.shares or cached_division(key, job).queries:
-            known = _survey(key, job, task, directory, attempt)
-        if known.survey.conforming:
-            document = task.document._replace(path=known.path or task.document.path)
-            large = _LargeDocument(key, job, task, document, known.survey, directory, attempt)
+            survey, path, unreadable = _survey(key, job, task, directory, attempt)
+        if survey.conforming:
+            document = task.document._replace(path=path or task.document.path)
+            large = _LargeDocument(key, job, task, document, survey, directory, attempt)
             yield from large.rows()
-        elif task.shares and (known.unreadable or _has_changed(task)):
-            yield _rejected_share(key, job, task, known.unreadable or _CHANGED)
+        elif task.shares and (unreadable or _has_changed(task)):
+            yield _rejected_share(key, job, task, unreadable or _CHANGED)
         elif task.first:
             yield from _rows_of_whole(key, job, task.document, attempt)
 
@@ -96,8 +96,8 @@ def _survey(key: str, job: Job, task: Task, directory: str, attempt: int) -> Doc
     if attempt < SUSPICIOUS:
         with guarded(limits):
             return survey(task.document)
-    (known,) = each_in_child([task.document], survey, limits)
-    return DocumentSurvey() if isinstance(known, ChildExit) else known
+    (answer,) = each_in_child([task.document], survey, limits)
+    return DocumentSurvey() if isinstance(answer, ChildExit) else answer
 
 
 def _has_changed(task: Task) -> bool:
