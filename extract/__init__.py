@@ -12,6 +12,7 @@ Errors all derive from `ExtractError` and say what happened, where, and what to 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from extract.errors import (
@@ -29,9 +30,9 @@ from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
 
 if TYPE_CHECKING:
+    from extract import spark
     from extract.chunktool.chunks import chunk
     from extract.chunktool.prefilter import Prefilter
-    from extract.filtertool import spark
     from extract.pipeline import Delivered, count, deliver, match
     from extract.preptool.prepare import prepare
 
@@ -81,7 +82,5 @@ def __getattr__(name: str) -> Any:
 
         return prepare
     if name == "spark":
-        from extract.filtertool import spark
-
-        return spark
+        return import_module("extract.spark")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

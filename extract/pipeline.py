@@ -21,19 +21,21 @@ from extract.chunktool.source import Document
 from extract.errors import MatcherError
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.job import Job
-from extract.filtertool.local import interrupted_afterwards, run_local
+from extract.filtertool.local import run_local
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
+from extract.filtertool.result_directory import REPORT, result_directory
 from extract.filtertool.results import Match
-from extract.filtertool.writers import REPORT, Format, Writer, open_writer, result_directory
+from extract.filtertool.signals import deferred_signals
+from extract.filtertool.writers import Format, Writer, open_writer
 from extract.limits import DEFAULTS, Limits
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
 if TYPE_CHECKING:
-    from extract.filtertool.spark.locations import Listed
+    from extract.chunktool.find import InputFile
 
 __all__ = ["Delivered", "count", "deliver", "match", "prepare", "run", "run_into", "run_on_spark"]
 
@@ -284,7 +286,7 @@ def run(
     options = options or Options()
     factory = load_matcher(matcher)
     ids = [one.id for one in scheme.subscribers]
-    with interrupted_afterwards():
+    with deferred_signals():
         pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised meanwhile
     with result_directory(directory) as partial:
         writer = open_writer(partial, form, ids, options.select)
@@ -298,7 +300,7 @@ def run(
 
 def run_on_spark(
     scheme: Scheme,
-    documents: Sequence[Listed],
+    documents: Sequence[InputFile],
     directory: str | Path,
     *,
     master: str | None = None,
@@ -313,7 +315,7 @@ def run_on_spark(
     """The same as `run`, and the same rows, on Spark.
 
     Args:
-        documents: The documents, from `extract.filtertool.spark.locations.find`; Spark's workers
+        documents: The documents, from `extract.chunktool.find.find_inputs`; Spark's workers
             open them.
         directory: Where the results go; Spark's workers must see it, too.
         master: Where to run: by default on this machine, or where ``spark-submit`` says.

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from extract import Scheme
+from extract.chunktool.find import find_inputs
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
-from extract.filtertool.spark import planning
+from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.engine import run_into_directory
-from extract.filtertool.spark.locations import find
 from extract.filtertool.spark.session import open_context
 from tests.spark_faults import FaultyFactory
 
@@ -35,14 +35,14 @@ SPECULATION = {
 def main(
     master: str, scheme: str, documents: str, out: str, marker: str, fault: Any, sizes: str
 ) -> None:
-    small: Any = planning
-    small._LEAST = 1  # several tasks
+    small: Any = planner
+    small.LEAST = 1  # several tasks
     if sizes == "large":
         small.LARGE, small.PIECE = 1, 30_000
     job = Job(Scheme.load(scheme), FaultyFactory(fault, marker), Options())
     conf = SPECULATION if fault == "hang" else {}
     with open_context(master, conf=conf) as context:
-        report = run_into_directory(context, job, find([documents]), Path(out))
+        report = run_into_directory(context, job, find_inputs([documents]), Path(out))
     print(report.documents["seen"], report.matches)
 
 

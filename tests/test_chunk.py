@@ -21,15 +21,13 @@ from extract.chunktool import cut as cut_module
 from extract.chunktool import scanner as scanner_module
 from extract.chunktool.chunks import DocumentChunk, chunk
 from extract.chunktool.cut import Cutter, Window, gather
-from extract.chunktool.pieces import pieces
 from extract.chunktool.pile import Piles
 from extract.chunktool.positions import Positions
 from extract.chunktool.scan import Batch, Elements, HandOver, Numbers
-from extract.chunktool.scanner import Verdict, kernel_available, make_scanner, scan
+from extract.chunktool.scanner import Verdict, kernel_available, scan
 from extract.chunktool.source import Document, open_source
 from extract.errors import DocumentError, ExtractError
 from extract.limits import Limits
-from extract.schema.model import Attribute, Declaration, Schema, Text
 from extract.scheme import Scheme
 from tests.window_scanner import WindowScanner
 
@@ -319,21 +317,20 @@ def test_when_nobody_can_the_document_is_whole(
 
 
 def test_the_environment_chooses(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
-    with chunks_module.borrowed_automaton(scheme, "chunks", False) as automaton:
-        use_window_scanner(monkeypatch)
-        assert kernel_available()
-        assert isinstance(make_scanner(automaton), WindowScanner)
-        monkeypatch.setenv("EXTRACT_KERNEL", "off")
-        assert not kernel_available()
-        assert next(scanner_module._scanners(None))[0] == "reference"
-        assert next(scanner_module._scanners(True))[0] == "kernel"
-        monkeypatch.setattr(scanner_module, "_kernel", lambda: None)
-        monkeypatch.setenv("EXTRACT_KERNEL", "on")
-        with pytest.raises(ExtractError, match="not built"):
-            make_scanner(automaton)
-        monkeypatch.setenv("EXTRACT_KERNEL", "maybe")
-        with pytest.raises(ExtractError, match="maybe"):
-            make_scanner(automaton)
+    document = university(5)
+    use_window_scanner(monkeypatch)
+    assert kernel_available()
+    assert chunk(scheme, document).outcome.scanner == "kernel"
+    monkeypatch.setenv("EXTRACT_KERNEL", "off")
+    assert not kernel_available()
+    assert chunk(scheme, document).outcome.scanner == "reference"
+    monkeypatch.setattr(scanner_module, "_kernel", lambda: None)
+    monkeypatch.setenv("EXTRACT_KERNEL", "on")
+    with pytest.raises(ExtractError, match="not built"):
+        chunk(scheme, document)
+    monkeypatch.setenv("EXTRACT_KERNEL", "maybe")
+    with pytest.raises(ExtractError, match="maybe"):
+        chunk(scheme, document)
 
 
 # -- automata
@@ -464,95 +461,3 @@ def element_starts(document: bytes) -> dict[int, Any]:
 
 
 # -- pieces
-
-
-@pytest.fixture
-def nested() -> Scheme:
-    """Records two levels below the root, with ancestors that have attributes."""
-    a = Declaration(0, "a", children=(1, 4))
-    b = Declaration(1, "b", children=(2,), attributes=(Attribute("k"),))
-    c = Declaration(2, "c", children=(3,))
-    d, e = Declaration(3, "d", text=Text.ANY), Declaration(4, "e")
-    schema = Schema("memory", "dtd", (a, b, c, d, e), roots=(0,))
-    queries = {"x": "/a/b[@k]/c[d]", "y": "/a/b/c/d", "e": "/a/e"}
-    return extract.prepare(schema, extract.Subscriptions.of(queries), chunks=1)
-
-
-def _records(xml: bytes) -> list[tuple[bytes, tuple[str | None, ...]]]:
-    return [
-        (etree.tostring(c, with_tail=False), tuple(b.get("k") for b in c.iterancestors("b")))
-        for c in etree.fromstring(xml).iter("c")
-    ]
-
-
-@pytest.mark.parametrize("size", [1, 30, 100, 1_000, 1 << 30])
-@pytest.mark.parametrize("window", [64, 1 << 22])
-def test_pieces_are_together_the_chunk(
-    nested: Scheme, size: int, window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_window_scanner(monkeypatch, window)
-    inner = b"".join(
-        b'<b k="%d">' % i + b"<c><d>x</d></c>\n<c/>" * (i % 4) + b"</b><e/>" for i in range(12)
-    )
-    document = b"<?xml version='1.0'?>\n<a>" + inner + b"</a>"
-    (one, other) = chunk(nested, io.BytesIO(document))
-    assert nested.chunks[0].splittable
-    assert nested.chunks[0].prefix == "/a/b/c"
-    made = list(pieces(nested, io.BytesIO(document), size))
-    assert [piece.id for piece in made] == [one.id] * (len(made) - 1) + [other.id]
-    assert made[-1].xml() == other.xml()
-    parts = made[:-1]
-    assert [piece.piece for piece in parts] == list(range(1, len(made)))
-    assert [r for piece in parts for r in _records(piece.xml())] == _records(one.xml())
-    assert len(_records(one.xml())) == 36
-    for piece in parts:
-        assert piece.queries == one.queries
-        assert piece.size == len(piece.xml())
-        assert b"".join(document[a:b] for a, b in piece.ranges.tolist()) == piece.xml()
-        assert (np.diff(piece.ranges.reshape(-1)) > 0).all()
-        assert piece.xml().startswith(b"<?xml version='1.0'?><a><b k=")
-        assert piece.xml().endswith(b"</b></a>")
-    if size == 1:
-        assert len(parts) == 36
-    elif size == 100:
-        assert max(piece.size for piece in parts) < 250
-    elif size > 10_000:
-        assert len(parts) == 1
-
-
-@pytest.mark.usefixtures("scanners")
-def test_what_cannot_be_split_comes_whole(scheme: Scheme) -> None:
-    document = university(60)
-    whole = {part.id: part.xml() for part in chunk(scheme, document)}
-    made = list(pieces(scheme, document, 300))
-    assert [piece.xml() for piece in made if piece.id == "potpourri"] == [whole["potpourri"]]
-    for one in scheme.chunks:
-        ours = [piece for piece in made if piece.id == one.id]
-        assert len(ours) > 1
-        if one.splittable:
-            records = [etree.fromstring(p.xml()).xpath(one.prefix) for p in ours]
-            wanted = etree.fromstring(whole[one.id]).xpath(one.prefix)
-            assert [etree.tostring(r, with_tail=False) for rs in records for r in rs] == [
-                etree.tostring(r, with_tail=False) for r in wanted
-            ]
-
-
-@pytest.mark.usefixtures("scanners")
-def test_a_chunk_without_records_is_one_piece(nested: Scheme) -> None:
-    document = b"<a><e/><b k='1'></b></a>"
-    assert [p.xml() for p in pieces(nested, document, 10)] == [
-        p.xml() for p in chunk(nested, document)
-    ]
-
-
-@pytest.mark.usefixtures("scanners")
-def test_pieces_of_bad_documents(nested: Scheme) -> None:
-    made = pieces(nested, b"<a><f/></a>", 10)
-    assert made.outcome.verdict is Verdict.NONCONFORMING
-    assert [piece.fallback for piece in made] == [True]
-    with pytest.raises(DocumentError):
-        pieces(nested, b"<a><f/></a>", 10, on_nonconforming="reject")
-    with pytest.raises(DocumentError):  # at once, not when the first piece is asked for
-        pieces(nested, b"<a>", 10)
-    with pytest.raises(ValueError, match="at least one byte"):
-        pieces(nested, b"<a/>", 0)

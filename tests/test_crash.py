@@ -76,16 +76,16 @@ def test_results_are_as_private_as_the_user_asks(tmp_path: Path) -> None:
 
 
 def test_notes_of_others_are_not_read(tmp_path: Path) -> None:
-    from extract.filtertool.spark.resuming import finished
+    from extract.filtertool.spark.driver.resume import finished_before
 
     attempts = tmp_path / "attempts"
     (attempts / "task").mkdir(parents=True)
     (attempts / "task" / "done").write_bytes(b"cos\nsystem\n(S'touch hacked'\ntR.")
     attempts.chmod(0o777)  # anybody may have written it
     with pytest.raises(ExtractError, match="only we can write to"):
-        list(finished(attempts, "job", []))
+        list(finished_before(attempts, "job", []))
     link = tmp_path / "link"
     link.symlink_to(attempts)
     with pytest.raises(ExtractError, match="only we can write to"):
-        list(finished(link, "job", []))
+        list(finished_before(link, "job", []))
     assert not Path("hacked").exists()

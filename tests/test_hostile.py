@@ -18,7 +18,7 @@ from extract.cli import cli
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.writers import result_directory
+from extract.filtertool.result_directory import result_directory
 from tests.hostile import DTD, QUERIES, SECRET, Hostile, corpus
 
 if TYPE_CHECKING:
@@ -124,13 +124,13 @@ def test_the_local_engine_gives_the_expected_rows(
 def test_spark_gives_the_same_rows(
     spark: SparkSession, scheme: extract.Scheme, local_results: Path, docs: Path
 ) -> None:
+    from extract.chunktool.find import find_inputs
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
     target = docs.parent / "spark"
     with result_directory(target) as partial:
         job = Job(scheme, load_matcher(), Options())
-        run_into_directory(spark.sparkContext, job, find([str(docs)]), partial, "jsonl")
+        run_into_directory(spark.sparkContext, job, find_inputs([str(docs)]), partial, "jsonl")
     for kind in ("matches", "rejected"):
         assert in_order(target / kind) == in_order(local_results / kind)
 

@@ -23,7 +23,7 @@ from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.job import Job
 from extract.filtertool.local import run_local
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.writers import result_directory
+from extract.filtertool.result_directory import result_directory
 from extract.limits import Limits, option
 from extract.preptool.revise import Reviser
 
@@ -309,12 +309,12 @@ def test_standard_input_that_takes_too_much_is_rejected_alone(
 def test_spark_rejects_the_same(
     spark: SparkSession, schema: extract.Schema, greedy: list[str], tmp_path: Path
 ) -> None:
+    from extract.chunktool.find import find_inputs
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
     job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
     with result_directory(tmp_path / "out") as partial:
-        run_into_directory(spark.sparkContext, job, find(greedy), partial, "jsonl")
+        run_into_directory(spark.sparkContext, job, find_inputs(greedy), partial, "jsonl")
     lines = [
         json.loads(line)
         for path in (tmp_path / "out/rejected").glob("*.jsonl")

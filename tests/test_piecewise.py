@@ -13,15 +13,16 @@ import pytest
 
 from extract import Schema, Scheme
 from extract.chunktool.scanner import kernel_available
+from extract.chunktool.split.divide import Division, divide
+from extract.chunktool.split.survey import Survey, survey
 from extract.errors import DocumentError
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
-from extract.filtertool.piecewise import PieceBytes, PieceFilter, Rejoined
-from extract.filtertool.records import Division, divide
+from extract.filtertool.piecewise import PieceBytes, PieceFilter
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.results import Findings
-from extract.filtertool.survey import Survey, survey
+from extract.filtertool.spark.worker.row_numbers import RowNumbering
 from extract.pipeline import prepare
 from extract.scenarios import scenario
 from extract.subscriptions import Subscriptions
@@ -98,13 +99,13 @@ def document(seed: int, depts: int = 6) -> bytes:
 def surveyed(
     scheme: Scheme, division: Division, data: bytes, size: int, quick: bool = False
 ) -> Survey:
-    return survey(scheme, division, data, lambda a, b: data[a:b], size=size, quick=quick)
+    return survey(scheme, division, data, lambda a, b: data[a:b], size=size, skip_records=quick)
 
 
 def reduced(scheme: Scheme, queries: Sequence[int]) -> Scheme:
-    from extract.filtertool.spark.shares import Share, scheme_of
+    from extract.filtertool.spark.worker.query_shares import QueryShare, scheme_of_shares
 
-    return scheme_of(scheme, [Share("some", tuple(queries))])
+    return scheme_of_shares(scheme, [QueryShare("some", tuple(queries))])
 
 
 def by_pieces(
@@ -125,7 +126,7 @@ def by_pieces(
         done = pieces.process_piece("d", PieceBytes(piece, body))
         assert (done.fate, done.rejections) == ("conforming", ())
         found.append(done.findings)
-    joined = Rejoined(len(ids))
+    joined = RowNumbering(len(ids))
     if select == "nodes":
         return sorted((m for f in found for m in joined.add(f).matches("d", ids)), key=repr)
     total = joined.sum(found, select == "count")
@@ -222,7 +223,7 @@ def test_pieces_that_nobody_has_looked_at_tell_what_the_document_is(
         done = [pieces.process_piece("d", PieceBytes(*part)) for part in parts]
         if cut and all(one.fate == "conforming" for one in done):
             assert wanted.fate == "conforming", data
-            total = Rejoined(len(pieces.plan.subscribers)).sum([d.findings for d in done], True)
+            total = RowNumbering(len(pieces.plan.subscribers)).sum([d.findings for d in done], True)
             assert total.count.tolist() == wanted.findings.count.tolist()
         told[wanted.fate == "conforming"] += 1
     assert told[True]
@@ -262,7 +263,7 @@ def test_a_failed_query_has_no_rows_in_any_piece() -> None:
         nodes = np.zeros(len(who), np.int32)
         return Findings(np.array(who, np.int32), none.count, nodes, ordinals, none.described)
 
-    joined = Rejoined(3, np.array([5, 0, 0]), without={1})
+    joined = RowNumbering(3, np.array([5, 0, 0]), without={1})
     first = joined.add(found([0, 1]))
     second = joined.add(found([0, 1, 2]))
     assert (first.subscriber.tolist(), first.ordinal.tolist()) == ([0], [5])

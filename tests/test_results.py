@@ -16,8 +16,9 @@ from extract.filtertool import arrow
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.registry import load_matcher
+from extract.filtertool.result_directory import result_directory
 from extract.filtertool.results import Match
-from extract.filtertool.writers import Format, open_writer, result_directory
+from extract.filtertool.writers import Format, open_writer
 from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.scheme.model import Scheme

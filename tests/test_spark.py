@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,8 @@ from extract.filtertool.job import Job
 from extract.filtertool.matcher import MatcherFactory, Select
 from extract.filtertool.progress import Progress, Step
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.writers import Format, open_writer, result_directory
+from extract.filtertool.result_directory import result_directory
+from extract.filtertool.writers import Format, open_writer
 from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
@@ -80,12 +82,12 @@ def run_spark(
     progress: Progress | None = None,
 ) -> Report:
     """Runs the Spark engine into ``docs/../out``."""
+    from extract.chunktool.find import find_inputs
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
     job = Job(scheme, factory or load_matcher(), Options(select, standalone=form == "xml"))
     with result_directory(docs.parent / "out") as partial:
-        found = find([str(docs)])
+        found = find_inputs([str(docs)])
         report = run_into_directory(spark.sparkContext, job, found, partial, form, progress)
         (partial / "report.json").write_text(json.dumps(report.to_json()))
     return report
@@ -168,11 +170,11 @@ def test_the_same_as_without_spark(
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every document is a large one, and is cut into pieces of some records."""
-    from extract.filtertool.spark import planning
+    from extract.filtertool.spark.driver import planner
 
-    monkeypatch.setattr(planning, "LARGE", 1)
-    monkeypatch.setattr(planning, "_LEAST", 1)
-    monkeypatch.setattr(planning, "PIECE", 1_000)
+    monkeypatch.setattr(planner, "LARGE", 1)
+    monkeypatch.setattr(planner, "LEAST", 1)
+    monkeypatch.setattr(planner, "PIECE", 1_000)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_large_documents_are_shared_by_tasks(
     out.rename(there)
     request.getfixturevalue("all_large")
     often = 0 if many_pieces else 1_000
-    monkeypatch.setattr("extract.filtertool.spark.planning._PIECES_A_TASK", often)
+    monkeypatch.setattr("extract.filtertool.spark.driver.planner.PIECES_A_TASK", often)
     report = run_spark(spark, scheme, docs, select, form)
     assert report.parallel["tasks"] > 10
     names = set(report.parallel["chunks_of_large_documents"])
@@ -230,29 +232,31 @@ def test_large_documents_are_shared_by_tasks(
 
 
 @pytest.mark.usefixtures("all_large")
-@pytest.mark.parametrize(("quick", "reads"), [(False, "pieces"), (True, "new pieces")])
+@pytest.mark.parametrize(
+    ("quick", "reads"), [(False, "checked pieces"), (True, "unchecked pieces")]
+)
 def test_pieces_are_checked_if_the_survey_has_not(
     scheme: Scheme, docs: Path, tmp_path: Path, quick: bool, reads: str
 ) -> None:
-    from extract.filtertool.records import divide
-    from extract.filtertool.spark.keeping import keep
-    from extract.filtertool.spark.locations import find
-    from extract.filtertool.spark.planning import plan_tasks
-    from extract.filtertool.spark.reading import survey_document
-    from extract.filtertool.spark.shares import shares
+    from extract.chunktool.find import find_inputs
+    from extract.chunktool.split.divide import divide
+    from extract.filtertool.spark.driver.planner import plan_tasks
+    from extract.filtertool.spark.worker.filter_cache import cached_filter
+    from extract.filtertool.spark.worker.query_shares import query_shares
+    from extract.filtertool.spark.worker.survey_document import survey_document
 
     job, key, listed = (
         Job(scheme, load_matcher(), Options()),
         uuid4().hex,
-        find([str(docs / "1.xml")]),
+        find_inputs([str(docs / "1.xml")]),
     )
     seen = survey_document(key, job, listed[0], str(tmp_path), 500, quick).survey
     assert seen.checked != quick
-    plan = plan_tasks(listed, 2, shares(scheme, divide(scheme)), {listed[0].name: seen})
+    plan = plan_tasks(listed, 2, query_shares(scheme, divide(scheme)), {listed[0].name: seen})
     cut = [task for task in plan.tasks if task.pieces]
-    assert {task.reading.value for task in cut} == {reads}
+    assert {task.input.value for task in cut} == {reads}
     assert not quick or {one for task in cut for one in task.pieces} == set(seen.pieces)
-    kept = keep(key, job, cut[0].shares, cut[0].reading)
+    kept = cached_filter(key, job, cut[0].shares, cut[0].input)
     assert kept.filter.options.assume_valid != quick
 
 
@@ -260,11 +264,11 @@ def test_pieces_are_checked_if_the_survey_has_not(
 def test_progress_adds_up_to_what_the_report_says(
     spark: SparkSession, scheme: Scheme, docs: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from extract.filtertool.spark import planning
+    from extract.filtertool.spark.driver import planner
 
     if shared:
-        monkeypatch.setattr(planning, "LARGE", 1)
-        monkeypatch.setattr(planning, "_LEAST", 1)
+        monkeypatch.setattr(planner, "LARGE", 1)
+        monkeypatch.setattr(planner, "LEAST", 1)
     steps: list[Step] = []
     report = run_spark(spark, scheme, docs, progress=steps.append)
     told = Step(*map(sum, zip(*steps, strict=True)))
@@ -284,7 +288,7 @@ def test_the_driver_holds_nothing_of_what_is_over(
 
 
 def test_what_ends_a_command_does_not_disturb_a_talk_with_the_jvm() -> None:
-    from extract.filtertool.spark.watching import aside
+    from extract.filtertool.spark.driver.job_progress import in_thread
 
     ended, over = Event(), Event()
 
@@ -294,7 +298,7 @@ def test_what_ends_a_command_does_not_disturb_a_talk_with_the_jvm() -> None:
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
-        aside(talk)
+        in_thread(talk)
     assert not ended.is_set()
     over.set()
     assert ended.wait(60)
@@ -313,10 +317,10 @@ def test_a_talk_with_the_jvm_between_two_sessions(
 ) -> None:
     from pyspark import SparkContext
 
-    from extract.filtertool.spark.watching import aside
+    from extract.filtertool.spark.driver.job_progress import in_thread
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
-    assert aside(lambda: "started") == "started"
+    assert in_thread(lambda: "started") == "started"
 
 
 @pytest.mark.usefixtures("all_large")
@@ -328,19 +332,19 @@ def test_a_large_document_that_changes_between_two_looks(
     monkeypatch: pytest.MonkeyPatch,
     change: str,
 ) -> None:
-    from extract.filtertool.spark.crew import Crew
+    from extract.filtertool.spark.driver.jobs import SparkJobs
 
-    look = Crew.survey
+    look = SparkJobs.survey
 
-    def survey(crew: Crew, *args: Any) -> Any:
-        found = look(crew, *args)
+    def survey(jobs: SparkJobs, *args: Any) -> Any:
+        found = look(jobs, *args)
         if change == "gone":
             (docs / "1.xml").unlink()
         else:
             (docs / "1.xml").write_bytes((docs / "2.xml").read_bytes()[:-400] + b"</db>")
         return found
 
-    monkeypatch.setattr(Crew, "survey", survey)
+    monkeypatch.setattr(SparkJobs, "survey", survey)
     report = run_spark(spark, scheme, docs, "count")
     assert report.documents["seen"] == 8
     reasons = {row[0]: row[3] for row in rows(docs.parent / "out" / "rejected") if row[0]}
@@ -355,38 +359,61 @@ def test_a_large_document_that_changes_between_two_looks(
 
 
 @pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("numbered_by", ["tasks", "driver", "job"])
 def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
-    scheme: Scheme, docs: Path, tmp_path: Path
+    scheme: Scheme,
+    docs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    numbered_by: str,
 ) -> None:
-    from extract.filtertool.records import divide
-    from extract.filtertool.spark.committing import Target, commit
-    from extract.filtertool.spark.keeping import keep
-    from extract.filtertool.spark.locations import find
-    from extract.filtertool.spark.planning import plan_tasks
-    from extract.filtertool.spark.reading import survey_document
-    from extract.filtertool.spark.settling import Part, settle_anew
-    from extract.filtertool.spark.shares import shares
-    from extract.filtertool.spark.worker import write_results
+    from extract.chunktool.find import find_inputs
+    from extract.chunktool.split.divide import divide
+    from extract.filtertool.spark.driver import number_rows, planner
+    from extract.filtertool.spark.driver.commit import CommitTarget, commit_document
+    from extract.filtertool.spark.worker.document_results import DocumentResults
+    from extract.filtertool.spark.worker.filter_cache import cached_filter
+    from extract.filtertool.spark.worker.query_shares import query_shares
+    from extract.filtertool.spark.worker.row_numbers import (
+        NumberedRows,
+        UnnumberedRows,
+        write_numbered,
+    )
+    from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
+    from extract.filtertool.spark.worker.survey_document import survey_document
+    from extract.filtertool.spark.worker.task_output import FinishedTask
 
+    if numbered_by == "tasks":
+        monkeypatch.setattr(planner, "LEAST", 1 << 20)  # a task has all pieces of its share
+    elif numbered_by == "job":
+        monkeypatch.setattr(number_rows, "IN_DRIVER", 0)
     limits = Limits(query_rows=8)
     job = Job(scheme, load_matcher(), Options(limits=limits))
     attempts, out, key = tmp_path / "attempts", tmp_path / "out", uuid4().hex
     attempts.mkdir()
     out.mkdir()
-    listed = find([str(docs / "1.xml")])
-    seen = survey_document(key, job, listed[0], str(attempts), 500).survey
-    assert len(seen.pieces) > 5
-    every = shares(scheme, divide(scheme))
-    done = []
-    for task in sorted(plan_tasks(listed, 2, every, {listed[0].name: seen}).tasks):
-        kept = keep(key, job, task.shares, task.reading)
-        done.append(Part(task, write_results(kept, task, str(attempts), "jsonl", "nodes")))
+    listed = find_inputs([str(docs / "1.xml")])
+    survey = survey_document(key, job, listed[0], str(attempts), 500).survey
+    assert len(survey.pieces) > 5
+    every = query_shares(scheme, divide(scheme))
+    target = TaskTarget(str(attempts), "jsonl", "nodes")
+    finished = []
+    for task in sorted(planner.plan_tasks(listed, 2, every, {listed[0].name: survey}).tasks):
+        cached = cached_filter(key, job, task.shares, task.input)
+        finished.append(FinishedTask(task, run_task(cached, task, target)))
+    jobs: list[int] = []
+
+    def run_job(some: Sequence[UnnumberedRows], form: Format) -> dict[int, NumberedRows]:
+        jobs.append(len(some))
+        return {one.number: write_numbered(one, attempts, form) for one in some}
+
+    results = DocumentResults(finished, attempts, "nodes", limits)
+    numbered = number_rows.number_rows([results], attempts, "jsonl", run_job)
+    assert bool(jobs) == (numbered_by == "job")
     ids = [one.id for one in scheme.subscribers]
     writer = open_writer(out, "jsonl", ids, "nodes")
-    target = Target(attempts, out, ids, writer, "jsonl", "nodes", limits)
-    (account,) = commit(
-        done, target, lambda some: [settle_anew(one, str(attempts), "jsonl") for one in some]
-    )
+    where = CommitTarget(attempts, out, ids, writer, "jsonl", "nodes")
+    account = commit_document(results, where, numbered)
     writer.close()
     there = tmp_path / "local"
     paths = [one.name for one in listed]
@@ -398,30 +425,111 @@ def test_a_query_may_select_as_much_of_all_pieces_as_of_a_document(
         assert rows(out / kind) == [r for r in rows(there / kind) if r[0]]
 
 
-def test_every_query_is_in_one_share(scheme: Scheme) -> None:
-    from extract.filtertool.account import Account
-    from extract.filtertool.records import divide
-    from extract.filtertool.spark.shares import one_account, scheme_of, shares, weights
+@pytest.mark.parametrize(
+    ("sizes", "select", "wanted"),
+    [
+        ("small", "nodes", ["filter"]),
+        ("alone", "nodes", ["survey", "filter"]),
+        ("split", "nodes", ["survey", "filter", "number_rows"]),
+        ("split", "count", ["survey", "filter"]),
+    ],
+)
+def test_a_run_has_the_spark_jobs_that_it_needs(
+    spark: SparkSession,
+    scheme: Scheme,
+    docs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    sizes: str,
+    select: Select,
+    wanted: list[str],
+) -> None:
+    from extract.chunktool.find import find_inputs
+    from extract.filtertool.spark.driver import explain, number_rows, planner
+    from extract.filtertool.spark.driver.jobs import SparkJobs
 
-    apart = shares(scheme, divide(scheme))
+    called: list[str] = []
+
+    def watch(name: str) -> None:
+        method = getattr(SparkJobs, name)
+
+        def watched(jobs: SparkJobs, *args: Any) -> Any:
+            called.append(name)
+            return method(jobs, *args)
+
+        monkeypatch.setattr(SparkJobs, name, watched)
+
+    for name in ("survey", "filter", "number_rows"):
+        watch(name)
+    monkeypatch.setattr(number_rows, "IN_DRIVER", 0)
+    if sizes != "small":
+        request.getfixturevalue("all_large")
+        monkeypatch.setattr(planner, "LEAST", 1 if sizes == "split" else 1 << 20)
+        for file in [*docs.glob("[!1]*.xml"), *docs.rglob("*.gz")]:
+            file.unlink()
+    plan = planner.expected_plan(scheme, find_inputs([str(docs)]), 2)
+    assert len(explain.expected_jobs(plan, select, "parquet")) == len(wanted)
+    report = run_spark(spark, scheme, docs, select)
+    assert called == wanted
+    check_account(report, docs.parent / "out")
+    there, paths = docs.parent / "local", [str(path) for path in sorted(docs.rglob("*.xml*"))]
+    run_pipeline(scheme, paths, there, options=Options(select), jobs=1)
+    for kind in ("matches", "rejected"):
+        assert rows(docs.parent / "out" / kind) == rows(there / kind)
+
+
+def test_queries_that_match_nothing_on_a_large_document() -> None:
+    from extract.chunktool.find import InputFile
+    from extract.filtertool.spark.driver.planner import expected_plan
+
+    dead = Subscriptions.of({"dead": "/db/nothing"})
+    scheme = prepare(scenario("university").schema(), dead, 1)
+    assert scheme.unsatisfiable
+    (task,) = expected_plan(scheme, [InputFile("large.xml", 1 << 26)], 2).tasks
+    assert not task.pieces
+
+
+def test_every_query_is_in_one_share(scheme: Scheme) -> None:
+    from extract.chunktool.split.divide import divide
+    from extract.filtertool.spark.worker.query_shares import (
+        query_shares,
+        scheme_of_shares,
+        share_weights,
+    )
+
+    apart = query_shares(scheme, divide(scheme))
     assert {bool(share.records) for share in apart} == {True, False}
     assert sorted(n for one in apart for n in one.queries) == list(range(len(scheme.queries)))
-    assert sum(len(scheme_of(scheme, [one]).unsatisfiable) for one in apart) == 1
-    found = shares(scheme)
+    assert sum(len(scheme_of_shares(scheme, [one]).unsatisfiable) for one in apart) == 1
+    found = query_shares(scheme)
     assert len(found) > 2
     assert sorted(n for share in found for n in share.queries) == list(range(len(scheme.queries)))
-    assert sum(weights(found)) == pytest.approx(1)
-    reduced = [scheme_of(scheme, [share]) for share in found]
+    assert sum(share_weights(found)) == pytest.approx(1)
+    reduced = [scheme_of_shares(scheme, [share]) for share in found]
     assert sum(len(one.unsatisfiable) for one in reduced) == len(scheme.unsatisfiable) == 1
     assert all(len(one.every_chunk) < len(scheme.every_chunk) for one in reduced[:-1])
+
+
+def test_a_document_that_one_task_rejects_is_rejected(tmp_path: Path) -> None:
+    from extract.chunktool.find import InputFile
+    from extract.filtertool.account import Account
+    from extract.filtertool.spark.worker.document_results import DocumentResults
+    from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
+    from extract.filtertool.spark.worker.tasks import Task
 
     good, bad = Account(matches=5), Account()
     good.documents.update(["seen", "processed", "conforming"])
     bad.documents.update(["seen", "rejected"])
-    total = one_account([good, bad, good])
-    assert (total.matches, total.documents) == (0, bad.documents)
-    assert one_account([good, good]).matches == 10
-    assert one_account([good, good]).documents["seen"] == 1
+
+    def total(*accounts: Account) -> Account:
+        task = Task(1, 1, ((InputFile("a.xml", 1),),), (0,))
+        finished = [FinishedTask(task, TaskOutput("", account)) for account in accounts]
+        return DocumentResults(finished, tmp_path, "nodes", Limits()).account()
+
+    rejected = total(good, bad, good)
+    assert (rejected.matches, rejected.documents) == (0, bad.documents)
+    assert total(good, good).matches == 10
+    assert total(good, good).documents["seen"] == 1
 
 
 def test_frames_have_the_columns_of_the_contract(
@@ -499,17 +607,17 @@ def test_documents_as_a_table(
 
 
 def test_a_scheme_is_shipped_once(spark: SparkSession, scheme: Scheme) -> None:
-    from extract.filtertool.spark.keeping import keep
-    from extract.filtertool.spark.shipping import ship
+    from extract.filtertool.spark.driver.broadcast import broadcast_job
+    from extract.filtertool.spark.worker.filter_cache import cached_filter
 
     context = spark.sparkContext
-    first = ship(context, Job(scheme, load_matcher("lxml"), Options("doc")))
-    again = ship(context, Job(scheme, load_matcher("lxml"), Options("doc")))
-    other = ship(context, Job(scheme, load_matcher("lxml"), Options("count")))
+    first = broadcast_job(context, Job(scheme, load_matcher("lxml"), Options("doc")))
+    again = broadcast_job(context, Job(scheme, load_matcher("lxml"), Options("doc")))
+    other = broadcast_job(context, Job(scheme, load_matcher("lxml"), Options("count")))
     assert first is again
     assert other.key != first.key
     job = Job(scheme, load_matcher("lxml"), Options("doc"))
-    assert keep("a key", job) is keep("a key", job)
+    assert cached_filter("a key", job) is cached_filter("a key", job)
 
 
 @pytest.mark.parametrize(
@@ -529,26 +637,26 @@ def test_a_relative_name_leads_to_the_same_from_everywhere(
     docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers of a cluster run elsewhere than the command."""
-    from extract.filtertool.spark.locations import find
-    from extract.filtertool.spark.reading import located
+    from extract.chunktool.find import find_inputs
+    from extract.filtertool.spark.worker.documents import open_documents
 
     monkeypatch.chdir(docs)
-    listed = find(["0.xml", "deep"])
+    listed = find_inputs(["0.xml", "deep"])
     assert [one.name for one in listed] == ["0.xml", "deep/9.xml.gz"]
     monkeypatch.chdir(docs.parent)
-    assert located(listed)[0] == ("0.xml", (docs / "0.xml").read_bytes())
+    assert open_documents(listed)[0] == ("0.xml", (docs / "0.xml").read_bytes())
 
 
 def test_a_uri_that_leads_nowhere(tmp_path: Path) -> None:
-    from extract.filtertool.spark.locations import find
+    from extract.chunktool.find import find_inputs
 
     for name in (f"file://{tmp_path}/none", f"file://{tmp_path}", "nosuch://bucket/a.xml"):
         with pytest.raises(DocumentError):
-            find([name])
+            find_inputs([name])
     (tmp_path / "a.xml").touch()
     (tmp_path / "b.nitf").touch()
-    assert [one.name for one in find([f"file://{tmp_path}"])] == [f"file://{tmp_path}/a.xml"]
-    assert [one.name for one in find([f"file://{tmp_path}/*.nitf"])] == [
+    assert [one.name for one in find_inputs([f"file://{tmp_path}"])] == [f"file://{tmp_path}/a.xml"]
+    assert [one.name for one in find_inputs([f"file://{tmp_path}/*.nitf"])] == [
         f"file://{tmp_path}/b.nitf"
     ]
 
@@ -589,7 +697,9 @@ def test_the_plan_can_be_seen(scheme: Scheme, docs: Path, tmp_path: Path) -> Non
     args = ["--scheme", str(tmp_path / "scheme.json"), str(docs), "-o", str(tmp_path / "out")]
     result = command(*args, "--explain", "--jobs", "2")
     assert result.exit_code == 0
-    assert result.stdout.startswith("8 documents in 1 tasks for 2 cores")
+    jobs, plan = result.stdout.split("\n\n")
+    assert jobs == "1 Spark job:\n  1. filter 8 documents in 1 task"
+    assert plan.startswith("8 documents in 1 tasks for 2 cores")
     assert not (tmp_path / "out").exists()
 
 
@@ -633,11 +743,11 @@ def test_what_is_missing_is_said_before_anything_is_done(
 
 
 def test_tasks_are_even_and_have_every_document_once() -> None:
-    from extract.filtertool.spark.locations import Listed
-    from extract.filtertool.spark.planning import plan_tasks
+    from extract.chunktool.find import InputFile
+    from extract.filtertool.spark.driver.planner import plan_tasks
 
-    documents = [Listed(f"{n}.xml", 1 + n * n * 10) for n in range(1_000)]
-    documents.append(Listed("huge.xml", 10**9))
+    documents = [InputFile(f"{n}.xml", 1 + n * n * 10) for n in range(1_000)]
+    documents.append(InputFile("huge.xml", 10**9))
     plan = plan_tasks(documents, 4)
     batches = [batch for task in sorted(plan.tasks) for batch in task.batches]
     assert [one for batch in batches for one in batch] == documents
@@ -736,11 +846,11 @@ def test_a_run_that_was_interrupted_goes_on(
     request: pytest.FixtureRequest,
     large: bool,
 ) -> None:
-    from extract.filtertool.spark import planning
+    from extract.chunktool.find import find_inputs
+    from extract.filtertool.spark.driver import planner
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
-    monkeypatch.setattr(planning, "_LEAST", 1)  # several tasks
+    monkeypatch.setattr(planner, "LEAST", 1)  # several tasks
     if large:
         request.getfixturevalue("all_large")
     (docs / "9.xml").write_bytes(b"<db><student><name>POISON</name></student></db>")
@@ -753,11 +863,13 @@ def test_a_run_that_was_interrupted_goes_on(
         out.mkdir()
         job = Job(scheme, faulty, Options())
         resume = tmp_path / "unfinished"
-        return run_into_directory(spark.sparkContext, job, find([str(docs)]), out, resume=resume)
+        return run_into_directory(
+            spark.sparkContext, job, find_inputs([str(docs)]), out, resume=resume
+        )
 
     with pytest.raises(ExtractError):
         run("first", again=True)
-    done = list((tmp_path / "unfinished").glob("*/done.pickle"))
+    done = list((tmp_path / "unfinished").glob("*/finished.pickle"))
     assert done
     (docs / "0.xml").write_bytes((docs / "0.xml").read_bytes() + b"\n")  # it has changed since
     report = run("second", again=False)
@@ -773,23 +885,24 @@ def test_a_run_that_was_interrupted_goes_on(
 
 def test_attempts_do_not_get_in_each_others_way(scheme: Scheme, docs: Path, tmp_path: Path) -> None:
     """As when Spark starts a slow task a second time elsewhere, and takes what comes first."""
-    from extract.filtertool.spark.keeping import keep
-    from extract.filtertool.spark.locations import find
-    from extract.filtertool.spark.planning import plan_tasks
-    from extract.filtertool.spark.worker import write_results
+    from extract.chunktool.find import find_inputs
+    from extract.filtertool.spark.driver.planner import plan_tasks
+    from extract.filtertool.spark.worker.filter_cache import cached_filter
+    from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
 
     (tmp_path / "attempts").mkdir()
-    (task,) = plan_tasks(find([str(docs)]), 1).tasks
-    kept = keep("attempts", Job(scheme, load_matcher(), Options()))
+    (task,) = plan_tasks(find_inputs([str(docs)]), 1).tasks
+    kept = cached_filter("attempts", Job(scheme, load_matcher(), Options()))
     where = str(tmp_path / "attempts")
-    first, second = (write_results(kept, task, where, "parquet", "nodes") for _ in range(2))
+    target = TaskTarget(where, "parquet", "nodes")
+    first, second = (run_task(kept, task, target) for _ in range(2))
     assert first.folder is not None
     assert second.folder is not None
     assert first.account.matches == second.account.matches
     found = [rows(Path(where, folder, "matches")) for folder in (first.folder, second.folder)]
     assert found[0] == found[1]
     shutil.rmtree(where)
-    late = write_results(kept, task, where, "parquet", "nodes")
+    late = run_task(kept, task, target)
     assert late.folder is None  # it leaves nothing behind
     assert not Path(where).exists()
 
@@ -881,10 +994,10 @@ def test_a_document_that_kills_is_rejected_alone_in_a_frame(
 def test_a_document_that_is_gone_or_cannot_be_read(
     spark: SparkSession, scheme: Scheme, docs: Path, tmp_path: Path
 ) -> None:
+    from extract.chunktool.find import find_inputs
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
-    listed = find([str(docs), f"file://{docs}/3.xml"])
+    listed = find_inputs([str(docs), f"file://{docs}/3.xml"])
     (docs / "1.xml").unlink()  # after it was found, before a worker opens it
     (docs / "2.xml").unlink()
     (docs / "2.xml").mkdir()

@@ -13,17 +13,18 @@ import pytest
 
 import extract
 from extract import Scheme
+from extract.chunktool.find import find_inputs
 from extract.chunktool.scanner import kernel_available
+from extract.filtertool.isolation import SUSPICIOUS
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.spark import planning
-from extract.filtertool.spark.isolation import SUSPICIOUS
-from extract.filtertool.spark.locations import find
-from extract.filtertool.spark.piecemeal import told_of_column, told_of_task
-from extract.filtertool.spark.planning import Task, plan_frame, plan_tasks
-from extract.filtertool.spark.rows import Told, tagged_rows
+from extract.filtertool.spark.driver import planner
+from extract.filtertool.spark.driver.planner import plan_frame, plan_tasks
+from extract.filtertool.spark.worker.frame_rows import DocumentRows, tagged_rows
+from extract.filtertool.spark.worker.frame_tasks import column_rows, task_rows
+from extract.filtertool.spark.worker.tasks import Task
 from extract.limits import Limits
 from extract.scenarios import scenario
 from tests.spark_documents import university_scheme, write_documents, write_poison
@@ -53,18 +54,18 @@ def docs(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every document is a large one, and is cut into pieces of some records."""
-    monkeypatch.setattr(planning, "LARGE", 1)
-    monkeypatch.setattr(planning, "PIECE", 1_000)
+    monkeypatch.setattr(planner, "LARGE", 1)
+    monkeypatch.setattr(planner, "PIECE", 1_000)
 
 
 def job(scheme: Scheme, select: Select = "nodes", limits: Limits | None = None) -> Job:
     return Job(scheme, load_matcher(), Options(select, limits=limits or Limits()))
 
 
-def told(job: Job, tasks: Sequence[Task], attempt: int = 0) -> Iterator[Told]:
+def told(job: Job, tasks: Sequence[Task], attempt: int = 0) -> Iterator[DocumentRows]:
     key = uuid4().hex
     for task in tasks:
-        yield from told_of_task(key, job, task, attempt)
+        yield from task_rows(key, job, task, attempt)
 
 
 def rows(job: Job, tasks: Sequence[Task], attempt: int = 0) -> list[Row]:
@@ -87,7 +88,7 @@ def by_kind(found: Sequence[Row]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("select", ["nodes", "count", "doc"])
 def test_the_same_rows_in_pieces(scheme: Scheme, docs: Path, select: Select) -> None:
-    listed = find([str(docs)])
+    listed = find_inputs([str(docs)])
     wanted = by_kind(rows(job(scheme, select), plan_tasks(listed, 1).tasks))
     assert {fate for _, fate, _ in wanted["fates"]} == {"conforming", "nonconforming", "rejected"}
     alone, shared = (plan_frame(listed, cores, scheme).tasks for cores in (1, MANY))
@@ -97,7 +98,7 @@ def test_the_same_rows_in_pieces(scheme: Scheme, docs: Path, select: Select) -> 
 
 
 def test_pieces_are_told_one_by_one(scheme: Scheme, docs: Path) -> None:
-    (task,) = plan_frame(find([str(docs / "0.xml")]), 1, scheme).tasks
+    (task,) = plan_frame(find_inputs([str(docs / "0.xml")]), 1, scheme).tasks
     found = [len(one.findings) for one in told(job(scheme), [task]) if len(one.findings)]
     assert len(found) > (docs / "0.xml").stat().st_size // 2_000
     assert max(found) < sum(found) / 2
@@ -105,7 +106,7 @@ def test_pieces_are_told_one_by_one(scheme: Scheme, docs: Path) -> None:
 
 @pytest.mark.parametrize("limits", [Limits(query_rows=8), Limits(query_bytes=2_000)])
 def test_limits_hold_for_the_document(scheme: Scheme, docs: Path, limits: Limits) -> None:
-    listed = find([str(docs / "1.xml")])
+    listed = find_inputs([str(docs / "1.xml")])
     limited = job(scheme, limits=limits)
     wanted = by_kind(rows(limited, plan_tasks(listed, 1).tasks))
     assert wanted["rejected"]
@@ -118,7 +119,7 @@ def test_a_document_that_changes_is_never_silently_missing(
     scheme: Scheme, docs: Path, change: str
 ) -> None:
     """One task sees it as it was planned for, and another does not."""
-    listed = find([str(docs / "0.xml")])
+    listed = find_inputs([str(docs / "0.xml")])
     tasks = sorted(plan_frame(listed, 2, scheme).tasks, key=lambda task: not task.first)
     assert [task.first for task in tasks] == [True, False]
     whole = job(scheme, "count")
@@ -143,7 +144,7 @@ def test_a_document_that_changes_is_never_silently_missing(
 def test_a_piece_that_kills(scheme: Scheme, docs: Path, tmp_path: Path, cores: int) -> None:
     """Found out by the third attempt, which gives every piece a process of its own."""
     write_poison(docs / "1.xml")
-    listed = find([str(docs / "1.xml")])
+    listed = find_inputs([str(docs / "1.xml")])
     faulty = FaultyFactory("kill", str(tmp_path / "marker"), b"POISON", again=True)
     killed = Job(scheme, faulty, Options("count"))
     found = rows(killed, plan_frame(listed, cores, scheme).tasks, attempt=SUSPICIOUS)
@@ -168,12 +169,12 @@ def test_large_documents_of_a_column(scheme: Scheme, docs: Path) -> None:
     contents = [(str(path), memoryview(path.read_bytes())) for path in paths]
     found = [
         row
-        for batch in tagged_rows(
-            told_of_column(uuid4().hex, job(scheme), contents, 1, 1_000), "nodes"
-        )
+        for batch in tagged_rows(column_rows(uuid4().hex, job(scheme), contents, 1, 1_000), "nodes")
         for row in batch.to_pylist()
     ]
-    assert by_kind(found) == by_kind(rows(job(scheme), plan_tasks(find([str(docs)]), 1).tasks))
+    assert by_kind(found) == by_kind(
+        rows(job(scheme), plan_tasks(find_inputs([str(docs)]), 1).tasks)
+    )
 
 
 def test_frames_cut_large_documents(spark: SparkSession, scheme: Scheme, docs: Path) -> None:

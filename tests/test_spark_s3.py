@@ -9,9 +9,10 @@ import pytest
 
 import extract
 from extract import Scheme
+from extract.chunktool.find import InputFile, find_inputs
+from extract.chunktool.remote import RangeReader, RemoteFile, file_version
 from extract.errors import DocumentError
-from extract.filtertool.spark import planning
-from extract.filtertool.spark.locations import Bytes, Listed, Remote, facts, find
+from extract.filtertool.spark.driver import planner
 from tests.spark_documents import university_scheme, write_documents
 from tests.spark_s3 import s3
 
@@ -30,7 +31,7 @@ def scheme() -> Scheme:
     return university_scheme()
 
 
-def names(found: list[Listed], options: str) -> list[str]:
+def names(found: list[InputFile], options: str) -> list[str]:
     assert all(one.name.endswith(options) for one in found)
     return [one.name.removesuffix(options).removeprefix(KEYS) for one in found]
 
@@ -43,26 +44,26 @@ def test_documents_are_found_and_read() -> None:
         "bucket/docs/deep/packed.xml.gz": b"gzip",
     }
     with s3(objects) as options:
-        found = find([f"{KEYS}bucket/docs{options}"])
+        found = find_inputs([f"{KEYS}bucket/docs{options}"])
         assert names(found, options) == [
             "bucket/docs/a.xml",
             "bucket/docs/deep/c%20d%2520%23.xml",
             "bucket/docs/deep/packed.xml.gz",
         ]
         assert [one.size for one in found] == [36, 4, 32]  # what is gzipped has more, about
-        assert [Remote(one.name).read() for one in found] == [b"<a/>" * 9, b"<c/>", b"gzip"]
-        assert names(find([f"{KEYS}bucket/docs/*.nitf{options}"]), options) == [
+        assert [RemoteFile(one.name).read() for one in found] == [b"<a/>" * 9, b"<c/>", b"gzip"]
+        assert names(find_inputs([f"{KEYS}bucket/docs/*.nitf{options}"]), options) == [
             "bucket/docs/b.nitf"
         ]
         hadoop = f"s3a://key:secret@bucket/docs/a.xml{options}"
-        (one,) = find([hadoop])
-        assert one == Listed(hadoop, 36)
-        assert facts(one)[0] == 36
-        with Bytes(one) as document:
+        (one,) = find_inputs([hadoop])
+        assert one == InputFile(hadoop, 36)
+        assert file_version(one)[0] == 36
+        with RangeReader(one) as document:
             assert document.read(34, 99) == b"/>"
         with pytest.raises(DocumentError, match="no such file"):
-            find([f"{KEYS}bucket/none{options}"])
-    assert facts(one) == (-1, 0)
+            find_inputs([f"{KEYS}bucket/none{options}"])
+    assert file_version(one) == (-1, 0)
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -76,8 +77,8 @@ def test_the_rows_are_those_of_files(
     docs = write_documents(tmp_path / "docs")
     files = sorted(docs.rglob("*.xml*"))
     if large:
-        monkeypatch.setattr(planning, "LARGE", 1)
-        monkeypatch.setattr(planning, "PIECE", 1_000)
+        monkeypatch.setattr(planner, "LARGE", 1)
+        monkeypatch.setattr(planner, "PIECE", 1_000)
 
     def rows(uri: str, top: str, options: str = "") -> list[Any]:
         found = extract.spark.results(spark, scheme, uri, "count").toArrow().to_pylist()

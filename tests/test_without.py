@@ -18,7 +18,7 @@ from extract.filtertool.columnar import strings
 from extract.filtertool.filtering import DocumentFilter, Options
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.writers import result_directory
+from extract.filtertool.result_directory import result_directory
 from extract.pipeline import run
 from extract.scenarios import scenario, scenario_names
 from extract.transtool import Expansion
@@ -135,8 +135,8 @@ def test_the_rows_are_the_same_without(name: str, case: Callable[[], Any]) -> No
 
 
 def test_the_rows_are_the_same_without_spark(spark: SparkSession, tmp_path: Path) -> None:
+    from extract.chunktool.find import find_inputs
     from extract.filtertool.spark.engine import run_into_directory
-    from extract.filtertool.spark.locations import find
 
     one = scenario("university")
     docs = tmp_path / "docs"
@@ -144,7 +144,7 @@ def test_the_rows_are_the_same_without_spark(spark: SparkSession, tmp_path: Path
     for number, data in enumerate(one.documents(6, 8_000)):
         (docs / f"{number}.xml").write_bytes(data)
     scheme = extract.prepare(one.schema(), one.queries(60), 4)
-    listed = find([str(docs)])
+    listed = find_inputs([str(docs)])
     with result_directory(tmp_path / "spark") as partial:
         job = Job(scheme, load_matcher(), Options())
         run_into_directory(spark.sparkContext, job, listed, partial, "jsonl")

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from extract.bench.table import ResultTable
+from extract.chunktool.find import find_inputs
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.spark.java import require_spark
-from extract.filtertool.spark.locations import find
 from extract.preptool.prepare import prepare
 from extract.scenarios import Scenario, scenario
 
@@ -51,7 +51,7 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
 def _measure(
     university: Scenario, top: Path, usual: Path, small: Path, split: Path, large: Path
 ) -> tuple[list[Row], tuple[str, ...]]:
-    from extract.filtertool.spark.watching import aside
+    from extract.filtertool.spark.driver.job_progress import in_thread
 
     scheme = prepare(university.schema(), university.queries(_QUERIES), 4)
     job = Job(scheme, load_matcher(), Options("count"))
@@ -72,7 +72,7 @@ def _measure(
 
         def tags(documents: Path) -> int:
             reader = spark.read.format("xml").option("rowTag", "student")
-            return aside(lambda: int(reader.load(f"{documents}/*.xml").count()))
+            return in_thread(lambda: int(reader.load(f"{documents}/*.xml").count()))
 
         # Early and late: Java goes on compiling for some time.
         (two, _), (theirs, _) = _turns([ours(usual), lambda: tags(usual)], 2)
@@ -82,7 +82,7 @@ def _measure(
         two = min(two, _turns([ours(usual)], _TURNS)[0][0])
         theirs = min(theirs, _turns([lambda: tags(usual)], 1)[0][0])
         workers = spark.sparkContext.parallelize(range(16), 16)
-        peaks = aside(lambda: workers.map(_peak).collect())
+        peaks = in_thread(lambda: workers.map(_peak).collect())
     one = min(one, alone())
     rows = [
         _row("documents of 5 MB, 2 cores", usual, two, theirs / two, ">= 10 x theirs"),
@@ -105,9 +105,9 @@ def _measure(
 @contextmanager
 def _session(master: str) -> Iterator[Any]:
     from extract.filtertool.spark import local_session
-    from extract.filtertool.spark.watching import aside
+    from extract.filtertool.spark.driver.job_progress import in_thread
 
-    spark = aside(lambda: local_session(master, conf=_JVM))
+    spark = in_thread(lambda: local_session(master, conf=_JVM))
     try:
         yield spark
     finally:
@@ -118,7 +118,7 @@ def _run(spark: Any, job: Job, documents: Path, top: Path) -> Any:
     from extract.filtertool.spark import run_into_directory
 
     with tempfile.TemporaryDirectory(dir=top) as out:
-        return run_into_directory(spark.sparkContext, job, find([str(documents)]), Path(out))
+        return run_into_directory(spark.sparkContext, job, find_inputs([str(documents)]), Path(out))
 
 
 def _turns(works: Sequence[Callable[[], Any]], turns: int) -> list[tuple[float, Any]]:

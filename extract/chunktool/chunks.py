@@ -41,7 +41,6 @@ class DocumentChunk:
         nodes: The node table of the document, where it was asked for; `rows` says which of it
             belong to this chunk.
         content: The bytes.
-        piece: Which piece of the chunk it is, from 1, where `extract.chunktool.pieces` cut it.
     """
 
     id: str
@@ -51,7 +50,6 @@ class DocumentChunk:
     content: Content = field(repr=False, compare=False)
     fallback: bool = False
     nodes: NodeTable | None = field(default=None, repr=False, compare=False)
-    piece: int = 0
 
     @property
     def size(self) -> int:

@@ -150,28 +150,6 @@ def _wants_kernel(kernel: bool | None) -> bool:
     return kernel
 
 
-def make_scanner(
-    automaton: Automaton,
-    limits: Limits | None = None,
-    table: bool = False,
-    kernel: bool | None = None,
-) -> Scanner:
-    """Makes the fastest scanner that there is.
-
-    Args:
-        automaton: What to look for.
-        limits: How large a document may be.
-        table: Whether to fill the node table.
-        kernel: Use the kernel, or the reference scanner; None leaves the choice to the environment
-            variable ``EXTRACT_KERNEL`` (``on`` or ``off``), and without it to what is there.
-
-    Raises:
-        ExtractError: The kernel is asked for and not there.
-    """
-    _, make = next(_scanners(kernel))
-    return make(automaton, limits or DEFAULTS, table)
-
-
 def _scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
     """The scanners to try, in their order."""
     if _wants_kernel(kernel):
@@ -197,11 +175,13 @@ def scan(
         sink: Takes what is found. It counts only if the outcome says that the document conforms.
         limits: How large a document may be.
         table: Whether to fill the node table.
-        kernel: As in `make_scanner`.
+        kernel: Use the kernel, or the reference scanner; None leaves the choice to the environment
+            variable ``EXTRACT_KERNEL`` (``on`` or ``off``), and without it to what is there.
 
     Raises:
         DocumentError: The document is not well-formed, cannot be read, or passes a limit; with
             file, byte offset, line and column.
+        ExtractError: The kernel is asked for and not there.
     """
     limits = limits or DEFAULTS
     handed_over: list[str] = []

@@ -11,12 +11,12 @@ from typing import Final
 import click
 from pyarrow import parquet
 
+from extract.chunktool.find import find_inputs
 from extract.cli.options import engine_option, output_directory_option
 from extract.cli.scenarios import scenario_list, shared_data
 from extract.errors import ExtractError
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
-from extract.filtertool.spark.locations import find
 from extract.pipeline import prepare, run, run_on_spark
 from extract.scenarios import Scenario, scenario
 from extract.scheme import Scheme
@@ -98,7 +98,7 @@ def _write_documents(which: Scenario, folder: Path) -> None:
 
 def _filter(scheme: Scheme, output: Path, engine: str) -> Report:
     """Second half: documents become matches."""
-    listed = find([str(output / "documents")])
+    listed = find_inputs([str(output / "documents")])
     where = "Spark, on all cores of this machine" if engine == "spark" else "this machine"
     click.echo(f"2. Filter {len(listed)} documents on {where}")
     if engine == "spark":

@@ -23,11 +23,11 @@ from extract.cli.progress import progress_option
 from extract.cli.terminal import warn
 from extract.filtertool.chunk_files import ChunkFileFilter, chunk_directories
 from extract.filtertool.filtering import Options
+from extract.filtertool.jsonl_writer import JsonWriter
 from extract.filtertool.matcher import Select
 from extract.filtertool.progress import Step
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
-from extract.filtertool.writers import JsonWriter
 from extract.limits import Limits
 
 _SHOWN = 20  # rejections shown one by one

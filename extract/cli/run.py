@@ -7,6 +7,7 @@ import time
 
 import click
 
+from extract.chunktool.find import InputFile, find_inputs
 from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
@@ -31,11 +32,10 @@ from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
 from extract.filtertool.progress import Step
 from extract.filtertool.report import Report
+from extract.filtertool.result_directory import check_target
+from extract.filtertool.spark.driver.explain import explain_run
 from extract.filtertool.spark.java import require_spark
-from extract.filtertool.spark.locations import Listed, find
 from extract.filtertool.spark.master import require_master
-from extract.filtertool.spark.planning import expected_plan
-from extract.filtertool.writers import check_target
 from extract.pipeline import run as run_pipeline
 from extract.pipeline import run_on_spark
 from extract.scheme import Scheme
@@ -92,7 +92,7 @@ from extract.scheme import Scheme
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say which task of Spark would get which documents, and do nothing.",
+    help="Say which Spark jobs would run, which task would get which documents, and do nothing.",
 )
 @click.option(
     "--resume",
@@ -131,9 +131,10 @@ def run(options: RunOptions) -> int:
     started = time.perf_counter()
     scheme = _scheme(options)
     prepared_s = time.perf_counter() - started
-    documents = _without_results(find(options.documents), options.output)
+    documents = _without_results(find_inputs(options.documents), options.output)
     if options.explain:
-        click.echo(expected_plan(scheme, documents, options.jobs or available_cores()))
+        cores = options.jobs or available_cores()
+        click.echo(explain_run(scheme, documents, cores, options.select, options.form))
         return 0
     report = _run(options, scheme, documents, prepared_s)
     show_rejections(report, options.output)
@@ -160,7 +161,9 @@ def _scheme(options: RunOptions) -> Scheme:
     return scheme
 
 
-def _run(options: RunOptions, scheme: Scheme, documents: list[Listed], prepared_s: float) -> Report:
+def _run(
+    options: RunOptions, scheme: Scheme, documents: list[InputFile], prepared_s: float
+) -> Report:
     """Filters the documents on the engine that was asked for."""
     with display(len(documents), options.progress) as shown:
 
@@ -194,7 +197,7 @@ def _run(options: RunOptions, scheme: Scheme, documents: list[Listed], prepared_
         )
 
 
-def _without_results(documents: list[Listed], output: str) -> list[Listed]:
+def _without_results(documents: list[InputFile], output: str) -> list[InputFile]:
     """The documents without results of ours, which may lie in a directory of documents."""
     inside = lies_inside(output)
     left = [one for one in documents if not inside(one.name)]

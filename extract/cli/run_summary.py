@@ -10,7 +10,8 @@ import click
 from extract.cli.tables import Table
 from extract.cli.terminal import warn
 from extract.filtertool.report import Report
-from extract.filtertool.writers import REPORT, Format
+from extract.filtertool.result_directory import REPORT
+from extract.filtertool.writers import Format
 from extract.preptool.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report

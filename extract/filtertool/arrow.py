@@ -48,7 +48,7 @@ REJECTED: Final = pa.schema(
 
 
 def printable(text: str) -> str:
-    """A text without halves of characters, which file names may have and Arrow has not.
+    """Returns a text without halves of characters, which file names may have and Arrow has not.
 
     >>> printable("a\\udcff")
     'a?'
@@ -57,11 +57,11 @@ def printable(text: str) -> str:
 
 
 def record_batches(document: str, findings: Findings, ids: Any, select: Select) -> Iterator[Any]:
-    """The rows of one document, in batches that are not too large.
+    """Yields the rows of one document, in batches that are not too large.
 
     Args:
         document: Its name.
-        findings: What was found there.
+        findings: Its findings.
         ids: The ids of all subscribers, as an Arrow array.
         select: What was asked for.
     """
@@ -69,17 +69,17 @@ def record_batches(document: str, findings: Findings, ids: Any, select: Select) 
 
 
 def joined_batches(
-    found: Sequence[tuple[str, Findings]], ids: Any, select: Select
+    documents: Sequence[tuple[str, Findings]], ids: Any, select: Select
 ) -> Iterator[Any]:
-    """The rows of some documents, one after the other: for small ones that is much faster.
+    """Yields the rows of some documents together: for small ones that is much faster.
 
     Args:
-        found: The documents' names, and what was found there.
+        documents: Their names and findings.
         ids, select: As for `record_batches`.
     """
-    names = pa.array([printable(name) for name, _ in found], pa.string())
-    document = np.repeat(np.arange(len(found)), [len(one) for _, one in found])
-    rows = _Rows.of([one for _, one in found])
+    names = pa.array([printable(name) for name, _ in documents], pa.string())
+    document = np.repeat(np.arange(len(documents)), [len(one) for _, one in documents])
+    rows = _Rows.of([one for _, one in documents])
     for part in rows.slices():
         who = [names.take(pa.array(document[part])), ids.take(pa.array(rows.subscriber[part]))]
         if select == "count":
@@ -99,19 +99,19 @@ class _Rows(NamedTuple):
     table: Any  # what ``node`` counts
 
     @classmethod
-    def of(cls, found: Sequence[Findings]) -> _Rows:
-        tables = [one.described.table for one in found]
+    def of(cls, findings: Sequence[Findings]) -> _Rows:
+        tables = [one.described.table for one in findings]
         before = np.cumsum([0, *[table.num_rows for table in tables[:-1]]])
         return cls(
-            np.concatenate([one.subscriber for one in found]),
-            np.concatenate([one.count for one in found]),
-            np.concatenate([one.node + at for one, at in zip(found, before, strict=True)]),
-            np.concatenate([one.ordinal for one in found]),
+            np.concatenate([one.subscriber for one in findings]),
+            np.concatenate([one.count for one in findings]),
+            np.concatenate([one.node + at for one, at in zip(findings, before, strict=True)]),
+            np.concatenate([one.ordinal for one in findings]),
             pa.concat_tables(tables).combine_chunks(),
         )
 
     def nodes(self, rows: slice) -> list[Any]:
-        """The columns that say which nodes were found."""
+        """Returns the columns of nodes."""
         at = pa.array(self.node[rows])
         columns = [column.combine_chunks().take(at) for column in self.table.columns]
         node, name, start, end, path, value = (
@@ -121,7 +121,7 @@ class _Rows(NamedTuple):
         return [node, name, start, end, pa.array(self.ordinal[rows]), path, value]
 
     def slices(self) -> Iterator[slice]:
-        """Stretches of rows whose values together are not too large."""
+        """Yields ranges of rows whose values together are not too large."""
         total = len(self.subscriber)
         if not len(self.node):
             if total:
@@ -140,7 +140,7 @@ class _Rows(NamedTuple):
 
 
 def rejected_batch(rejections: Iterable[Rejection]) -> Any:
-    """Rejections as one record batch."""
+    """Returns rejections as one record batch."""
     rows = list(rejections)
     columns = [
         pa.array([_clean(getattr(row, field.name)) for row in rows], field.type)

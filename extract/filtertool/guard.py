@@ -1,8 +1,8 @@
-"""What one document may take, in time and memory: held by a process that ends if it takes more.
+"""Limits of time and memory for one document: a worker that passes one of them ends.
 
 libxml2, numpy and the matchers cannot be interrupted. So a worker lets the system end it when its
-time is up, and ends itself when its memory is; whoever gave it the documents then gives them out
-one by one, and rejects the one that a process died of once more.
+time is up, and ends itself when its memory is. Whoever gave it documents then gives them out one by
+one (`extract.filtertool.isolation`), and learns from the exit status which limit was passed.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from extract.errors import DocumentError
 from extract.filtertool.memory import is_out_of_memory, memory_limited
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
 from extract.limits import RAISE, Limits
 
 OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its memory
@@ -24,7 +21,7 @@ OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its
 
 @contextlib.contextmanager
 def guarded(limits: Limits) -> Iterator[None]:
-    """Ends this process, which must be a worker, if what is in the block takes too much."""
+    """Ends this process, which must be a worker, if the block takes too much time or memory."""
     timed = hasattr(signal, "setitimer")
     if timed:  # nobody handles the signal, so that it also ends a process that is busy in C
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -41,20 +38,30 @@ def guarded(limits: Limits) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def died_of(name: str, status: int | None, limits: Limits) -> Processed:
-    """What became of a document that a worker died of.
+class ExitReason(NamedTuple):
+    """Why a worker ended.
+
+    Attributes:
+        reason: In words.
+        hint: What the user can do about it.
+    """
+
+    reason: str
+    hint: str
+
+
+def exit_reason(status: int | None, limits: Limits) -> ExitReason:
+    """Returns why a worker ended.
 
     Args:
-        name: The document.
-        status: How the worker ended, as `multiprocessing.Process.exitcode` says.
+        status: How it ended, as `multiprocessing.Process.exitcode` says.
         limits: What it had to keep to.
     """
-    reason = "the process that filtered it was killed, for want of memory perhaps"
-    hint = "filter it with fewer processes at a time, or give Spark's Python workers more memory"
     if hasattr(signal, "SIGPROF") and status == -signal.SIGPROF:
-        reason, hint = limits.passed("document_seconds"), RAISE
-    elif status == OUT_OF_MEMORY:
-        reason, hint = limits.passed("document_memory"), RAISE
-    error = DocumentError(reason, hint, name)
-    rejection = Rejection(name, None, "filter", reason)
-    return Processed(name, "rejected", Findings.none(), (rejection,), error=error)
+        return ExitReason(limits.passed("document_seconds"), RAISE)
+    if status == OUT_OF_MEMORY:
+        return ExitReason(limits.passed("document_memory"), RAISE)
+    return ExitReason(
+        "the process that filtered it was killed, for want of memory perhaps",
+        "filter it with fewer processes at a time, or give Spark's Python workers more memory",
+    )

@@ -1,8 +1,9 @@
-"""A child process that can be killed, for what may take for ever.
+"""A child process for calls that may take for ever: it is killed, and the caller goes on.
 
 libxml2 cannot be interrupted: not by a signal, not by another thread. What the cost guard
 (`extract.filtertool.cost`) does not trust runs here instead. A child is an interpreter of its own
-and no fork, so that it may be started from threads, from pool workers and next to a JVM.
+and no fork, so that it may be started from threads, from pool workers and next to a JVM; it answers
+many calls. For documents that may kill the process that filters them, use `isolation`.
 """
 
 from __future__ import annotations

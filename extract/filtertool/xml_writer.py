@@ -1,7 +1,8 @@
-"""One XML document for each subscription, with all that was found for it.
+"""One XML document for each subscription, with all its matches.
 
-What was found is as it was, so that an ``xml:id`` may be there twice: of an element that is in
-another, or in several documents. Who reads it with lxml must not ask for IDs.
+Matches are copied as they are, so that an ``xml:id`` may be there twice: of an element that is in
+another, or in several documents. To read such a document with lxml, use a parser that collects no
+IDs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class XmlWriter:
         _append(self._rejected, f"{_HEAD}<rejections>\n")
 
     def write(self, document: str, findings: Findings) -> None:
-        """Adds what was found in a document."""
+        """Adds the findings of a document."""
         texts: dict[int, list[str]] = {}
         if self._select != "nodes":
             counts = [None] * len(findings) if self._select == "doc" else findings.count.tolist()

@@ -15,6 +15,7 @@ from extract.bench.experiments.clock import once
 from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject
 from extract.bench.table import ResultTable
+from extract.chunktool.find import find_inputs
 from extract.errors import ExtractError
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
@@ -22,7 +23,6 @@ from extract.filtertool.local import available_cores
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark
-from extract.filtertool.spark.locations import find
 from extract.pipeline import count, prepare, run
 from extract.subscriptions import Subscriptions
 
@@ -107,7 +107,7 @@ def _on_spark(
 
     start, spark = once(lambda: local_session(f"local[{available_cores()}]"))
     try:
-        listed = find([str(files[0].parent)])
+        listed = find_inputs([str(files[0].parent)])
 
         def work() -> Report:
             out = place / "spark"

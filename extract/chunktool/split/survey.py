@@ -1,7 +1,7 @@
-"""A first look at a large document: does it keep to the schema, and where may it be cut?
+"""The survey of a large document: does it keep to the schema, and where may it be cut?
 
-One scan that keeps nothing but upper elements and their children (`extract.filtertool.records`).
-It gives pieces of about the same size. A piece is a range of the document between two children of
+One scan that keeps nothing but upper elements and their children (see `divide` beside this) gives
+pieces of about the same size. A piece is a range of the document between two children of
 upper elements, with the tags of the elements that are open there around it: a well-formed document,
 on which queries find what they find in that range. What a piece cannot know, how many siblings came
 before it, goes with it (TRAPS 18).
@@ -22,7 +22,7 @@ from extract.chunktool.cut import Window
 from extract.chunktool.scan import Batch, Elements
 from extract.chunktool.scanner import scan
 from extract.chunktool.source import Document, open_source
-from extract.filtertool.records import Division
+from extract.chunktool.split.divide import Division
 from extract.limits import Limits
 from extract.scheme.model import Scheme
 
@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a survey found.
+    """The result of a survey.
 
     Attributes:
         size: Bytes of the document.
@@ -103,7 +103,7 @@ def survey(
     *,
     size: int = PIECE_BYTES,
     assume_valid: bool = False,
-    quick: bool = False,
+    skip_records: bool = False,
     limits: Limits | None = None,
 ) -> Survey:
     """Looks where a document may be cut.
@@ -116,12 +116,12 @@ def survey(
         name: What messages call it.
         size: About how many bytes a piece has.
         assume_valid, limits: As for `extract.chunk`.
-        quick: Do not look into records: who reads the pieces does.
+        skip_records: Do not check what is inside records: the tasks that read the pieces do.
 
     Raises:
         DocumentError: It cannot be read, is not well-formed, or passes a limit.
     """
-    automaton = Automaton(scheme, [division.output], assume_valid or quick)
+    automaton = Automaton(scheme, [division.output], assume_valid or skip_records)
     sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
     with open_source(document, name, limits) as source:
         outcome = scan(source, automaton, sink, limits, table=True)
@@ -130,7 +130,7 @@ def survey(
         return Survey(max(0, outcome.size), (), outcome.conforming)
     pieces = tuple(_pieces(sink, outcome.size, read))
     fit = max(one.size for one in pieces) <= _MOST
-    return Survey(outcome.size, pieces if fit else (), True, assume_valid or not quick)
+    return Survey(outcome.size, pieces if fit else (), True, assume_valid or not skip_records)
 
 
 class _Open(NamedTuple):
@@ -173,7 +173,7 @@ class _Boundaries:
     def restart(self) -> None:
         """Forgets everything."""
         self.root = 0
-        self.found: list[_Boundary] = []
+        self.boundaries: list[_Boundary] = []
         self.records = np.zeros(len(self._symbols), np.int64)
         self._rows = 0
         self._last = 0
@@ -181,7 +181,7 @@ class _Boundaries:
         self._before: dict[int, Longs] = {}
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Takes the elements of a window."""
         elements, ends = batch.elements, batch.ends
         assert elements is not None
         assert ends is not None
@@ -200,7 +200,7 @@ class _Boundaries:
             row = at + int(places[0])
             self._count(elements, name, at, row)
             self._last, at = int(elements.start[row]), row
-            self.found.append(self._boundary(elements, name, row))
+            self.boundaries.append(self._boundary(elements, name, row))
         self._count(elements, name, at, len(name))
         self._go_on(elements, name, ends.row)
 
@@ -218,17 +218,17 @@ class _Boundaries:
             counts[name[row]] = elements.position[row]
 
     def _boundary(self, elements: Elements, name: Any, row: int) -> _Boundary:
-        found = []
+        open_ = []
         parent, child = int(elements.parent[row]), -1
         while parent >= 0:
             one = self._element(elements, name, parent)
-            known = self._before.get(parent)
-            before = np.zeros_like(self.records) if known is None else known.copy()
+            counts = self._before.get(parent)
+            before = np.zeros_like(self.records) if counts is None else counts.copy()
             if child >= 0:
                 before[child] -= 1  # this one is in the piece's head, and counted there
-            found.append((one, tuple(before.tolist())))
+            open_.append((one, tuple(before.tolist())))
             parent, child = one.parent, one.name
-        return _Boundary(self._last, tuple(found[::-1]), tuple(self.records.tolist()))
+        return _Boundary(self._last, tuple(open_[::-1]), tuple(self.records.tolist()))
 
     def _element(self, elements: Elements, name: Any, row: int) -> _Open:
         here = row - self._rows
@@ -263,7 +263,7 @@ def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
 
     first = _Boundary(0, (), (0,) * len(sink.records))
     last = _Boundary(size, (), tuple(sink.records.tolist()))
-    bounds = [first, *sink.found, last]
+    bounds = [first, *sink.boundaries, last]
     made = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
         head, above = prolog if begin.open else b"", []

@@ -1,4 +1,4 @@
-"""Rows for a DataFrame: matches, rejections and accounts of one evaluation, told by their kind."""
+"""Rows for a DataFrame: matches, rejections and accounts of one evaluation, in one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from extract.filtertool.arrow import SCHEMAS, printable, record_batches
 from extract.filtertool.matcher import Select
 from extract.filtertool.processed import Processed, Rejection
 from extract.filtertool.results import Findings
-from extract.filtertool.spark.keeping import Kept
+from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
 
@@ -20,7 +20,7 @@ MATCH, REJECTED, ACCOUNT = "match", "rejected", "account"
 
 
 def tagged_schema(select: Select) -> Any:
-    """The columns of one evaluation's rows of all kinds; ``kind`` says which are filled."""
+    """Returns the columns for rows of all kinds; ``kind`` says which of them are filled."""
     matches = [pa.field(one.name, one.type) for one in SCHEMAS[select]]
     others = [
         ("stage", pa.string()),
@@ -34,12 +34,12 @@ def tagged_schema(select: Select) -> Any:
     return pa.schema([pa.field("kind", pa.string(), nullable=False), *matches, *others])
 
 
-class Accounted(NamedTuple):
-    """What became of a document.
+class AccountRow(NamedTuple):
+    """The row of kind ``account`` of a document.
 
     Attributes:
-        fate: As in `Processed`; None where another task tells.
-        bytes: Its size; None where another task tells.
+        fate: As in `Processed`; None where another task says it.
+        bytes: The document's size; None where another task says it.
         rows: How many rows it has here.
     """
 
@@ -48,32 +48,32 @@ class Accounted(NamedTuple):
     rows: int
 
 
-class Told(NamedTuple):
-    """Some of what is to be told of a document.
+class DocumentRows(NamedTuple):
+    """Some of the rows of a document.
 
     Attributes:
         document: Its name.
-        names: The ids of subscribers that the findings count by, as a column.
-        findings: What was found.
-        rejections: What was rejected.
-        account: What became of the document, if this is the last that is told of it.
+        ids: The ids of subscribers that the findings count by, as a column.
+        findings: The matches.
+        rejections: The rejections.
+        account: The account, if these are the document's last rows.
     """
 
     document: str
-    names: Any
+    ids: Any
     findings: Findings
     rejections: Sequence[Rejection] = ()
-    account: Accounted | None = None
+    account: AccountRow | None = None
+
+    @classmethod
+    def of(cls, cached: CachedFilter, done: Processed) -> DocumentRows:
+        """Returns all rows of a document."""
+        account = AccountRow(done.fate, done.bytes, len(done.findings))
+        return cls(done.document, cached.id_column, done.findings, done.rejections, account)
 
 
-def told(kept: Kept, done: Processed) -> Told:
-    """All that is to be told of a document."""
-    account = Accounted(done.fate, done.bytes, len(done.findings))
-    return Told(done.document, kept.names, done.findings, done.rejections, account)
-
-
-def tagged_rows(every: Iterable[Told], select: Select) -> Iterator[Any]:
-    """Record batches of `tagged_schema`, some megabytes each."""
+def tagged_rows(every: Iterable[DocumentRows], select: Select) -> Iterator[Any]:
+    """Yields record batches of `tagged_schema`, some megabytes each."""
     schema = tagged_schema(select)
     waiting: list[Any] = []
     filled = 0
@@ -89,14 +89,14 @@ def tagged_rows(every: Iterable[Told], select: Select) -> Iterator[Any]:
 
 
 def matches_of(rows: Any, select: Select) -> Any:
-    """The matches among rows of all kinds, in the columns of the contract."""
+    """Returns the matches among rows of all kinds, in the columns of the contract."""
     schema = SCHEMAS[select]
-    found = rows.filter(pc.equal(rows.column("kind"), MATCH))
-    return pa.RecordBatch.from_arrays([found.column(one.name) for one in schema], schema=schema)
+    matches = rows.filter(pc.equal(rows.column("kind"), MATCH))
+    return pa.RecordBatch.from_arrays([matches.column(one.name) for one in schema], schema=schema)
 
 
-def _rows(one: Told, select: Select, schema: Any) -> Iterator[Any]:
-    for rows in record_batches(one.document, one.findings, one.names, select):
+def _rows(one: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
+    for rows in record_batches(one.document, one.findings, one.ids, select):
         yield _tagged(MATCH, rows, schema)
     others = [_rejected(rejection._asdict()) for rejection in one.rejections]
     if one.account is not None:
@@ -119,7 +119,7 @@ def _rejected(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tagged(kind: str, rows: Any, schema: Any) -> Any:
-    """Rows of one kind in the columns of all kinds."""
+    """Returns rows of one kind in the columns of all kinds."""
     count = rows.num_rows
     columns = [pa.repeat(kind, count)]
     for field in list(schema)[1:]:

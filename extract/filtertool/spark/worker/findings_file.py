@@ -1,6 +1,7 @@
-"""What was found, as files that travel from the workers to the driver.
+"""Findings in a file, for results that the task which has found them cannot write.
 
-For results that only one can write: the documents with one subscription's matches each.
+Those are nodes of pieces, whose numbers depend on the pieces before; and the XML documents, one for
+each subscription, which only the driver can write.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from extract.filtertool.writers import Writer
 _FILE: Final = "findings.pickle"
 
 
-class ParcelWriter:
-    """Writes what was found, as it is.
+class FindingsFileWriter:
+    """Writes findings into a file.
 
     Args:
-        directory: Where.
+        directory: Where the file goes.
         ids: The ids of the subscribers that the findings count by.
     """
 
@@ -33,12 +34,12 @@ class ParcelWriter:
         pickle.dump(tuple(ids), self._file, pickle.HIGHEST_PROTOCOL)
 
     def write(self, document: str, findings: Findings) -> None:
-        """Adds what was found in a document."""
+        """Adds the findings of a document."""
         if len(findings):
             pickle.dump((document, findings), self._file, pickle.HIGHEST_PROTOCOL)
 
     def reject(self, rejections: Iterable[Rejection]) -> None:
-        """Adds what was rejected."""
+        """Adds rejections."""
         if rows := list(rejections):
             pickle.dump((None, rows), self._file, pickle.HIGHEST_PROTOCOL)
 
@@ -47,20 +48,20 @@ class ParcelWriter:
         self._file.close()
 
 
-class Parcel:
-    """What a `ParcelWriter` has written.
+class FindingsFile:
+    """Reads what a `FindingsFileWriter` has written.
 
     The files are those that our own tasks wrote, in a directory that only we can write to.
 
     Args:
-        directory: Where it has written.
+        directory: Where the file is.
     """
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / _FILE
 
     def findings(self, ids: Sequence[str] | None = None) -> Iterator[tuple[str, Findings]]:
-        """Documents, and what was found in them.
+        """Yields documents and their findings.
 
         Args:
             ids: The ids of the subscribers that the findings are to count by; None for those by
@@ -72,24 +73,28 @@ class Parcel:
                 continue
             if document == "":
                 if ids is not None:
-                    known = {one: number for number, one in enumerate(ids)}
-                    places = np.array([known[one] for one in what], np.int32)
+                    numbers = {one: number for number, one in enumerate(ids)}
+                    places = np.array([numbers[one] for one in what], np.int32)
             elif places is None:
                 yield document, what
             else:
                 yield document, replace(what, subscriber=places[what.subscriber])
 
     def rejections(self) -> list[Rejection]:
-        """What was rejected."""
+        """Returns the rejections."""
         return [one for document, what in self._items() if document is None for one in what]
 
     def ids(self) -> tuple[str, ...]:
-        """The ids of the subscribers by which findings were written."""
-        found: tuple[str, ...] = next(iter(self._items()))[1]
-        return found
+        """Returns the ids of the subscribers by which findings were written."""
+        ids: tuple[str, ...] = next(iter(self._items()))[1]
+        return ids
+
+    def size(self) -> int:
+        """Returns how many bytes the file has."""
+        return self._path.stat().st_size
 
     def _items(self) -> Iterator[tuple[str | None, Any]]:
-        """The ids first, with an empty name; rejections have none."""
+        """Yields the ids first, with an empty name; rejections have no name."""
         with self._path.open("rb") as file:
             yield "", pickle.load(file)
             while True:
@@ -99,20 +104,20 @@ class Parcel:
                     return
 
 
-def unpack(
+def copy_findings(
     directory: Path, writer: Writer, ids: Sequence[str], matches: bool = True, rejected: bool = True
 ) -> None:
-    """Writes what a `ParcelWriter` has written, with another writer.
+    """Writes what is in a findings file with another writer.
 
     Args:
-        directory: Where it has written.
-        writer: Takes it.
+        directory: Where the file is.
+        writer: Takes the findings.
         ids: The ids of the subscribers that this writer counts by.
-        matches, rejected: What to take.
+        matches, rejected: What to copy.
     """
-    parcel = Parcel(directory)
+    file = FindingsFile(directory)
     if matches:
-        for document, findings in parcel.findings(ids):
+        for document, findings in file.findings(ids):
             writer.write(document, findings)
     if rejected:
-        writer.reject(parcel.rejections())
+        writer.reject(file.rejections())

@@ -1,0 +1,46 @@
+"""Signals that end a command, in the process that starts workers and in the workers."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+_ENDING: Final = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+@contextlib.contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Lets signals whose handlers raise, such as Ctrl-C, wait for the end of the block.
+
+    For blocks that swallow exceptions, such as a fork: what is raised around it gets lost.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {int(number): signal.getsignal(number) for number in _ENDING}
+    raising = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in raising:
+        signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in raising.items():
+            signal.signal(number, handler)
+    for number in received:
+        raising[number](number, None)
+
+
+def reset_signals() -> None:
+    """Lets signals end this process, a worker, without a handler of its parent.
+
+    Ctrl-C is ignored: it is for the parent, which ends its workers.
+    """
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,179 @@
+"""The Spark jobs of a run: each gives every item to a task of its own, and collects the answers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark import Accumulator, SparkContext, TaskContext
+from pyspark.errors import PySparkException
+
+from extract.chunktool.find import InputFile
+from extract.errors import NO_ROOM, ExtractError
+from extract.filtertool.account import Account
+from extract.filtertool.isolation import SUSPICIOUS
+from extract.filtertool.progress import Progress, Step
+from extract.filtertool.spark.driver import planner
+from extract.filtertool.spark.driver.broadcast import BroadcastJob
+from extract.filtertool.spark.driver.job_progress import FinishedSteps, StepsByTask, watched
+from extract.filtertool.spark.worker.filter_cache import cached_filter
+from extract.filtertool.spark.worker.row_numbers import (
+    NumberedRows,
+    UnnumberedRows,
+    write_numbered,
+)
+from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
+from extract.filtertool.spark.worker.survey_document import DocumentSurvey, survey_document
+from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
+from extract.filtertool.spark.worker.tasks import Task
+from extract.filtertool.writers import Format
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class SparkJobs:
+    """Runs jobs on Spark, one after the other.
+
+    Args:
+        context: Spark.
+        job: The scheme, matcher and options, as workers get them.
+        target: Where and how tasks write.
+        progress: Told how far a job is.
+    """
+
+    def __init__(
+        self, context: SparkContext, job: BroadcastJob, target: TaskTarget, progress: Progress
+    ) -> None:
+        self.context = context
+        self._job = job
+        self._target = target
+        self._progress = progress
+
+    @property
+    def cores(self) -> int:
+        """How many tasks can run at once."""
+        return self.context.defaultParallelism
+
+    def survey(self, documents: Sequence[InputFile]) -> dict[str, DocumentSurvey]:
+        """Surveys large documents; returns what is known of each, by its name."""
+        shipped, directory, size = self._job, self._target.directory, planner.PIECE
+        by_pieces = {one.name for one in documents if planner.pieces_suffice(one, self.cores)}
+
+        def work(some: Iterable[InputFile]) -> Iterator[tuple[str, DocumentSurvey]]:
+            current: Any = TaskContext.get()
+            for one in some:
+                if current.attemptNumber() >= SUSPICIOUS:  # it may kill workers
+                    yield one.name, DocumentSurvey()
+                    continue
+                skip, job = one.name in by_pieces, shipped.job.value
+                yield one.name, survey_document(shipped.key, job, one, directory, size, skip)
+
+        what = f"survey of {_many(len(documents), 'large document')}"
+        return dict(self._collect(documents, work, what))
+
+    def filter(self, tasks: Sequence[Task]) -> list[FinishedTask]:
+        """Runs tasks; returns each with what one attempt at it has written."""
+        shipped, target = self._job, self._target
+        nothing: FinishedSteps = {}
+        finished = self.context.accumulator(nothing, StepsByTask())
+
+        def work(some: Iterable[Task]) -> Iterator[tuple[int, TaskOutput]]:
+            current: Any = TaskContext.get()
+            for task in some:
+                started = time.perf_counter()
+                cached = cached_filter(shipped.key, shipped.job.value, task.shares, task.input)
+                spent = time.perf_counter() - started
+                output = run_task(cached, task, target, current.attemptNumber())
+                output.account.seconds.add("compile", spent)
+                finished.add({task.number: _step(task, output.account)})
+                yield task.number, output
+
+        count = sum(task.documents for task in tasks)
+        what = f"{_many(count, 'document')} in {_many(len(tasks), 'task')}"
+        outputs = dict(self._collect(tasks, work, what, finished) if tasks else [])
+        if any(output.folder is None for output in outputs.values()):
+            reason = f"Spark's workers do not see the directory {target.directory}"
+            hint = "name one that is on a file system that all machines share"
+            raise ExtractError(reason, hint)
+        return [FinishedTask(task, outputs[task.number]) for task in tasks]
+
+    def number_rows(
+        self, unnumbered: Sequence[UnnumberedRows], form: Format
+    ) -> dict[int, NumberedRows]:
+        """Numbers nodes of pieces as in their documents; returns them by their task's number."""
+        directory = Path(self._target.directory)
+
+        def work(some: Iterable[UnnumberedRows]) -> Iterator[tuple[int, NumberedRows]]:
+            for one in some:
+                yield one.number, write_numbered(one, directory, form)
+
+        what = f"numbering the nodes of {_many(len(unnumbered), 'part')}"
+        return dict(self._collect(unnumbered, work, what))
+
+    def _collect(
+        self,
+        items: Sequence[_T],
+        work: Callable[[Iterable[_T]], Iterator[_R]],
+        what: str,
+        finished: Accumulator[FinishedSteps] | None = None,
+    ) -> list[_R]:
+        """Does work on each item, in a task of its own."""
+        context, group = self.context, uuid.uuid4().hex
+        if finished is None:
+            nothing: FinishedSteps = {}
+            finished = context.accumulator(nothing, StepsByTask())
+
+        def collect() -> list[_R]:
+            context.setJobGroup(group, f"extract: {what}", interruptOnCancel=True)
+            rows = context.parallelize(items, max(1, len(items))).setName(what)
+            return rows.mapPartitions(work).collect()
+
+        try:
+            return watched(collect, finished, self._progress)
+        except (PySparkException, Py4JError) as error:
+            reason = reason_of(error)
+            hint = "--debug shows all that Spark says; --engine local does without Spark"
+            if os.strerror(errno.ENOSPC) in reason:
+                hint = NO_ROOM
+            raise ExtractError(f"the Spark job failed: {reason}", hint) from error
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _step(task: Task, account: Account) -> Step:
+    """Returns what a task adds to the progress; a document that several share counts once."""
+    size = account.bytes if task.documents else 0
+    return Step(task.documents, size, account.matches, account.rejections)
+
+
+def reason_of(error: Exception) -> str:
+    """Returns the line of Spark's message that says what was raised, in a worker or by Spark."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    for at, line in enumerate(lines):
+        if line.startswith("Traceback (most recent call last)"):
+            raised = next((one for one in lines[at + 1 :] if _is_raised(one)), "")
+            if raised:
+                return raised
+    for line in lines:
+        if "SparkException" in line or "Caused by" in line:
+            return line.split("SparkException: ")[-1]
+    return next(iter(lines), type(error).__name__)
+
+
+def _is_raised(line: str) -> bool:
+    """Says whether a line of a traceback is its last.
+
+    >>> [_is_raised(x) for x in ('File "a.py", line 3', "OSError: no space", "x = f(a: 1)")]
+    [False, True, False]
+    """
+    name = line.split(":")[0]
+    return name.replace(".", "").isidentifier() and name.endswith(("Error", "Exception", "Exit"))

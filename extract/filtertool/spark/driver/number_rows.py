@@ -1,0 +1,53 @@
+"""The stage that numbers nodes of pieces, where several tasks had pieces of the same document.
+
+A task that had all pieces has done it already. What is left is little, and numbered here in the
+driver; or it is much, and worth a Spark job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from extract.filtertool.spark.worker.document_results import DocumentResults
+from extract.filtertool.spark.worker.findings_file import FindingsFile
+from extract.filtertool.spark.worker.row_numbers import (
+    NumberedRows,
+    UnnumberedRows,
+    write_numbered,
+)
+from extract.filtertool.writers import Format
+
+IN_DRIVER: Final = 1 << 20  # bytes of findings, on which a Spark job gains nothing (two cores)
+
+RunJob = Callable[[Sequence[UnnumberedRows], Format], Mapping[int, NumberedRows]]
+
+
+def number_rows(
+    documents: Sequence[DocumentResults], attempts: Path, form: Format, run_job: RunJob
+) -> dict[int, NumberedRows]:
+    """Numbers the nodes of pieces as in their documents.
+
+    Args:
+        documents: The results of large documents, of which nodes are asked for.
+        attempts: Where tasks have written.
+        form: In which format to write rows.
+        run_job: Numbers them in a Spark job.
+
+    Returns:
+        The rows of all tasks on pieces that have any, by the number of the task.
+    """
+    cut = [one.pieces for one in documents if one.pieces is not None and one.rejecting is None]
+    numbered = {
+        task.number: output.numbered
+        for pieces in cut
+        for task, output in pieces.tasks
+        if output.numbered is not None
+    }
+    unnumbered = [rows for pieces in cut for rows in pieces.unnumbered()]
+    if not unnumbered:
+        return numbered
+    if sum(FindingsFile(attempts / rows.folder).size() for rows in unnumbered) > IN_DRIVER:
+        return numbered | dict(run_job(unnumbered, form))
+    return numbered | {rows.number: write_numbered(rows, attempts, form) for rows in unnumbered}

@@ -1,0 +1,97 @@
+"""Resuming a run that was interrupted: what its finished tasks have written is still good.
+
+A finished task leaves a note beside its files (`extract.filtertool.spark.worker.checkpoint`). A
+later run takes over what belongs to the same job and to documents that have not changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from extract.chunktool.find import InputFile
+from extract.errors import ExtractError
+from extract.filtertool.job import Job
+from extract.filtertool.spark.worker.checkpoint import (
+    DocumentVersion,
+    TaskNote,
+    document_versions,
+    read_notes,
+)
+from extract.filtertool.spark.worker.task_output import FinishedTask
+from extract.filtertool.spark.worker.tasks import Task
+
+PartNotes = Mapping[tuple[DocumentVersion, str], TaskNote]
+
+
+def job_digest(job: Job, form: str) -> str:
+    """Returns a digest that two jobs share if they give the same results for the same documents."""
+    digest = hashlib.sha256()
+    for line in job.scheme.lines():
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    digest.update(repr((job.factory.name, job.options, form)).encode())
+    return digest.hexdigest()
+
+
+def finished_before(attempts: Path, job: str, documents: Iterable[InputFile]) -> Iterator[TaskNote]:
+    """Yields the tasks of earlier runs whose results are still good, no document twice.
+
+    Args:
+        attempts: Where tasks write.
+        job: The job's digest.
+        documents: The documents of this run.
+
+    Raises:
+        ExtractError: Others than we can write to the directory.
+    """
+    wanted = {one.name: one for one in documents}
+    for note in _notes(attempts, job):
+        names = [version[0] for version in note.documents]
+        if note.part or not all(name in wanted for name in names):
+            continue
+        if document_versions(wanted[name] for name in names) == note.documents:
+            for name in names:
+                del wanted[name]
+            yield note
+
+
+def parts_finished_before(attempts: Path, job: str) -> PartNotes:
+    """Returns what earlier runs have finished of large documents, by the document and the part.
+
+    Raises:
+        ExtractError: Others than we can write to the directory.
+    """
+    return {(note.documents[0], note.part): note for note in _notes(attempts, job) if note.part}
+
+
+def tasks_finished_before(tasks: Sequence[Task], notes: PartNotes) -> list[FinishedTask]:
+    """Returns those of the tasks that an earlier run has finished."""
+    finished = []
+    for task in tasks:
+        if task.part and notes:
+            (version,) = document_versions([task.document])
+            note = notes.get((version, task.part))
+            if note is not None:
+                finished.append(FinishedTask(task, note.output))
+    return finished
+
+
+def _notes(attempts: Path, job: str) -> Iterator[TaskNote]:
+    _check_ours(attempts)
+    return (note for note in read_notes(attempts) if note.job == job)
+
+
+def _check_ours(attempts: Path) -> None:
+    """Makes sure that no other user can have written notes: reading them may run what they say.
+
+    Raises:
+        ExtractError: The directory belongs to another user, or others may write to it.
+    """
+    status = os.lstat(attempts)
+    ours = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    if not (stat.S_ISDIR(status.st_mode) and ours and not status.st_mode & 0o022):
+        reason = f"{attempts} is not a directory that only we can write to"
+        raise ExtractError(reason, "remove it: there is nothing in it to resume from")

@@ -1,0 +1,75 @@
+"""Filtering a batch of documents in a Spark worker.
+
+What is wrong with a document is in its outcome. A document that kills workers is identified by
+those that come after them: they give every document a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from extract.chunktool.find import InputFile
+from extract.chunktool.remote import RemoteFile, document_of
+from extract.chunktool.source import Document
+from extract.filtertool.batching import BATCH_BYTES
+from extract.filtertool.guard import guarded
+from extract.filtertool.isolated_documents import process_isolated
+from extract.filtertool.isolation import SUSPICIOUS
+from extract.filtertool.processed import Processed
+from extract.filtertool.spark.worker.filter_cache import CachedFilter
+
+NamedDocument = tuple[str, Document]
+
+_T = TypeVar("_T", InputFile, NamedDocument)
+
+
+def open_documents(documents: Iterable[InputFile]) -> list[NamedDocument]:
+    """Returns documents with their names: small ones as bytes, others to be opened when read."""
+    return [(one.name, _open(one)) for one in documents]
+
+
+def _open(document: InputFile) -> Document:
+    if not document.is_remote and document.size <= BATCH_BYTES:
+        # In one go, for windows are made for larger ones. If the file cannot be opened, the filter
+        # tries it again, and reports it.
+        with contextlib.suppress(OSError, ValueError), open(document.place, "rb", 0) as file:
+            return file.readall()
+    return document_of(document)
+
+
+def filter_batch(
+    cached: CachedFilter,
+    batch: Sequence[_T],
+    open_batch: Callable[[Iterable[_T]], Sequence[NamedDocument]],
+    attempt: int = 0,
+) -> Iterator[Processed]:
+    """Filters a batch of documents.
+
+    Args:
+        cached: The filter.
+        batch: The documents.
+        open_batch: Makes them documents that can be read, such as `open_documents`.
+        attempt: How often it was tried before. If others died of it, every document gets a process
+            of its own, and the one that kills it is rejected.
+    """
+    limits = cached.filter.options.limits
+
+    def process(one: _T) -> Processed:
+        return _process(cached, open_batch([one]))[0]
+
+    if attempt >= SUSPICIOUS:
+        yield from process_isolated(batch, process, lambda one: one[0], limits)
+    else:
+        with guarded(limits):
+            done = _process(cached, open_batch(batch))
+        yield from done
+
+
+def _process(cached: CachedFilter, batch: Sequence[NamedDocument]) -> list[Processed]:
+    with contextlib.ExitStack() as stack:
+        for _, document in batch:
+            if isinstance(document, RemoteFile):
+                stack.callback(document.close)
+        return cached.filter.process(batch)

@@ -1,0 +1,96 @@
+"""What a worker makes of a job and keeps: a worker process lives through many tasks."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from extract.chunktool.split.divide import Division, divide
+from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.job import Job
+from extract.filtertool.memory import keep_memory
+from extract.filtertool.piecewise import PieceFilter
+from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
+from extract.filtertool.spark.worker.tasks import TaskInput
+
+_FILTERS: Final = 8  # that a worker keeps; one for some shares of the queries is one
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFilter:
+    """A filter for a job.
+
+    Attributes:
+        key: Tells filters apart.
+        filter: The filter.
+        ids: The ids of its subscribers.
+        id_column: The same, as a column of Arrow.
+    """
+
+    key: tuple[str, tuple[int, ...], TaskInput]
+    filter: DocumentFilter
+    ids: tuple[str, ...]
+    id_column: Any
+
+
+_filters: list[CachedFilter] = []
+_divisions: dict[str, Division] = {}
+_jobs: dict[str, Job] = {}
+
+
+def cached_filter(
+    key: str, job: Job, shares: tuple[int, ...] = (), reads: TaskInput = TaskInput.DOCUMENTS
+) -> CachedFilter:
+    """Returns the filter for a job; it is made once in each worker.
+
+    Args:
+        key: Tells jobs apart.
+        job: The job.
+        shares: Which shares of the queries; empty for all.
+        reads: What it is to filter.
+    """
+    for one in _filters:
+        if one.key == (key, shares, reads):
+            return one
+    keep_memory()
+    del _filters[: max(0, len(_filters) - _FILTERS + 1)]  # their memory is needed now
+    gc.unfreeze()
+    made = _make_filter(key, job, shares, reads)
+    ids = tuple([one.id for one in made.plan.subscribers])
+    _filters.append(CachedFilter((key, shares, reads), made, ids, pa.array(ids, pa.string())))
+    gc.collect()
+    gc.freeze()  # what was just made stays: no need to look at it again and again
+    return _filters[-1]
+
+
+def _make_filter(key: str, job: Job, shares: tuple[int, ...], reads: TaskInput) -> DocumentFilter:
+    if not shares:
+        return job.filter()
+    division = cached_division(key, job)
+    every = query_shares(job.scheme, division)
+    job = replace(job, scheme=scheme_of_shares(job.scheme, [every[n] for n in shares]))
+    if reads is TaskInput.DOCUMENTS:
+        return job.filter()
+    valid = job.options.assume_valid or reads is TaskInput.CHECKED_PIECES
+    options = replace(job.options, assume_valid=valid)
+    return PieceFilter(job.scheme, job.factory, options, division.names)
+
+
+def cached_job(key: str, load: Callable[[], Job]) -> Job:
+    """Returns a job that every worker loads for itself; the last one is kept."""
+    if key not in _jobs:
+        _jobs.clear()
+        _jobs[key] = load()
+    return _jobs[key]
+
+
+def cached_division(key: str, job: Job) -> Division:
+    """Returns which queries of a job can be evaluated on pieces; computed once in each worker."""
+    if key not in _divisions:
+        _divisions.clear()
+        _divisions[key] = divide(job.scheme)
+    return _divisions[key]

@@ -1,0 +1,156 @@
+"""Running a task in a Spark worker: documents, or pieces of one, in, files of results out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, cast
+from uuid import uuid4
+
+from extract.chunktool.remote import RangeReader
+from extract.chunktool.split.survey import Piece
+from extract.filtertool.account import Account, added
+from extract.filtertool.guard import guarded
+from extract.filtertool.isolated_documents import process_isolated
+from extract.filtertool.isolation import SUSPICIOUS
+from extract.filtertool.matcher import Select
+from extract.filtertool.piecewise import PieceBytes, PieceFilter
+from extract.filtertool.processed import Processed
+from extract.filtertool.spark.worker.checkpoint import TaskNote, document_versions, write_note
+from extract.filtertool.spark.worker.document_results import PieceResults
+from extract.filtertool.spark.worker.documents import filter_batch, open_documents
+from extract.filtertool.spark.worker.filter_cache import CachedFilter
+from extract.filtertool.spark.worker.findings_file import FindingsFileWriter
+from extract.filtertool.spark.worker.row_numbers import NumberedRows, RowCounts, write_numbered
+from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
+from extract.filtertool.spark.worker.tasks import Task
+from extract.filtertool.writers import Format, Writer, open_writer
+
+
+class TaskTarget(NamedTuple):
+    """Where and how tasks write.
+
+    Attributes:
+        directory: Where each attempt at a task makes a folder of its own.
+        form: In which format; None for a file of findings that the caller reads.
+        select: What is asked for.
+        job: The job's digest, if it may be interrupted and resumed.
+    """
+
+    directory: str
+    form: Format | None
+    select: Select
+    job: str = ""
+
+
+def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int = 0) -> TaskOutput:
+    """Filters the documents of a task into files of its own.
+
+    Whatever happens to other attempts at the same task, what the driver hears of is whole.
+
+    Args:
+        cached: The filter.
+        task: The documents.
+        target: Where and how to write.
+        attempt: How often the task was tried before. If others died of it, every document gets a
+            process of its own, and the one that kills it is rejected.
+    """
+    account = Account()
+    started = time.perf_counter()
+    if not os.path.isdir(target.directory):
+        return TaskOutput(None, account)
+    folder = f"{task.number:05d}-{uuid4().hex}"
+    place = Path(target.directory) / folder
+    place.mkdir()
+    documents = [one for batch in task.batches for one in batch]
+    versions = document_versions(documents) if target.job else ()
+    figures, limits = cached.filter.figures(), cached.filter.options.limits
+    counts = RowCounts.none(len(cached.ids)) if task.pieces else None
+    torn = False
+    writer = _open_writer(place, cached, task, target)
+    try:
+        for done in _outcomes(cached, task, attempt):
+            since = time.perf_counter()
+            writer.write(done.document, done.findings)
+            writer.reject(done.rejections)
+            account.add(done)
+            if counts is not None:
+                counts = counts.plus(RowCounts.of(done.findings, len(cached.ids), limits))
+                torn = torn or done.fate != "conforming"
+            account.seconds.since("write", since)
+    finally:
+        since = time.perf_counter()
+        writer.close()
+        account.seconds.since("write", since)
+    output = TaskOutput(folder, account, counts, torn)
+    if task.all_pieces and not torn:
+        since = time.perf_counter()
+        output = output._replace(numbered=_numbered(cached, FinishedTask(task, output), target))
+        account.seconds.since("write", since)
+    account.workers = {0: _since(figures, cached.filter.figures())}
+    account.seconds.since("tasks", started)
+    if target.job and not torn:
+        write_note(place, TaskNote(target.job, versions, output, task.part))
+    return output
+
+
+def _open_writer(place: Path, cached: CachedFilter, task: Task, target: TaskTarget) -> Writer:
+    if target.form is None or target.form == "xml" or task.pieces:
+        return FindingsFileWriter(place, cached.ids)
+    return open_writer(place, target.form, cached.ids, target.select)
+
+
+def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Processed]:
+    if task.pieces:
+        yield from _outcomes_of_pieces(cached, task, attempt)
+    else:
+        for batch in task.batches:
+            yield from filter_batch(cached, batch, open_documents, attempt)
+
+
+def _outcomes_of_pieces(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Processed]:
+    """Filters pieces of a document, up to the first that does not fit it any more."""
+    document = task.document
+    pieces = cast(PieceFilter, cached.filter)
+    limits = pieces.options.limits
+
+    def process(piece: Piece) -> Processed:
+        body = b""  # does not fit
+        with contextlib.suppress(OSError, ValueError), RangeReader(document) as reader:
+            body = reader.read(piece.start, piece.end)
+        return pieces.process_piece(document.name, PieceBytes(piece, body))
+
+    def process_guarded(piece: Piece) -> Processed:
+        with guarded(limits):
+            return process(piece)
+
+    if attempt >= SUSPICIOUS:
+        outcomes = process_isolated(task.pieces, process, lambda _: document.name, limits)
+    else:
+        outcomes = map(process_guarded, task.pieces)
+    for done in outcomes:
+        yield done
+        if done.fate != "conforming":
+            return
+
+
+def _numbered(
+    cached: CachedFilter, finished: FinishedTask, target: TaskTarget
+) -> NumberedRows | None:
+    """Numbers the rows of a task that has all pieces, and so knows all counts."""
+    if target.select != "nodes" or target.form is None or target.form == "xml":
+        return None
+    attempts, limits = Path(target.directory), cached.filter.options.limits
+    results = PieceResults([finished], attempts, target.select, limits)
+    for rows in results.unnumbered():
+        return write_numbered(rows, attempts, target.form)
+    return None
+
+
+def _since(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Returns what a filter has done between two moments; the number of questions stays."""
+    past = {k: -number for k, number in before.items() if not k.endswith("_questions")}
+    return added([after, past])
