@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-# errors ← files ← limits ← xpath ← schema ← subscriptions ← scheme ← {transtool ← preptool |
-# chunktool ← filtertool} ← pipeline ← bench ← cli. The two halves of the pipeline meet only in the
-# scheme. Scenarios are data: they stand beside the stages.
-GROUND = ("errors", "files", "limits", "xpath", "schema", "subscriptions", "scheme")
+# errors ← files ← limits ← xpath ← markup ← schema ← subscriptions ← scheme ← {transtool ←
+# preptool | chunktool ← filtertool} ← pipeline ← bench ← cli. The two halves of the pipeline meet
+# only in the scheme. Scenarios are data: they stand beside the stages.
+GROUND = ("errors", "files", "limits", "xpath", "markup", "schema", "subscriptions", "scheme")
 STAGES = ("transtool", "preptool", "chunktool", "filtertool")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **{layer: GROUND[:depth] for depth, layer in enumerate(GROUND)},

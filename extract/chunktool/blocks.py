@@ -21,7 +21,7 @@ class Open:
 
     Attributes:
         start, stop: Where their start tags begin and end.
-        name: Their numbers in `Names`.
+        name: Their numbers in `TagNames`.
         written: By word and element, the outputs that have the start tag.
         inside: By word and element, the outputs that keep all of it.
     """
@@ -100,12 +100,12 @@ def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tupl
     return written, inside
 
 
-class Spans:
+class OutputRanges:
     """The ranges of an output: starts and ends one after the other, in parts.
 
     There is a start without an end where a range is open.
 
-    >>> spans = Spans()
+    >>> spans = OutputRanges()
     >>> spans.add(np.array([0, 3, 5, 9])); spans.add(np.array([9]))
     >>> spans.take(12).tolist(), spans.take(20).tolist()
     ([[0, 3], [5, 12]], [[12, 20]])

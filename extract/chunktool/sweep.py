@@ -15,11 +15,20 @@ import numpy as np
 
 from extract.chunktool.atlas import NOTHING, Atlas, Key, atlas_of
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.blocks import Block, Open, Spans, nothing, wanted, without_pairs
-from extract.chunktool.scan import CDATA, COMMENT, PI, Numbers, Violation
-from extract.chunktool.tokens import TAG, Tags, long_part, nest, read_tags
+from extract.chunktool.blocks import (
+    Block,
+    Open,
+    OutputRanges,
+    nothing,
+    wanted,
+    without_pairs,
+)
+from extract.chunktool.scan import Numbers, Violation
+from extract.chunktool.tokens import Tags, long_part, nest, read_tags
 from extract.errors import DocumentError
 from extract.limits import RAISE, Limits
+from extract.markup.node_kinds import NodeKind
+from extract.markup.tags import TAG
 
 _NAMES: Final = 1_000_000  # different names with their attributes that a document may have
 _NONE: Final = np.zeros(0, np.int64)
@@ -54,7 +63,7 @@ class Sweep:
         self.obstacle = ""
         self.begun = False
         self.in_doctype = False
-        self._spans = [Spans() for _ in automaton.outputs]
+        self._spans = [OutputRanges() for _ in automaton.outputs]
         self._atlas: Atlas = atlas_of(automaton)
         self._parser = parser
         self._limits = limits
@@ -80,8 +89,8 @@ class Sweep:
         self._parser.StartNamespaceDeclHandler = namespace
         parser.StartCdataSectionHandler = self._begin_cdata
         parser.EndCdataSectionHandler = self._end_cdata
-        parser.CommentHandler = lambda _: self._aside(COMMENT, b"-->", 4)
-        parser.ProcessingInstructionHandler = lambda *_: self._aside(PI, b"?>", 2)
+        parser.CommentHandler = lambda _: self._aside(NodeKind.COMMENT, b"-->", 4)
+        parser.ProcessingInstructionHandler = lambda *_: self._aside(NodeKind.PI, b"?>", 2)
         for output in self._atlas.whole:
             self._spans[output].add(np.zeros(1, np.int64))
 
@@ -111,7 +120,7 @@ class Sweep:
 
     def _end_cdata(self) -> None:
         stop = self._parser.CurrentByteIndex + len(b"]]>")
-        self._asides.extend((CDATA, self._cdata, stop))
+        self._asides.extend((NodeKind.CDATA, self._cdata, stop))
         self._cdata = -1
 
     def _aside(self, kind: int, stop: bytes, width: int) -> None:
@@ -365,7 +374,7 @@ class Sweep:
         """Forgets all that was found, and goes on only to see how deep it gets."""
         self._dead = True
         depth = len(self._open.start) - 1 if depth < 0 else depth
-        self._spans = [Spans() for _ in self._spans]
+        self._spans = [OutputRanges() for _ in self._spans]
         self._keys.clear()
         self._asides.clear()
         parser, deepest, most = self._parser, self._limits.depth, 2 * self._limits.attributes

@@ -9,9 +9,10 @@ import numpy as np
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.blocks import Block
-from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT, Numbers
+from extract.chunktool.scan import Numbers
 from extract.chunktool.sweep import Sweep
 from extract.limits import Limits
+from extract.markup.node_kinds import NodeKind
 
 _AMPERSAND, _RETURN = b"&\r"
 
@@ -50,7 +51,7 @@ class TableSweep(Sweep):
     def _outside(self, kind: int, start: int, stop: int) -> None:
         super()._outside(kind, start, stop)
         if not self.begun and self._atlas.asides[Automaton.START]:
-            which = _CLASS[kind]
+            which = int(_CLASSES[kind])
             self._tally[0, which] += 1
             span = self._original(np.array([start, stop], np.int64)).tolist()
             row = np.array([-1, kind, *span, self._tally[0, which]], np.int64)
@@ -147,12 +148,17 @@ class TableSweep(Sweep):
             return
         before = np.concatenate([[self._cursor], after[:-1]])
         parent = np.concatenate([[block.count - 1], around[:-1]])
-        is_cdata = kind == CDATA
+        is_cdata = NodeKind.CDATA.among(kind)
         joined = np.concatenate([[self._joined], is_cdata[:-1]])
         self._cursor, self._joined = int(after[-1]), bool(is_cdata[-1])
         gap = (before < at) & self._atlas.texts[block.state][parent]
         some = np.flatnonzero(gap)
-        columns = [parent[some], np.full(len(some), TEXT, np.int64), before[some], at[some]]
+        columns = [
+            parent[some],
+            np.full(len(some), NodeKind.TEXT, np.int64),
+            before[some],
+            at[some],
+        ]
         begins = ~joined[some]
         if len(asides):
             states = block.state[around]
@@ -180,7 +186,7 @@ class TableSweep(Sweep):
             special |= data == _RETURN
         places = np.flatnonzero(special) + self._base
         some = places.searchsorted(start) < places.searchsorted(stop)
-        return np.where(some & (kinds == TEXT), REFERENCES, kinds)
+        return np.where(some & NodeKind.TEXT.among(kinds), int(NodeKind.REFERENCES), kinds)
 
     def _carry(self, block: Block) -> None:
         super()._carry(block)
@@ -195,8 +201,8 @@ class TableSweep(Sweep):
         ]
 
 
-_CLASS = {COMMENT: 1, PI: 2}
-_CLASSES = np.array([_CLASS.get(kind, 0) for kind in range(5)], np.int64)
+_CLASS = {NodeKind.COMMENT: 1, NodeKind.PI: 2}
+_CLASSES = np.array([_CLASS.get(kind, 0) for kind in NodeKind], np.int64)
 
 
 def _running(key: Numbers, values: Numbers) -> Numbers:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from extract.filtertool.describe import Item
+from extract.filtertool.node_columns import AtomicValue
 from extract.xpath.later import parse_later
 
 
@@ -33,7 +33,7 @@ class LaterXPath:
     """A query in XPath 2.0 or later; called with a tree, it gives what ``etree.XPath`` would.
 
     That is a list of elements, comments, processing instructions and strings with lxml's
-    ``getparent()``; or an `Item`. A list may have items in it.
+    ``getparent()``; or an `AtomicValue`. A list may have items in it.
 
     Args:
         xpath: The query.
@@ -47,7 +47,7 @@ class LaterXPath:
     def __init__(self, xpath: str, version: str, namespaces: Mapping[str, str]) -> None:
         self._root = parse_later(xpath, version, namespaces)
 
-    def __call__(self, tree: NodeTree) -> list[Any] | Item:
+    def __call__(self, tree: NodeTree) -> list[Any] | AtomicValue:
         """Evaluates the query.
 
         Raises:
@@ -69,17 +69,17 @@ class LaterXPath:
         mixed = ((tree.plain([one]) if _is_node(one) else [self._item(one)]) for one in items)
         return [each for part in mixed for each in part]
 
-    def _item(self, value: Any) -> Item:
+    def _item(self, value: Any) -> AtomicValue:
         if callable(value) and not isinstance(value, type):
             raise Unanswered("it gives a map or a function, which is no row")
         text = str(self._root.string_value(value))
         if isinstance(value, bool):
-            return Item("boolean", text, value)
+            return AtomicValue("boolean", text, value)
         if isinstance(value, int | float | Decimal):
-            return Item("number", text, bool(value) and not math.isnan(value))
+            return AtomicValue("number", text, bool(value) and not math.isnan(value))
         from elementpath.datatypes import AnyURI, UntypedAtomic
 
-        return Item(
+        return AtomicValue(
             "string", text, bool(text) or not isinstance(value, str | AnyURI | UntypedAtomic)
         )
 

@@ -10,21 +10,23 @@ from lxml import etree
 
 from extract.chunktool.verdict import rejection_of
 from extract.errors import DocumentError
-from extract.filtertool.describe import Described, Item, limited, standalone
 from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
-from extract.filtertool.parsed import local_names, parse, plain
+from extract.filtertool.node_columns import AtomicValue, Described, limited, standalone
+from extract.filtertool.parsed import local_names, plain
 from extract.filtertool.results import is_true
-from extract.filtertool.spans import Span, find_spans
-from extract.filtertool.tags import tag_attributes
-from extract.filtertool.values import Values
+from extract.filtertool.sibling_numbers import SiblingNumbers
 from extract.limits import DEFAULTS, Limits
+from extract.markup.lxml_parser import parse_tree
+from extract.markup.spans import Span, find_spans
+from extract.markup.tags import tag_attributes
+from extract.markup.values import Values
 from extract.schema.model import XML_NAMESPACE
 
-Found = list[int] | float | str | bool | Item
+Found = list[int] | float | str | bool | AtomicValue
 """What a query gives: indices of nodes and values that are described, or a value."""
 
 
-class TooMuch(Exception):
+class OutputLimit(Exception):
     """A query selects more than it may; the message says which limit it passes."""
 
 
@@ -54,13 +56,13 @@ class WholeDocument:
         self._alone = alone
         self._known: dict[Any, int] = {}
         self._paths: dict[Any, str] = {}
-        self._numbers: dict[Any, dict[Any, int]] = {}
         try:
-            self.tree = parse(data)
+            self.tree = parse_tree(data)
         except etree.XMLSyntaxError as error:
             message = (error.msg or "").rsplit(", line ", 1)[0]
             reason, hint, *place = rejection_of(error.code, message, *(error.position or (0, 0)))
             raise DocumentError(reason, hint, name, *place) from error
+        self._numbers = SiblingNumbers(self.tree)
 
     @cached_property
     def size(self) -> int:
@@ -85,29 +87,29 @@ class WholeDocument:
 
         Raises:
             etree.XPathError: It cannot be evaluated.
-            TooMuch: It selects more than it may.
+            OutputLimit: It selects more than it may.
         """
         found = self._evaluate(query)
         if isinstance(found, list):
             self._check_output(found)
             return [self._describe(node) for node in found]
-        return found if isinstance(found, Item) else plain(found)
+        return found if isinstance(found, AtomicValue) else plain(found)
 
     def _check_output(self, nodes: list[Any]) -> None:
         limits = self._limits
         if len(nodes) > limits.query_rows:
-            raise TooMuch(limits.passed("query_rows"))
+            raise OutputLimit(limits.passed("query_rows"))
         if len(nodes) * len(self.data) > limits.query_bytes:
             spans = [span for span in map(self._spans.get, nodes) if span is not None]
             if sum([end - start for start, end in spans]) > limits.query_bytes:
-                raise TooMuch(limits.passed("query_bytes"))
+                raise OutputLimit(limits.passed("query_bytes"))
 
     def count(self, query: Any) -> int:
         """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
         found = self._evaluate(query)
         if isinstance(found, list):
             return len(found)
-        return int(is_true(found if isinstance(found, Item) else plain(found)))
+        return int(is_true(found if isinstance(found, AtomicValue) else plain(found)))
 
     def _evaluate(self, query: Any) -> Any:
         return query(self.nodes if isinstance(query, LaterXPath) else self.tree)
@@ -145,7 +147,7 @@ class WholeDocument:
     # -- descriptions
 
     def _describe(self, node: Any) -> int:
-        if isinstance(node, Item):
+        if isinstance(node, AtomicValue):
             self.described.add_value(node, self._most)
             return len(self.described) - 1
         if isinstance(node, tuple):
@@ -195,7 +197,7 @@ class WholeDocument:
         start, end = self._spans.get(parent) or (None, None)
         path = self._path(parent)
         if path is not None:
-            number = self._numbered(parent).get((owner, True), 0) if node.is_tail else 1
+            number = self._numbers.number_of_tail(owner) if node.is_tail else 1
             path = f"{path}/text()[{number}]" if number else None
         self.described.add("text", None, start, end, path, value)
 
@@ -208,7 +210,7 @@ class WholeDocument:
         if span is not None:
             tag = tag_attributes(self._values.tag(*span))
             written = [one.name for one in tag if not one.declares]
-            return written[list(owner.attrib).index(name)]
+            return written[list(owner.attrib).index(name)].decode()
         bound = {XML_NAMESPACE: "xml", **{uri: p for p, uri in owner.nsmap.items() if p}}
         return f"{bound.get(qualified.namespace, '')}:{qualified.localname}".removeprefix(":")
 
@@ -226,38 +228,15 @@ class WholeDocument:
         steps: list[str] = []
         above = node
         while above is not None and above not in self._paths:
-            parent = above.getparent()
-            number = self._numbered(parent).get((above, False))
+            number = self._numbers.number(above)
             if number is None:
                 return None
             steps.append(f"/{_test(above)}[{number}]")
-            above = parent
+            above = above.getparent()
         path = (self._paths[above] if above is not None else "") + "".join(reversed(steps))
         if isinstance(node.tag, str):
             self._paths[node] = path
         return path
-
-    def _numbered(self, parent: Any) -> dict[Any, int]:
-        """The children of a node, each with its number among those of its name or kind; and with
-        True beside it, the number of the text after it."""
-        known = self._numbers.get(parent)
-        if known is not None:
-            return known
-        if parent is None:
-            root = self.tree.getroot()
-            around = list(root.itersiblings(preceding=True))[::-1]
-            children, texts = [*around, root, *root.itersiblings()], 0
-        else:
-            children, texts = list(parent), int(parent.text is not None)
-        numbers = self._numbers[parent] = {}
-        counts: dict[Any, int] = {}
-        for child in children:
-            counts[child.tag] = counts.get(child.tag, 0) + 1
-            numbers[child, False] = counts[child.tag]
-            if child.tail is not None:
-                texts += 1
-                numbers[child, True] = texts
-        return numbers
 
 
 def _test(node: Any) -> str:

@@ -11,23 +11,23 @@ import re
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
-from extract.chunktool.encodings import Transcoder, Unmappable, find_encoding
+from extract.markup.encodings import Transcoder, Unmappable, find_encoding
+from extract.markup.tags import COMMENT, INSIDE_TAG, INSTRUCTION, TAG
+from extract.markup.values import OWN_ENTITY
 
 Span = tuple[int, int] | None
 
-_QUOTED: Final = rb"""[^<>"']|"[^"]*"|'[^']*'"""
-_SUBSET: Final = rb"""\[(?:<!--.*?-->|<\?.*?\?>|[^\]"'<]|<!|"[^"]*"|'[^']*')*\]\s*"""
+_SUBSET: Final = rb"""\[(?:%s|%s|[^\]"'<]|<!|"[^"]*"|'[^']*')*\]\s*""" % (COMMENT, INSTRUCTION)
+_BEFORE_SUBSET: Final = rb"""(?:[^<>\["']|"[^"]*"|'[^']*')*?"""
 _TOKEN: Final = re.compile(
-    rb"<(?:(?P<cdata>!\[CDATA\[.*?\]\]>)|(?P<comment>!--.*?-->)|(?P<declaration>\?xml\s.*?\?>)"
-    rb"|(?P<pi>\?.*?\?>)|(?P<doctype>!DOCTYPE(?:%s)*?(?:%s)?>)|(?P<close>/[^>]*>)"
-    rb"|(?P<open>(?:%s)*>))" % (_QUOTED.replace(b"<>", b"<>["), _SUBSET, _QUOTED),
+    rb"<(?:(?P<cdata>!\[CDATA\[.*?\]\]>)|(?P<comment>%s)|(?P<declaration>\?xml\s.*?\?>)|(?P<pi>%s)"
+    rb"|(?P<doctype>!DOCTYPE%s(?:%s)?>)|(?P<close>/[^>]*>)|(?P<open>%s>))"
+    % (COMMENT[1:], INSTRUCTION[1:], _BEFORE_SUBSET, _SUBSET, INSIDE_TAG),
     re.DOTALL,
 )
-_ENTITY: Final = re.compile(rb"&(?!#|lt;|gt;|amp;|quot;|apos;)")
-_TAG: Final = re.compile(rb"<(?:%s)*>" % _QUOTED)
 
 
-class Spans(NamedTuple):
+class NodeSpans(NamedTuple):
     """The bytes of nodes: start and end, or None for one that came out of an entity.
 
     Attributes:
@@ -39,11 +39,11 @@ class Spans(NamedTuple):
     asides: list[Span]
 
 
-def find_spans(data: bytes) -> Spans | None:
+def find_spans(data: bytes) -> NodeSpans | None:
     """The spans of all nodes of a well-formed document; None if they cannot be found.
 
     >>> find_spans(b"<a><!--x--><b/></a>")
-    Spans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
+    NodeSpans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
     """
     encoding = find_encoding(data[:1024], True)
     if encoding is None or not encoding.codec:
@@ -56,7 +56,7 @@ def find_spans(data: bytes) -> Spans | None:
             text = transcoder.feed(data, ended=True)
         except Unmappable:
             return None
-    if b"<!ENTITY" in text and _ENTITY.search(text):
+    if b"<!ENTITY" in text and OWN_ENTITY.search(text):
         declared = None if encoding.direct else "utf-8"
         spans = _by_expat(text, declared)
     else:
@@ -64,10 +64,12 @@ def find_spans(data: bytes) -> Spans | None:
     if spans is None or transcoder is None:
         return spans
     width = len(">".encode(encoding.codec))
-    return Spans(_back(spans.elements, transcoder, width), _back(spans.asides, transcoder, width))
+    return NodeSpans(
+        _back(spans.elements, transcoder, width), _back(spans.asides, transcoder, width)
+    )
 
 
-def _by_tokens(text: bytes) -> Spans:
+def _by_tokens(text: bytes) -> NodeSpans:
     elements: list[Span] = []
     asides: list[Span] = []
     stack: list[tuple[int, int]] = []
@@ -84,10 +86,10 @@ def _by_tokens(text: bytes) -> Spans:
             elements[row] = (start, end)
         elif kind in ("comment", "pi"):
             asides.append((start, end))
-    return Spans(elements, asides)
+    return NodeSpans(elements, asides)
 
 
-def _by_expat(text: bytes, encoding: str | None) -> Spans | None:
+def _by_expat(text: bytes, encoding: str | None) -> NodeSpans | None:
     parser = expat.ParserCreate(encoding)
     found = _Found(parser, text)
     parser.StartElementHandler = found.start
@@ -100,7 +102,7 @@ def _by_expat(text: bytes, encoding: str | None) -> Spans | None:
         parser.Parse(text, True)
     except (expat.ExpatError, LookupError, ValueError):
         return None
-    return Spans(found.elements, found.asides)
+    return NodeSpans(found.elements, found.asides)
 
 
 class _Found:
@@ -130,9 +132,9 @@ class _Found:
         row, start = self._stack.pop()
         if start < 0:
             return
-        tag = _TAG.match(self._text, start)
+        tag = TAG.match(self._text, start)
         if tag is not None and not tag[0].endswith(b"/>"):
-            tag = _TAG.match(self._text, self._parser.CurrentByteIndex)
+            tag = TAG.match(self._text, self._parser.CurrentByteIndex)
         if tag is not None:
             self.elements[row] = (start, tag.end())
 
@@ -145,7 +147,7 @@ class _Found:
 
 
 def _back(spans: list[Span], transcoder: Transcoder, width: int) -> list[Span]:
-    """Spans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
+    """NodeSpans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
     original = transcoder.original
     return [
         None if span is None else (original(span[0]), original(span[1] - 1) + width)
