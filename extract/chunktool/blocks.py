@@ -35,7 +35,7 @@ class Open:
 
 
 @dataclass(slots=True)
-class Block:
+class ElementBlock:
     """The elements of a block; columns by element, but for the last three.
 
     Attributes:
@@ -68,14 +68,14 @@ class Block:
     opened: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
-def nothing(opened: Open) -> Block:
+def nothing(opened: Open) -> ElementBlock:
     """A block in which no element begins or ends."""
     none = np.zeros(0, np.int64)
     count = len(opened.start)
     parent = np.maximum(np.arange(count) - 1, 0)
     never = np.full(count, -1, np.int64)
     columns = opened.state, opened.name, parent, opened.start, opened.stop, never, never
-    return Block(count, *columns, opened.written, opened.inside, none, none, none, none)
+    return ElementBlock(count, *columns, opened.written, opened.inside, none, none, none, none)
 
 
 def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tuple[Bits, Bits]:

@@ -16,7 +16,7 @@ import numpy as np
 from extract.chunktool.atlas import NOTHING, Atlas, Key, atlas_of
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.blocks import (
-    Block,
+    ElementBlock,
     Open,
     OutputRanges,
     nothing,
@@ -256,7 +256,7 @@ class Sweep:
         if passed:
             raise self._beyond(passed, start)
 
-    def _arrange(self, tags: Tags, names: Numbers) -> Block | None:
+    def _arrange(self, tags: Tags, names: Numbers) -> ElementBlock | None:
         """The elements of a block; None if they break the schema."""
         begins, at, after = tags
         atlas, opened = self._atlas, self._open
@@ -285,7 +285,7 @@ class Sweep:
         around = np.where(begins, element, parent[element])
         sets = wanted(atlas, opened, state, nesting)
         columns = state, name, parent, start, stop, first, end
-        return Block(count, *columns, *sets, element, around, at, after)
+        return ElementBlock(count, *columns, *sets, element, around, at, after)
 
     def _beyond(self, limit: str, offset: int) -> DocumentError:
         return DocumentError(self._limits.passed(limit), RAISE, "", 0, 0, offset)
@@ -326,7 +326,7 @@ class Sweep:
 
     # -- ranges
 
-    def _cut(self, block: Block) -> None:
+    def _cut(self, block: ElementBlock) -> None:
         """Adds the ranges of a block to those of the outputs."""
         edges = np.empty(2 * len(block.at), np.int64)
         edges[::2] = block.at
@@ -353,10 +353,10 @@ class Sweep:
                 if len(offsets):
                     self._spans[output].add(self._original(without_pairs(offsets)))
 
-    def _fill_table(self, block: Block, asides: Numbers, around: Numbers) -> None:
+    def _fill_table(self, block: ElementBlock, asides: Numbers, around: Numbers) -> None:
         """Nothing: there is no node table."""
 
-    def _carry(self, block: Block) -> None:
+    def _carry(self, block: ElementBlock) -> None:
         """Keeps the elements that are open where the block ends."""
         still = block.opened = np.flatnonzero(block.first < 0)
         self._open = Open(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.blocks import Block
+from extract.chunktool.blocks import ElementBlock
 from extract.chunktool.scan import Numbers
 from extract.chunktool.sweep import Sweep
 from extract.limits import Limits
@@ -69,7 +69,7 @@ class TableSweep(Sweep):
             return index
         return self._cursor
 
-    def _fill_table(self, block: Block, asides: Numbers, around: Numbers) -> None:
+    def _fill_table(self, block: ElementBlock, asides: Numbers, around: Numbers) -> None:
         fresh = self._number(block)
         position = self._count_children(block)
         if len(fresh):
@@ -86,7 +86,7 @@ class TableSweep(Sweep):
         self._text(block, asides, around)
         self._position_now = position
 
-    def _number(self, block: Block) -> Numbers:
+    def _number(self, block: ElementBlock) -> Numbers:
         """Gives rows to the elements that are kept and have none; which those are."""
         self._rows = np.full(len(block.state), -1, np.int64)
         self._rows[: block.count] = self._row
@@ -97,7 +97,7 @@ class TableSweep(Sweep):
         self._count += len(fresh)
         return fresh
 
-    def _count_children(self, block: Block) -> Numbers:
+    def _count_children(self, block: ElementBlock) -> Numbers:
         """The positions of elements among siblings of the same name."""
         count = block.count
         position = np.zeros(len(block.state), np.int64)
@@ -123,14 +123,14 @@ class TableSweep(Sweep):
             later[int(names[each])] = int(base[each] + sizes[each])
         return position
 
-    def _end(self, block: Block) -> None:
+    def _end(self, block: ElementBlock) -> None:
         ending = block.element[block.around != block.element]
         ending = ending[self._rows[ending] >= 0]
         if len(ending):
             first, end = self._original(block.first[ending]), self._original(block.end[ending])
             self.ends.append((self._rows[ending], first, end))
 
-    def _text(self, block: Block, asides: Numbers, around_asides: Numbers) -> None:
+    def _text(self, block: ElementBlock, asides: Numbers, around_asides: Numbers) -> None:
         """Rows for texts, comments and processing instructions."""
         at, after, around = block.at, block.after, block.around
         tally = np.zeros((len(block.state), 3), np.int64)
@@ -188,7 +188,7 @@ class TableSweep(Sweep):
         some = places.searchsorted(start) < places.searchsorted(stop)
         return np.where(some & NodeKind.TEXT.among(kinds), int(NodeKind.REFERENCES), kinds)
 
-    def _carry(self, block: Block) -> None:
+    def _carry(self, block: ElementBlock) -> None:
         super()._carry(block)
         still = block.opened
         self._row = self._rows[still]

@@ -81,8 +81,7 @@ class Judge:
         try:
             read()
         except etree.XMLSyntaxError as error:
-            message = (error.msg or "").rsplit(", line ", 1)[0]
-            return self._rejection(error.code, message, *(error.position or (0, 0)))
+            return self._rejection(*error_parts(error))
         return None
 
     def _rejection(self, code: int, message: str, line: int, column: int) -> ParserRejection:
@@ -223,6 +222,13 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
         "",
     ),
 )
+
+
+def error_parts(error: etree.XMLSyntaxError) -> tuple[int, str, int, int]:
+    """Returns code, message, line and column of an error of libxml2."""
+    message = (error.msg or "").rsplit(", line ", 1)[0]
+    line, column = error.position or (0, 0)
+    return error.code, message, line, column
 
 
 def rejection_of(code: int, message: str, line: int, column: int) -> ParserRejection:

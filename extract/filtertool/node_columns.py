@@ -54,7 +54,7 @@ class Described:
 
     def __init__(self, table: Any = None) -> None:
         self._batches: list[Any] = [] if table is None else list(table.to_batches())
-        self._known = 0 if table is None else table.num_rows
+        self._count = 0 if table is None else table.num_rows
         self._fresh = DescribedLists([], [], [], [], [], [])
 
     def add(
@@ -93,7 +93,7 @@ class Described:
         """Adds a record batch with `COLUMNS`."""
         self._flush()
         self._batches.append(batch)
-        self._known += batch.num_rows
+        self._count += batch.num_rows
 
     def extend(self, others: Described) -> None:
         """Adds all of some others."""
@@ -111,7 +111,7 @@ class Described:
         return DescribedLists(*[column.to_pylist() for column in self.table.columns])
 
     def __len__(self) -> int:
-        return self._known + len(self._fresh.node)
+        return self._count + len(self._fresh.node)
 
     def __reduce__(self) -> tuple[Callable[..., Described], tuple[Any, ...]]:
         return Described, (self.table,)
@@ -120,7 +120,7 @@ class Described:
         if self._fresh.node:
             columns = [pa.array(c, f.type) for c, f in zip(self._fresh, COLUMNS, strict=True)]
             self._batches.append(pa.RecordBatch.from_arrays(columns, schema=COLUMNS))
-            self._known += len(self._fresh.node)
+            self._count += len(self._fresh.node)
             self._fresh = DescribedLists([], [], [], [], [], [])
 
 

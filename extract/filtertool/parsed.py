@@ -27,12 +27,12 @@ class Unplaced(Exception):
 
 
 def local_names(tree: Any) -> Counter[str]:
-    """How many elements there are of each local name."""
+    """Counts the elements of each local name."""
     tags = Counter([element.tag for element in tree.getroot().iter("*")])
-    found: Counter[str] = Counter()
+    names: Counter[str] = Counter()
     for tag, times in tags.items():
-        found[tag.rpartition("}")[2]] += times
-    return found
+        names[tag.rpartition("}")[2]] += times
+    return names
 
 
 class ParsedUnit:
@@ -42,7 +42,7 @@ class ParsedUnit:
         xml: A well-formed document.
 
     Raises:
-        etree.XMLSyntaxError: It is none.
+        etree.XMLSyntaxError: It is not well-formed.
     """
 
     def __init__(self, xml: bytes) -> None:
@@ -113,7 +113,7 @@ def _placed(number: int | None) -> int:
 
 
 def compiled(xpath: str, namespaces: Mapping[str, str]) -> Any:
-    """The expression, ready to be evaluated on a tree."""
+    """Compiles an expression, to be evaluated on a tree."""
     return etree.XPath(xpath, namespaces=dict(namespaces))
 
 
@@ -128,17 +128,17 @@ def open_in_child(xml: bytes) -> None:
 
 
 def select_in_child(branches: Sequence[str], namespaces: Mapping[str, str]) -> NodeRefs:
-    """The same as `ParsedUnit.select`, on the unit that is open."""
+    """Returns what `ParsedUnit.select` returns for the unit that is open."""
     assert _open is not None
     return _open.select([compiled(xpath, namespaces) for xpath in branches])
 
 
 def value_in_child(xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
-    """The value of an expression that is no node set, on the unit that is open."""
+    """Returns the value of an expression that is no node set, on the unit that is open."""
     assert _open is not None
     return plain(compiled(xpath, namespaces)(_open.tree))
 
 
 def plain(value: Any) -> float | str | bool:
-    """A value without lxml's additions."""
+    """Returns a value without lxml's additions."""
     return value if isinstance(value, bool | float) else str(value)

@@ -16,7 +16,7 @@ import numpy as np
 
 from extract.errors import DocumentError
 from extract.filtertool.cost import LIMIT, Bound
-from extract.filtertool.elementpath_matcher import LaterXPath
+from extract.filtertool.elementpath_queries import LaterXPath
 from extract.filtertool.matcher import Select
 from extract.filtertool.memory import is_out_of_memory
 from extract.filtertool.node_columns import Described

@@ -8,9 +8,9 @@ from typing import Any
 
 from lxml import etree
 
-from extract.chunktool.verdict import rejection_of
+from extract.chunktool.verdict import error_parts, rejection_of
 from extract.errors import DocumentError
-from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
+from extract.filtertool.elementpath_queries import LaterXPath, NodeTree
 from extract.filtertool.node_columns import AtomicValue, Described, limited, standalone
 from extract.filtertool.parsed import local_names, plain
 from extract.filtertool.results import is_true
@@ -22,8 +22,8 @@ from extract.markup.tags import tag_attributes
 from extract.markup.values import Values
 from extract.schema.model import XML_NAMESPACE
 
-Found = list[int] | float | str | bool | AtomicValue
-"""What a query gives: indices of nodes and values that are described, or a value."""
+QueryResult = list[int] | float | str | bool | AtomicValue
+"""What a query gives: indices of described nodes and values, or a single value."""
 
 
 class OutputLimit(Exception):
@@ -40,7 +40,7 @@ class WholeDocument:
         alone: Give elements as XML that stands alone.
 
     Attributes:
-        described: The nodes that were found so far.
+        described: The nodes that queries have selected so far.
 
     Raises:
         DocumentError: It is not well-formed.
@@ -54,13 +54,12 @@ class WholeDocument:
         self._limits = limits or DEFAULTS
         self._most = self._limits.value_bytes
         self._alone = alone
-        self._known: dict[Any, int] = {}
+        self._indices: dict[Any, int] = {}
         self._paths: dict[Any, str] = {}
         try:
             self.tree = parse_tree(data)
         except etree.XMLSyntaxError as error:
-            message = (error.msg or "").rsplit(", line ", 1)[0]
-            reason, hint, *place = rejection_of(error.code, message, *(error.position or (0, 0)))
+            reason, hint, *place = rejection_of(*error_parts(error))
             raise DocumentError(reason, hint, name, *place) from error
         self._numbers = SiblingNumbers(self.tree)
 
@@ -80,20 +79,20 @@ class WholeDocument:
     def forget(self) -> None:
         """Begins a new list of descriptions."""
         self.described = Described()
-        self._known.clear()
+        self._indices.clear()
 
-    def find(self, query: Any) -> Found:
-        """Evaluates a compiled query, and describes what it selects.
+    def find(self, query: Any) -> QueryResult:
+        """Evaluates a compiled query, and describes the nodes that it selects.
 
         Raises:
             etree.XPathError: It cannot be evaluated.
             OutputLimit: It selects more than it may.
         """
-        found = self._evaluate(query)
-        if isinstance(found, list):
-            self._check_output(found)
-            return [self._describe(node) for node in found]
-        return found if isinstance(found, AtomicValue) else plain(found)
+        result = self._evaluate(query)
+        if isinstance(result, list):
+            self._check_output(result)
+            return [self._describe(node) for node in result]
+        return result if isinstance(result, AtomicValue) else plain(result)
 
     def _check_output(self, nodes: list[Any]) -> None:
         limits = self._limits
@@ -106,10 +105,10 @@ class WholeDocument:
 
     def count(self, query: Any) -> int:
         """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
-        found = self._evaluate(query)
-        if isinstance(found, list):
-            return len(found)
-        return int(is_true(found if isinstance(found, AtomicValue) else plain(found)))
+        result = self._evaluate(query)
+        if isinstance(result, list):
+            return len(result)
+        return int(is_true(result if isinstance(result, AtomicValue) else plain(result)))
 
     def _evaluate(self, query: Any) -> Any:
         return query(self.nodes if isinstance(query, LaterXPath) else self.tree)
@@ -136,9 +135,9 @@ class WholeDocument:
             return {}
         if (len(spans.elements), len(spans.asides)) != (self.size, len(asides)):
             return {}  # better no offsets than wrong ones
-        found = dict(zip(self._elements, spans.elements, strict=True))
-        found.update(zip(asides, spans.asides, strict=True))
-        return found
+        span_of = dict(zip(self._elements, spans.elements, strict=True))
+        span_of.update(zip(asides, spans.asides, strict=True))
+        return span_of
 
     @cached_property
     def _values(self) -> Values:
@@ -158,14 +157,14 @@ class WholeDocument:
         if isinstance(node, str):
             owner = node.getparent()  # type: ignore[attr-defined]
             key = (owner, getattr(node, "attrname", None), getattr(node, "is_tail", False))
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = len(self.described)
+        index = self._indices.get(key)
+        if index is None:
+            index = self._indices[key] = len(self.described)
             if isinstance(node, str):
                 self._add_string(node)
             else:
                 self._add(node)
-        return known
+        return index
 
     def _add(self, node: Any) -> None:
         span = self._spans.get(node)

@@ -1,6 +1,6 @@
 """Where in a document its nodes are, for documents that were not scanned but parsed.
 
-libxml2 has taken the document already, so that it is well-formed, but tells no offsets. One regular
+libxml2 has accepted the document, so that it is well-formed, but gives no offsets. One regular
 expression finds every tag, comment and processing instruction again. Where the document has
 entities of its own, expat does it, because they may stand for elements; those are in no bytes.
 """
@@ -40,7 +40,7 @@ class NodeSpans(NamedTuple):
 
 
 def find_spans(data: bytes) -> NodeSpans | None:
-    """The spans of all nodes of a well-formed document; None if they cannot be found.
+    """Returns the spans of all nodes of a well-formed document; None if they cannot be events.
 
     >>> find_spans(b"<a><!--x--><b/></a>")
     NodeSpans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
@@ -91,21 +91,21 @@ def _by_tokens(text: bytes) -> NodeSpans:
 
 def _by_expat(text: bytes, encoding: str | None) -> NodeSpans | None:
     parser = expat.ParserCreate(encoding)
-    found = _Found(parser, text)
-    parser.StartElementHandler = found.start
-    parser.EndElementHandler = found.end
-    parser.CommentHandler = lambda _: found.aside(b"-->")
-    parser.ProcessingInstructionHandler = lambda *_: found.aside(b"?>")
-    parser.StartDoctypeDeclHandler = lambda *_: found.in_doctype(True)
-    parser.EndDoctypeDeclHandler = lambda: found.in_doctype(False)
+    events = _SpanEvents(parser, text)
+    parser.StartElementHandler = events.start
+    parser.EndElementHandler = events.end
+    parser.CommentHandler = lambda _: events.aside(b"-->")
+    parser.ProcessingInstructionHandler = lambda *_: events.aside(b"?>")
+    parser.StartDoctypeDeclHandler = lambda *_: events.in_doctype(True)
+    parser.EndDoctypeDeclHandler = lambda: events.in_doctype(False)
     try:
         parser.Parse(text, True)
     except (expat.ExpatError, LookupError, ValueError):
         return None
-    return NodeSpans(found.elements, found.asides)
+    return NodeSpans(events.elements, events.asides)
 
 
-class _Found:
+class _SpanEvents:
     """Takes expat's events."""
 
     def __init__(self, parser: Any, text: bytes) -> None:

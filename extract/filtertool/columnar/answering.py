@@ -23,7 +23,7 @@ class Selection(NamedTuple):
 
 def answers_of(
     columns: Columns,
-    found: Sequence[Selection],
+    selections: Sequence[Selection],
     select: Select,
     values: Sequence[Value],
     matching: Sequence[tuple[Ints, Ints]] = (),
@@ -32,13 +32,13 @@ def answers_of(
 
     Args:
         columns: The batch.
-        found: What was selected.
+        selections: The nodes that questions have selected.
         select: What is asked for.
         values: The values of questions that are no node sets.
-        matching: Units, and questions that have found something there; only for ``doc``.
+        matching: Units, and questions that have selected something there; only for ``doc``.
     """
-    question = np.concatenate([NOTHING, *[part.question for part in found]])
-    nodes = np.concatenate([NOTHING, *[part.nodes for part in found]])
+    question = np.concatenate([NOTHING, *[part.question for part in selections]])
+    nodes = np.concatenate([NOTHING, *[part.nodes for part in selections]])
     documents = nodes < columns.rows
     documents[documents] = columns.name[nodes[documents]] < 0
     if documents.any():  # a document node is no match

@@ -1,6 +1,6 @@
-"""The elementpath matcher: queries in XPath 2.0 and later, evaluated on whole documents.
+"""Queries in XPath 2.0 and later, evaluated on whole documents by elementpath.
 
-It is asked about every query that declares such a version, whatever matcher was chosen for the
+Every query that declares such a version is evaluated here, whatever matcher was chosen for the
 others; their rows are merged. What a query gives:
 
 - nodes: rows as for XPath 1.0, each node once and in document order;
@@ -91,7 +91,7 @@ class NodeTree:
         from elementpath import get_node_tree
 
         self.root: Any = get_node_tree(tree)
-        self._places: dict[int, dict[int, int]] = {}  # of children that are texts, by parent
+        self._indices: dict[int, dict[int, int]] = {}  # of all children, by parent
 
     def plain(self, nodes: Iterable[Any]) -> list[Any]:
         """The nodes as lxml has them, each once, in document order; the document node is none.
@@ -101,7 +101,7 @@ class NodeTree:
         """
         unique = {id(node): node for node in nodes}
         ordered = sorted(unique.values(), key=lambda node: node.position)
-        return [found for node in ordered if (found := self._plain(node)) is not None]
+        return [plain for node in ordered if (plain := self._plain(node)) is not None]
 
     def _plain(self, node: Any) -> Any:
         top = node
@@ -118,17 +118,18 @@ class NodeTree:
             return _String(node.string_value, node.parent.value, node.name)
         if kind != "text":
             return node.value
-        at, siblings = self._place(node), node.parent.children
+        at, siblings = self._index(node), node.parent.children
         owner = siblings[at - 1] if at else node.parent
         return _String(node.value, owner.value, is_tail=at > 0)
 
-    def _place(self, text: Any) -> int:
+    def _index(self, text: Any) -> int:
         """Which of its parent's children a text is; all at once, for one by one takes long."""
         parent = text.parent
-        known = self._places.get(id(parent))
-        if known is None:
-            known = self._places[id(parent)] = {id(c): n for n, c in enumerate(parent.children)}
-        return known[id(text)]
+        indices = self._indices.get(id(parent))
+        if indices is None:
+            indices = {id(child): n for n, child in enumerate(parent.children)}
+            self._indices[id(parent)] = indices
+        return indices[id(text)]
 
 
 class _String(str):
