@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT
+from extract.markup.node_kinds import NodeKind
 from extract.schema.model import XML_NAMESPACE
 from tests.generate.oracle import parse
 
@@ -170,8 +170,8 @@ class Anatomy:
     def kind(self, part: Piece) -> int:
         """The kind of a leaf, as the node table has it."""
         if part.kind == "text":
-            return REFERENCES if re.search(rb"[&\r]", self.text(part)) else TEXT
-        return {"cdata": CDATA, "comment": COMMENT, "pi": PI}[part.kind]
+            return NodeKind.REFERENCES if re.search(rb"[&\r]", self.text(part)) else NodeKind.TEXT
+        return {"cdata": NodeKind.CDATA, "comment": NodeKind.COMMENT, "pi": NodeKind.PI}[part.kind]
 
     def path(self, number: int) -> str:
         """The names as written from the root down to the parent of an element."""

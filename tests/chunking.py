@@ -17,16 +17,12 @@ from lxml import etree
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.outputs import Output
 from extract.chunktool.scan import (
-    CDATA,
-    COMMENT,
-    PI,
-    REFERENCES,
-    TEXT,
     HandOver,
     Scanner,
     Violation,
 )
 from extract.errors import DocumentError
+from extract.markup.node_kinds import NodeKind
 from extract.preptool.footprint import Footprint
 from extract.schema.conformance import first_violation
 from extract.scheme.model import Scheme
@@ -267,14 +263,14 @@ def _check_leaves(
         if keep:
             kind, row = anatomy.kind(part), rows.get(part.element, -1)
             wanted.append((row, kind, part.start, part.end, part.number))
-            if kind in (TEXT, CDATA, REFERENCES):
+            if kind in (NodeKind.TEXT, NodeKind.CDATA, NodeKind.REFERENCES):
                 key = (part.element, part.number)
                 values[key] = values.get(key, "") + _value(kind, anatomy.decode(anatomy.text(part)))
     found = scan.leaves
     if "&" in re.sub(_KNOWN, "", anatomy.decode(anatomy.document)):
         # An entity of its own may be empty, so that there is no text where there is a reference.
-        found = [row for row in found if row[1] in (COMMENT, PI)]
-        wanted = [row for row in wanted if row[1] in (COMMENT, PI)]
+        found = [row for row in found if row[1] in (NodeKind.COMMENT, NodeKind.PI)]
+        wanted = [row for row in wanted if row[1] in (NodeKind.COMMENT, NodeKind.PI)]
         values.clear()
     same(found, wanted, "leaves (parent, kind, start, end, number)")
     for (number, which), value in values.items():
@@ -289,10 +285,10 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
 def _value(kind: int, content: str) -> str:
-    if kind == TEXT:
+    if kind == NodeKind.TEXT:
         return content
     content = re.sub("\r\n?", "\n", content)
-    if kind == CDATA:
+    if kind == NodeKind.CDATA:
         return content[9:-3]
     return re.sub("&(.*?);", lambda match: _character(match[1]), content)
 

@@ -16,15 +16,15 @@ import numpy as np
 import extract
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.cut import gather
+from extract.chunktool.nodes import NodeTable
 from extract.chunktool.outputs import projection_output
 from extract.chunktool.reference import ReferenceScanner
 from extract.chunktool.scan import Batch, HandOver
 from extract.errors import QuerySyntaxError
 from extract.filtertool.columnar import ColumnarFactory
-from extract.filtertool.columnar.markup import oddity
+from extract.filtertool.columnar.accept import reason_against_document
 from extract.filtertool.lxml_matcher import LxmlFactory
 from extract.filtertool.matcher import Answers, Question, Select, Unit
-from extract.filtertool.table import NodeTable
 from extract.preptool.prepare import prepare
 from extract.schema.model import Schema
 from extract.scheme.model import Scheme
@@ -69,7 +69,7 @@ def unit_of(document: bytes, automaton: Automaton) -> Unit | None:
 
 def _unit(document: bytes, automaton: Automaton, batches: Sequence[Batch]) -> Unit:
     ranges = np.concatenate([batch.ranges[0] for batch in batches])
-    table = NodeTable.of(document, automaton, batches)
+    table = NodeTable.of_batches(automaton, batches, document)
     return Unit(table, lambda: gather(memoryview(document), ranges))
 
 
@@ -80,8 +80,9 @@ def facts(answers: Answers) -> dict[str, Any]:
     values = sorted((v.unit, v.question, repr(v.value)) for v in answers.values)
     out: dict[str, Any] = {"counts": counts, "values": values}
     if answers.nodes is not None:
-        columns = [getattr(answers.nodes, name) for name in answers.nodes.__slots__]
-        out["nodes"] = np.stack([c.astype(np.int64) for c in columns], axis=1).tolist()
+        nodes, refs = answers.nodes, answers.nodes.refs
+        columns = (nodes.unit, nodes.question, refs.kind, refs.row, refs.number)
+        out["nodes"] = list(zip(*[column.tolist() for column in columns], strict=True))
     return out
 
 
@@ -145,8 +146,10 @@ def round_of(rng: Random, queries: int, documents: int = 3) -> Counter[str]:
     for _ in range(documents):
         options = Options(size=between(rng, 5, 60), strict=chance(rng, 50), odd=10)
         unit = unit_of(maker.document(rng, options), automaton)
-        if unit is not None and not oddity(unit.table.data, int(unit.table.start[0])):
-            units.append(unit)
+        if unit is not None:
+            root = int(unit.table.elements.start[0])
+            if not reason_against_document(unit.table.data, root):
+                units.append(unit)
     if not units:
         return Counter()
     return compare(units, questions_of(scheme), scheme.namespaces)

@@ -23,12 +23,8 @@ import extract
 from extract.chunktool.outputs import Output
 from extract.chunktool.scanner import kernel_available
 from extract.filtertool.cutting import DocumentCutter
+from extract.filtertool.document_order import DocumentOrder
 from extract.filtertool.matcher import (
-    ATTRIBUTE,
-    COMMENT,
-    ELEMENT,
-    PI,
-    TEXT,
     Answers,
     MatcherFactory,
     Nodes,
@@ -36,7 +32,7 @@ from extract.filtertool.matcher import (
     Select,
     Unit,
 )
-from extract.filtertool.order import Order
+from extract.markup.node_kinds import NodeKind
 from extract.preptool.prepare import prepare
 from extract.xpath.functions import EXSLT_REGEXP, Type
 from tests.test_filter_oracle import Round
@@ -97,45 +93,59 @@ class MatcherContract:
         assert copy.consumes in ("xml", "table")
 
     def test_elements(self) -> None:
-        assert self.nodes("/db/student/name") == [(ELEMENT, 2, 0), (ELEMENT, 5, 0)]
+        assert self.nodes("/db/student/name") == [
+            (NodeKind.ELEMENT, 2, 0),
+            (NodeKind.ELEMENT, 5, 0),
+        ]
 
     def test_attributes_are_counted_with_namespace_declarations(self) -> None:
-        assert self.nodes("/db/student/@id") == [(ATTRIBUTE, 1, 0), (ATTRIBUTE, 4, 1)]
+        assert self.nodes("/db/student/@id") == [
+            (NodeKind.ATTRIBUTE, 1, 0),
+            (NodeKind.ATTRIBUTE, 4, 1),
+        ]
 
     def test_a_text_may_have_several_parts(self) -> None:
-        assert self.nodes("/db/student/name/text()") == [(TEXT, 2, 1), (TEXT, 5, 1)]
+        assert self.nodes("/db/student/name/text()") == [
+            (NodeKind.TEXT, 2, 1),
+            (NodeKind.TEXT, 5, 1),
+        ]
 
     def test_texts_are_numbered_among_their_siblings(self) -> None:
-        assert self.nodes("/db/text()") == [(TEXT, 0, n) for n in range(1, 5)]
-        assert self.nodes("/db/professor/text()") == [(TEXT, 7, 1)]
+        assert self.nodes("/db/text()") == [(NodeKind.TEXT, 0, n) for n in range(1, 5)]
+        assert self.nodes("/db/professor/text()") == [(NodeKind.TEXT, 7, 1)]
 
     def test_comments_and_instructions(self) -> None:
-        assert self.nodes("/db/comment()") == [(COMMENT, 0, 1)]
-        assert self.nodes("/db/processing-instruction()") == [(PI, 0, 1)]
-        assert self.nodes("/comment()") == [(COMMENT, -1, 1), (COMMENT, -1, 2)]
-        assert self.nodes("/processing-instruction('go')") == [(PI, -1, 1)]
+        assert self.nodes("/db/comment()") == [(NodeKind.COMMENT, 0, 1)]
+        assert self.nodes("/db/processing-instruction()") == [(NodeKind.PI, 0, 1)]
+        assert self.nodes("/comment()") == [(NodeKind.COMMENT, -1, 1), (NodeKind.COMMENT, -1, 2)]
+        assert self.nodes("/processing-instruction('go')") == [(NodeKind.PI, -1, 1)]
 
     def test_branches_are_united_in_document_order_without_duplicates(self) -> None:
         found = self.nodes("/db/professor/name", "/db/student[name]/name", "/db/*/name", "/db")
-        assert found == [(ELEMENT, row, 0) for row in (0, 2, 5, 8)]
+        assert found == [(NodeKind.ELEMENT, row, 0) for row in (0, 2, 5, 8)]
 
     def test_kinds_are_mixed_in_document_order(self) -> None:
         found = self.nodes("/db/student[1]/@id", "/db/student[1]", "/db/comment()", "/db/text()[1]")
-        assert found == [(TEXT, 0, 1), (ELEMENT, 1, 0), (ATTRIBUTE, 1, 0), (COMMENT, 0, 1)]
+        assert found == [
+            (NodeKind.TEXT, 0, 1),
+            (NodeKind.ELEMENT, 1, 0),
+            (NodeKind.ATTRIBUTE, 1, 0),
+            (NodeKind.COMMENT, 0, 1),
+        ]
 
     def test_filters(self) -> None:
-        assert self.nodes("/db/student[name = 'Ann & Bo']") == [(ELEMENT, 1, 0)]
-        assert self.nodes("/db/student[contains(name, '& co')]") == [(ELEMENT, 4, 0)]
-        assert self.nodes("/db/student[2]/name") == [(ELEMENT, 5, 0)]
-        assert self.nodes("/db/*[last()]") == [(ELEMENT, 7, 0)]
-        assert self.nodes("/db/student[not(email)]") == [(ELEMENT, 4, 0)]
-        assert self.nodes("/db/student[@id < 2]") == [(ELEMENT, 1, 0)]
-        assert self.nodes("/db[count(student) = 2]/professor") == [(ELEMENT, 7, 0)]
-        assert self.nodes("/db/student[re:test(name, '^B')]") == [(ELEMENT, 4, 0)]
+        assert self.nodes("/db/student[name = 'Ann & Bo']") == [(NodeKind.ELEMENT, 1, 0)]
+        assert self.nodes("/db/student[contains(name, '& co')]") == [(NodeKind.ELEMENT, 4, 0)]
+        assert self.nodes("/db/student[2]/name") == [(NodeKind.ELEMENT, 5, 0)]
+        assert self.nodes("/db/*[last()]") == [(NodeKind.ELEMENT, 7, 0)]
+        assert self.nodes("/db/student[not(email)]") == [(NodeKind.ELEMENT, 4, 0)]
+        assert self.nodes("/db/student[@id < 2]") == [(NodeKind.ELEMENT, 1, 0)]
+        assert self.nodes("/db[count(student) = 2]/professor") == [(NodeKind.ELEMENT, 7, 0)]
+        assert self.nodes("/db/student[re:test(name, '^B')]") == [(NodeKind.ELEMENT, 4, 0)]
 
     def test_the_document_node_is_no_match(self) -> None:
         assert self.nodes("/") == []
-        assert self.nodes("/db/ancestor-or-self::node()") == [(ELEMENT, 0, 0)]
+        assert self.nodes("/db/ancestor-or-self::node()") == [(NodeKind.ELEMENT, 0, 0)]
         for select in ("count", "doc"):
             assert self.ask("/", select=select).count.tolist() == []
 
@@ -198,7 +208,7 @@ class MatcherContract:
         assert len(self.factory.build([], {}).match([unit_of(OTHER)], "nodes").count) == 0
         answers = self.factory.build([Question(("/db",))], {}).match([], "nodes")
         assert answers.nodes is not None
-        assert len(answers.nodes.row) == 0
+        assert len(answers.nodes) == 0
 
     def test_a_question_that_fails_does_not_touch_the_others(self) -> None:
         bad = "/db/student[re:test(name, '(')]"
@@ -213,8 +223,8 @@ class MatcherContract:
         nodes = answers.nodes
         assert nodes is not None
         assert answers.unit.dtype == answers.question.dtype == np.int32
-        assert nodes.unit.dtype == nodes.question.dtype == nodes.row.dtype == np.int32
-        keys = Order(unit_of(DOCUMENT).table).keys(nodes.kind, nodes.row, nodes.number)
+        assert nodes.unit.dtype == nodes.question.dtype == nodes.refs.row.dtype == np.int32
+        keys = DocumentOrder(unit_of(DOCUMENT).table).keys(nodes.refs)
         assert sorted(keys.tolist()) == keys.tolist()
 
     @pytest.mark.parametrize("seed", range(4))
@@ -227,5 +237,6 @@ class MatcherContract:
 
 
 def _rows(nodes: Nodes) -> list[tuple[int, int, int]]:
-    columns = (nodes.kind.tolist(), nodes.row.tolist(), nodes.number.tolist())
+    refs = nodes.refs
+    columns = (refs.kind.tolist(), refs.row.tolist(), refs.number.tolist())
     return list(zip(*columns, strict=True))

@@ -13,8 +13,8 @@ import pytest
 import extract
 from extract.errors import MatcherError
 from extract.filtertool.columnar import ColumnarFactory
+from extract.filtertool.columnar.accept import reason_against_document
 from extract.filtertool.columnar.columns import Columns
-from extract.filtertool.columnar.markup import oddity
 from extract.filtertool.columnar.native import ENVIRONMENT, native_available
 from extract.filtertool.lxml_matcher import LxmlFactory
 from extract.filtertool.matcher import Question, Unit
@@ -260,7 +260,7 @@ def test_documents_that_do_not_speak_for_themselves(whole: Scheme, document: byt
     ],
 )
 def test_most_documents_speak_for_themselves(document: bytes) -> None:
-    assert oddity(document, document.index(b"<a/")) == ""
+    assert reason_against_document(document, document.index(b"<a/")) == ""
 
 
 OPEN = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a">
@@ -275,7 +275,7 @@ def test_names_that_the_automaton_does_not_tell_apart(tmp_path: Path, engine: st
     document = b"<a><x><y/></x><z/><y/><p:y xmlns:p='u'><y xmlns='v'/><p:x/></p:y></a>"
     units = units_of(scheme, document)
     assert len(units[0].table) == 8
-    assert len(set(units[0].table.symbol.tolist())) < 5
+    assert len(set(units[0].table.elements.symbol.tolist())) < 5
     questions = as_written("//x", "//y", "//z[1]", "/a/y", "/a/*", "//q:y", "//q:*", "/a[x/y]/z")
     compare(units, questions, {"q": "u"})
 

@@ -9,11 +9,11 @@ import pytest
 from lxml import etree
 
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.encodings import Transcoder, Unmappable, find_encoding
 from extract.chunktool.reference import ReferenceScanner
 from extract.chunktool.scan import HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
+from extract.markup.encodings import Transcoder, Unmappable, find_encoding
 from tests.generate.oracle import parse
 from tests.scanning import run, whole_document, windows
 from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of

@@ -23,7 +23,7 @@ import pytest
 import extract
 from extract.chunktool.scanner import kernel_available
 from extract.errors import QuerySyntaxError
-from extract.filtertool import describer
+from extract.filtertool import describe_nodes
 from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.registry import load_matcher, matcher_names
@@ -130,7 +130,7 @@ class Round:
                 describe them one by one.
             priority: Evaluate chunk by chunk, the heaviest first.
         """
-        with patch.object(describer, "MANY", 0 if large else describer.MANY):
+        with patch.object(describe_nodes, "MANY", 0 if large else describe_nodes.MANY):
             return self._check(factory, scheme, kernel, large, priority)
 
     def _check(

@@ -267,9 +267,9 @@ def test_documents_stay_in_the_directory(scheme: extract.Scheme, tmp_path: Path)
 
 
 def test_thousands_of_ids_with_one_file_name_take_no_longer_than_others() -> None:
-    from extract.chunktool.names import Names, safe_name
+    from extract.chunktool.names import FileNames, safe_name
 
-    names, asked = Names(), 0
+    names, asked = FileNames(), 0
 
     def free(_: str) -> bool:
         nonlocal asked

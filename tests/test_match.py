@@ -122,3 +122,26 @@ def test_schemes_do_not_get_mixed_up(scheme: extract.Scheme) -> None:
     for _ in range(2):
         assert len(list(extract.count(scheme, DOCUMENT))) == 4
         assert list(extract.count(other, DOCUMENT)) == [("<bytes>", "x", 1)]
+
+
+OPEN = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a">
+<xs:complexType><xs:sequence><xs:any processContents="skip" namespace="##any" minOccurs="0"
+maxOccurs="unbounded"/></xs:sequence></xs:complexType></xs:element></xs:schema>"""
+
+
+@pytest.mark.parametrize("matcher", ["lxml", "columnar"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_only_xml_white_space_separates(tmp_path: Path, matcher: str, encoding: str) -> None:
+    # U+00A0 and U+1680 are white space for Python; the latter may even stand in a name.
+    path = tmp_path / "open.xsd"
+    path.write_text(OPEN)
+    queries = {"pi": "/a/processing-instruction()", "a": "/a/*/@*", "e": "/a/*"}
+    scheme = extract.prepare(extract.Schema.load(path, "a"), extract.Subscriptions.of(queries), 1)
+    document = "<a><?t \xa0v\xa0?><x\u1680y k\u1680='1' j='\xa0'>z</x\u1680y></a>".encode(encoding)
+    rows = extract.match(scheme, document, matcher=matcher, on_nonconforming="reject")
+    assert [(m.name, m.path, m.value) for m in rows] == [
+        ("t", "/a[1]/processing-instruction()[1]", "\xa0v\xa0"),
+        ("k\u1680", "/a[1]/x\u1680y[1]/@k\u1680", "1"),
+        ("j", "/a[1]/x\u1680y[1]/@j", "\xa0"),
+        ("x\u1680y", "/a[1]/x\u1680y[1]", "<x\u1680y k\u1680='1' j='\xa0'>z</x\u1680y>"),
+    ]

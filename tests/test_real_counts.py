@@ -11,8 +11,9 @@ import pytest
 
 import extract
 from extract.filtertool.filtering import DocumentFilter, Options
-from extract.filtertool.parsed import compiled, parse
+from extract.filtertool.parsed import compiled
 from extract.filtertool.registry import load_matcher
+from extract.markup.lxml_parser import parse_tree
 
 _PARTS = 10  # into which a query set is divided, each with another number of chunks
 
@@ -38,7 +39,7 @@ def differences(
         assert not done.rejections
         found = np.zeros(len(subscribers), np.int64)
         found[done.findings.subscriber] = done.findings.count
-        tree = parse(data)
+        tree = parse_tree(data)
         wanted = np.array([len(query(tree)) for query in asked], np.int64)
         wrong += [f"{name}: {subscribers[n]}" for n in np.flatnonzero(found != wanted).tolist()]
     return len(subscribers) * len(documents), wrong

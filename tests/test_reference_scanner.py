@@ -17,9 +17,10 @@ from lxml import etree
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.outputs import Output
 from extract.chunktool.reference import ReferenceScanner
-from extract.chunktool.scan import REFERENCES, HandOver
+from extract.chunktool.scan import HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
+from extract.markup.node_kinds import NodeKind
 from tests.generate.oracle import parse
 from tests.scanning import run, whole_document
 from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
@@ -135,8 +136,8 @@ def test_references_to_text_stay_references() -> None:
     document = b"<!DOCTYPE a [<!ENTITY e 'x&f;'><!ENTITY f 'y'>]><a>1&e;2<b/>&f;</a>"
     first, second = document.index(b"1&e;2"), document.index(b"&f;</a>")
     assert texts(document) == [
-        (0, REFERENCES, first, first + 5, 1),
-        (0, REFERENCES, second, second + 3, 2),
+        (0, NodeKind.REFERENCES, first, first + 5, 1),
+        (0, NodeKind.REFERENCES, second, second + 3, 2),
     ]
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lxml import etree
-
 from extract.bench.data import Corpus, corpora
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.chunktool.prefilter import Prefilter
 from extract.chunktool.scanner import ENVIRONMENT, kernel_available
+from extract.markup.lxml_parser import parse_tree
 from extract.preptool.prepare import prepare
 from extract.scheme import Scheme
 
@@ -57,12 +56,11 @@ def _measure(corpus: Corpus) -> list[str | int | float]:
     prefilter = Prefilter(prepare(corpus.schema, corpus.tenth, 1))
     trusting = Prefilter(prefilter.scheme, assume_valid=True)
     scheme = prepare(corpus.schema, corpus.everything, _CHUNKS)
-    parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
     kept = 0
 
     def parse() -> None:
         for document in corpus.documents:
-            etree.fromstring(document, parser)
+            parse_tree(document)
 
     def project(prefilter: Prefilter = prefilter) -> None:
         nonlocal kept

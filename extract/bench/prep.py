@@ -17,6 +17,7 @@ from lxml import etree
 from extract.bench.cases import Case, cases
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
+from extract.markup.lxml_parser import parse_tree
 from extract.preptool.cost import makespan
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
@@ -141,7 +142,7 @@ class _Stopwatch:
     def _filter(self, key: Key) -> float:
         """The time to parse a chunk and to evaluate its branches."""
         started = time.process_time()
-        tree = etree.fromstring(self._chunks[key], etree.XMLParser(huge_tree=True)).getroottree()
+        tree = parse_tree(self._chunks[key])
         for query in self._queries[key]:
             query(tree)
         return time.process_time() - started

@@ -36,7 +36,7 @@ def split_name(name: str) -> tuple[str, str, str]:
     return parts[0], parts[1], f"{parts[2]}:{parts[1]}"
 
 
-class Names(dict[Key, int]):
+class TagNames(dict[Key, int]):
     """Numbers for all names of elements with their attributes.
 
     Attributes:
@@ -125,7 +125,7 @@ class Atlas:
 
     def __init__(self, automaton: Automaton) -> None:
         self.automaton = automaton
-        self.names = Names(automaton)
+        self.names = TagNames(automaton)
         start = automaton.info(Automaton.START)
         self.outside, self.whole = start.content, start.subtree
         self.words = len(automaton.outputs) // 64 + 1

@@ -21,7 +21,7 @@ class Open:
 
     Attributes:
         start, stop: Where their start tags begin and end.
-        name: Their numbers in `Names`.
+        name: Their numbers in `TagNames`.
         written: By word and element, the outputs that have the start tag.
         inside: By word and element, the outputs that keep all of it.
     """
@@ -35,7 +35,7 @@ class Open:
 
 
 @dataclass(slots=True)
-class Block:
+class ElementBlock:
     """The elements of a block; columns by element, but for the last three.
 
     Attributes:
@@ -68,14 +68,14 @@ class Block:
     opened: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
-def nothing(opened: Open) -> Block:
+def nothing(opened: Open) -> ElementBlock:
     """A block in which no element begins or ends."""
     none = np.zeros(0, np.int64)
     count = len(opened.start)
     parent = np.maximum(np.arange(count) - 1, 0)
     never = np.full(count, -1, np.int64)
     columns = opened.state, opened.name, parent, opened.start, opened.stop, never, never
-    return Block(count, *columns, opened.written, opened.inside, none, none, none, none)
+    return ElementBlock(count, *columns, opened.written, opened.inside, none, none, none, none)
 
 
 def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tuple[Bits, Bits]:
@@ -100,12 +100,12 @@ def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tupl
     return written, inside
 
 
-class Spans:
+class OutputRanges:
     """The ranges of an output: starts and ends one after the other, in parts.
 
     There is a start without an end where a range is open.
 
-    >>> spans = Spans()
+    >>> spans = OutputRanges()
     >>> spans.add(np.array([0, 3, 5, 9])); spans.add(np.array([9]))
     >>> spans.take(12).tolist(), spans.take(20).tolist()
     ([[0, 3], [5, 12]], [[12, 20]])

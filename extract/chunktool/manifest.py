@@ -33,7 +33,7 @@ from extract.chunktool.automaton import Automaton
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, every_query
 from extract.chunktool.cut import Cutter, Window
 from extract.chunktool.maps import ChunkMap, MapWriter
-from extract.chunktool.names import Names, safe_name
+from extract.chunktool.names import FileNames, safe_name
 from extract.chunktool.positions import Positions
 from extract.chunktool.scan import Batch
 from extract.chunktool.scanner import Outcome, Verdict, scan
@@ -207,7 +207,7 @@ class _FileSink:
         self._chunks = scheme.every_chunk
         self._directory = directory
         self._positions = Positions(automaton)
-        names = Names()
+        names = FileNames()
         self._stems = [names.take(safe_name(one.id)) for one in self._chunks]
         self._begin()
 

@@ -39,10 +39,10 @@ def directory_name(document: str) -> str:
     return safe_name(name if name.rpartition("/")[2] else document)
 
 
-class Names:
+class FileNames:
     """Gives out names, each once, whether or not the file system tells cases apart.
 
-    >>> names = Names()
+    >>> names = FileNames()
     >>> names.take("a"), names.take("A"), names.take("a")
     ('a', 'A~2', 'a~3')
     """

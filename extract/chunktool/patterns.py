@@ -5,7 +5,7 @@ Patterns that begin alike share their beginning, so that following thousands of 
 document costs what the few that have matched so far cost.
 
 A *test* is what a step asks of a name, as a number: that of the name itself, `ANY` for ``*``, and a
-number below `ANY` for the ``*`` of one namespace. Which is which is for `Names` to say.
+number below `ANY` for the ``*`` of one namespace. Which is which is for `NameSymbols` to say.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from extract.chunktool.outputs import Output
-from extract.chunktool.symbols import Names
+from extract.chunktool.symbols import NameSymbols
 from extract.errors import SchemeError
 from extract.schema.model import XML_NAMESPACE
 from extract.scheme.model import Need
@@ -36,7 +36,7 @@ class Steps:
         namespaces: Prefix to namespace URI.
     """
 
-    def __init__(self, names: Names, namespaces: Mapping[str, str]) -> None:
+    def __init__(self, names: NameSymbols, namespaces: Mapping[str, str]) -> None:
         self._names = names
         self._namespaces = {**namespaces, "xml": XML_NAMESPACE}
         self._read: dict[str, tuple[int, int]] = {}

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from extract.chunktool.atlas import SEPARATOR, split_name
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.encodings import Encoding, Transcoder, Unmappable, find_encoding
 from extract.chunktool.scan import (
     Batch,
     Elements,
@@ -32,10 +31,11 @@ from extract.chunktool.scan import (
 from extract.chunktool.subset import Subset
 from extract.chunktool.sweep import Sweep
 from extract.chunktool.table_sweep import Columns, TableSweep
-from extract.chunktool.tokens import TAG
-from extract.chunktool.verdict import Judge, Rejection, id_problem
+from extract.chunktool.verdict import Judge, ParserRejection, id_problem
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, RAISE, Limits
+from extract.markup.encodings import Encoding, Transcoder, Unmappable, find_encoding
+from extract.markup.tags import MISC, TAG
 
 _BLOCK: Final = 1 << 20  # bytes that the parsers get at a time; expat is slow with long tokens else
 _LARGE: Final = 1 << 16  # bytes of a token from which on expat waits for it to double
@@ -43,8 +43,6 @@ _INTERNED: Final = 100_000  # names that expat remembers
 _XML_ID: Final = f"http://www.w3.org/XML/1998/namespace{SEPARATOR}id{SEPARATOR}xml"
 _ID: Final = re.compile(rb"xml:id")  # several times as fast as `in`
 _ENTITY: Final = b"<!ENTITY"
-# Not with possessive quantifiers: Python 3.11.2 takes them wrongly.
-_MISC: Final = re.compile(rb"(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _BOMB_HINT: Final = f"{RAISE}, or expand them with xmllint --noent"
 
 
@@ -298,7 +296,7 @@ class ReferenceScanner:
         if self._sweep.begun:
             self._prolog = -1
             return keep
-        misc = _MISC.match(self._buffer, max(0, self._prolog - self._base))
+        misc = MISC.match(self._buffer, max(0, self._prolog - self._base))
         assert misc is not None
         self._prolog = misc.end() + self._base
         if len(self._buffer) - misc.end() > self._limits.token_bytes:
@@ -343,7 +341,7 @@ class ReferenceScanner:
         self._prolog = stop
 
     def _doctype(self, *_: object) -> None:
-        misc = _MISC.match(self._buffer, self._prolog - self._base)
+        misc = MISC.match(self._buffer, self._prolog - self._base)
         assert misc is not None
         self._prolog = misc.end() + self._base
         self._sweep.in_doctype = True
@@ -420,7 +418,7 @@ class ReferenceScanner:
         place = error.line, error.column, self._original(error.offset)
         return DocumentError(error.reason, error.hint, "", *place)
 
-    def _rejected(self, rejection: Rejection) -> DocumentError:
+    def _rejected(self, rejection: ParserRejection) -> DocumentError:
         """libxml2's reason, with expat's place where both mean the same."""
         reason, hint, line, column = rejection
         offset = -1

@@ -104,8 +104,7 @@ class Leaves:
 
     Attributes:
         parent: Row of the element it is in; -1 outside of the root.
-        kind: `TEXT`, `CDATA`, `REFERENCES` (characters with ``&``, or a carriage return, so that
-            the value is not the bytes), `COMMENT` or `PI`.
+        kind: A `NodeKind` from `NodeKind.TEXT` to `NodeKind.PI`.
         start: First byte, of a comment or CDATA section that of its ``<``.
         end: Byte after it.
         number: Which of its parent's text nodes, comments or processing instructions it is, from 1.
@@ -116,9 +115,6 @@ class Leaves:
     start: Numbers
     end: Numbers
     number: Smalls
-
-
-TEXT, CDATA, REFERENCES, COMMENT, PI = range(5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_REFERENCE: Final = re.compile(r"&([^#;&\s][^;&\s]*);")
+# For str, because that is what expat gives.
+_REFERENCE: Final = re.compile(r"&([^#;& \t\r\n][^;& \t\r\n]*);")
 _LONG: Final = 1_000  # characters from which on a default value is counted each time it applies
 
 

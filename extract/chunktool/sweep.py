@@ -15,11 +15,20 @@ import numpy as np
 
 from extract.chunktool.atlas import NOTHING, Atlas, Key, atlas_of
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.blocks import Block, Open, Spans, nothing, wanted, without_pairs
-from extract.chunktool.scan import CDATA, COMMENT, PI, Numbers, Violation
-from extract.chunktool.tokens import TAG, Tags, long_part, nest, read_tags
+from extract.chunktool.blocks import (
+    ElementBlock,
+    Open,
+    OutputRanges,
+    nothing,
+    wanted,
+    without_pairs,
+)
+from extract.chunktool.scan import Numbers, Violation
+from extract.chunktool.tokens import Tags, long_part, nest, read_tags
 from extract.errors import DocumentError
 from extract.limits import RAISE, Limits
+from extract.markup.node_kinds import NodeKind
+from extract.markup.tags import TAG
 
 _NAMES: Final = 1_000_000  # different names with their attributes that a document may have
 _NONE: Final = np.zeros(0, np.int64)
@@ -54,7 +63,7 @@ class Sweep:
         self.obstacle = ""
         self.begun = False
         self.in_doctype = False
-        self._spans = [Spans() for _ in automaton.outputs]
+        self._spans = [OutputRanges() for _ in automaton.outputs]
         self._atlas: Atlas = atlas_of(automaton)
         self._parser = parser
         self._limits = limits
@@ -80,8 +89,8 @@ class Sweep:
         self._parser.StartNamespaceDeclHandler = namespace
         parser.StartCdataSectionHandler = self._begin_cdata
         parser.EndCdataSectionHandler = self._end_cdata
-        parser.CommentHandler = lambda _: self._aside(COMMENT, b"-->", 4)
-        parser.ProcessingInstructionHandler = lambda *_: self._aside(PI, b"?>", 2)
+        parser.CommentHandler = lambda _: self._aside(NodeKind.COMMENT, b"-->", 4)
+        parser.ProcessingInstructionHandler = lambda *_: self._aside(NodeKind.PI, b"?>", 2)
         for output in self._atlas.whole:
             self._spans[output].add(np.zeros(1, np.int64))
 
@@ -111,7 +120,7 @@ class Sweep:
 
     def _end_cdata(self) -> None:
         stop = self._parser.CurrentByteIndex + len(b"]]>")
-        self._asides.extend((CDATA, self._cdata, stop))
+        self._asides.extend((NodeKind.CDATA, self._cdata, stop))
         self._cdata = -1
 
     def _aside(self, kind: int, stop: bytes, width: int) -> None:
@@ -247,7 +256,7 @@ class Sweep:
         if passed:
             raise self._beyond(passed, start)
 
-    def _arrange(self, tags: Tags, names: Numbers) -> Block | None:
+    def _arrange(self, tags: Tags, names: Numbers) -> ElementBlock | None:
         """The elements of a block; None if they break the schema."""
         begins, at, after = tags
         atlas, opened = self._atlas, self._open
@@ -276,7 +285,7 @@ class Sweep:
         around = np.where(begins, element, parent[element])
         sets = wanted(atlas, opened, state, nesting)
         columns = state, name, parent, start, stop, first, end
-        return Block(count, *columns, *sets, element, around, at, after)
+        return ElementBlock(count, *columns, *sets, element, around, at, after)
 
     def _beyond(self, limit: str, offset: int) -> DocumentError:
         return DocumentError(self._limits.passed(limit), RAISE, "", 0, 0, offset)
@@ -317,7 +326,7 @@ class Sweep:
 
     # -- ranges
 
-    def _cut(self, block: Block) -> None:
+    def _cut(self, block: ElementBlock) -> None:
         """Adds the ranges of a block to those of the outputs."""
         edges = np.empty(2 * len(block.at), np.int64)
         edges[::2] = block.at
@@ -344,10 +353,10 @@ class Sweep:
                 if len(offsets):
                     self._spans[output].add(self._original(without_pairs(offsets)))
 
-    def _fill_table(self, block: Block, asides: Numbers, around: Numbers) -> None:
+    def _fill_table(self, block: ElementBlock, asides: Numbers, around: Numbers) -> None:
         """Nothing: there is no node table."""
 
-    def _carry(self, block: Block) -> None:
+    def _carry(self, block: ElementBlock) -> None:
         """Keeps the elements that are open where the block ends."""
         still = block.opened = np.flatnonzero(block.first < 0)
         self._open = Open(
@@ -365,7 +374,7 @@ class Sweep:
         """Forgets all that was found, and goes on only to see how deep it gets."""
         self._dead = True
         depth = len(self._open.start) - 1 if depth < 0 else depth
-        self._spans = [Spans() for _ in self._spans]
+        self._spans = [OutputRanges() for _ in self._spans]
         self._keys.clear()
         self._asides.clear()
         parser, deepest, most = self._parser, self._limits.depth, 2 * self._limits.attributes

@@ -16,7 +16,7 @@ _NOWHERE: Final = "\0"  # stands for all namespaces that nothing tells apart
 _NOTHING: Final = "\0"  # stands for all local names that nothing asks for
 
 
-class Names:
+class NameSymbols:
     """Numbers for names: one for each that is known, and one for all others of a namespace.
 
     Args:
@@ -67,16 +67,16 @@ class Names:
         return self._others.get(namespace_of(self.expanded[number]), 0)
 
 
-def element_names(schema: Schema) -> Names:
+def element_names(schema: Schema) -> NameSymbols:
     """Numbers for the names of elements."""
     wildcards = [w for d in schema.declarations for w in d.wildcards]
     known = [d.name for d in schema.declarations] + [n for w in wildcards for n in w.excluded]
-    return Names(known, [uri for w in wildcards for uri in w.namespaces])
+    return NameSymbols(known, [uri for w in wildcards for uri in w.namespaces])
 
 
-def attribute_names(schema: Schema) -> Names:
+def attribute_names(schema: Schema) -> NameSymbols:
     """Numbers for the names of attributes."""
     wildcards = [w for d in schema.declarations for w in d.attribute_wildcards]
     known = [a.name for d in schema.declarations for a in d.attributes]
     known += [name for w in wildcards for name in w.excluded]
-    return Names(known, [uri for w in wildcards for uri in w.namespaces])
+    return NameSymbols(known, [uri for w in wildcards for uri in w.namespaces])

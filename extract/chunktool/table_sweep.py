@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from extract.chunktool.automaton import Automaton
-from extract.chunktool.blocks import Block
-from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT, Numbers
+from extract.chunktool.blocks import ElementBlock
+from extract.chunktool.scan import Numbers
 from extract.chunktool.sweep import Sweep
 from extract.limits import Limits
+from extract.markup.node_kinds import NodeKind
 
 _AMPERSAND, _RETURN = b"&\r"
 
@@ -50,7 +51,7 @@ class TableSweep(Sweep):
     def _outside(self, kind: int, start: int, stop: int) -> None:
         super()._outside(kind, start, stop)
         if not self.begun and self._atlas.asides[Automaton.START]:
-            which = _CLASS[kind]
+            which = int(_CLASSES[kind])
             self._tally[0, which] += 1
             span = self._original(np.array([start, stop], np.int64)).tolist()
             row = np.array([-1, kind, *span, self._tally[0, which]], np.int64)
@@ -68,7 +69,7 @@ class TableSweep(Sweep):
             return index
         return self._cursor
 
-    def _fill_table(self, block: Block, asides: Numbers, around: Numbers) -> None:
+    def _fill_table(self, block: ElementBlock, asides: Numbers, around: Numbers) -> None:
         fresh = self._number(block)
         position = self._count_children(block)
         if len(fresh):
@@ -85,7 +86,7 @@ class TableSweep(Sweep):
         self._text(block, asides, around)
         self._position_now = position
 
-    def _number(self, block: Block) -> Numbers:
+    def _number(self, block: ElementBlock) -> Numbers:
         """Gives rows to the elements that are kept and have none; which those are."""
         self._rows = np.full(len(block.state), -1, np.int64)
         self._rows[: block.count] = self._row
@@ -96,7 +97,7 @@ class TableSweep(Sweep):
         self._count += len(fresh)
         return fresh
 
-    def _count_children(self, block: Block) -> Numbers:
+    def _count_children(self, block: ElementBlock) -> Numbers:
         """The positions of elements among siblings of the same name."""
         count = block.count
         position = np.zeros(len(block.state), np.int64)
@@ -122,14 +123,14 @@ class TableSweep(Sweep):
             later[int(names[each])] = int(base[each] + sizes[each])
         return position
 
-    def _end(self, block: Block) -> None:
+    def _end(self, block: ElementBlock) -> None:
         ending = block.element[block.around != block.element]
         ending = ending[self._rows[ending] >= 0]
         if len(ending):
             first, end = self._original(block.first[ending]), self._original(block.end[ending])
             self.ends.append((self._rows[ending], first, end))
 
-    def _text(self, block: Block, asides: Numbers, around_asides: Numbers) -> None:
+    def _text(self, block: ElementBlock, asides: Numbers, around_asides: Numbers) -> None:
         """Rows for texts, comments and processing instructions."""
         at, after, around = block.at, block.after, block.around
         tally = np.zeros((len(block.state), 3), np.int64)
@@ -147,12 +148,17 @@ class TableSweep(Sweep):
             return
         before = np.concatenate([[self._cursor], after[:-1]])
         parent = np.concatenate([[block.count - 1], around[:-1]])
-        is_cdata = kind == CDATA
+        is_cdata = NodeKind.CDATA.among(kind)
         joined = np.concatenate([[self._joined], is_cdata[:-1]])
         self._cursor, self._joined = int(after[-1]), bool(is_cdata[-1])
         gap = (before < at) & self._atlas.texts[block.state][parent]
         some = np.flatnonzero(gap)
-        columns = [parent[some], np.full(len(some), TEXT, np.int64), before[some], at[some]]
+        columns = [
+            parent[some],
+            np.full(len(some), NodeKind.TEXT, np.int64),
+            before[some],
+            at[some],
+        ]
         begins = ~joined[some]
         if len(asides):
             states = block.state[around]
@@ -180,9 +186,9 @@ class TableSweep(Sweep):
             special |= data == _RETURN
         places = np.flatnonzero(special) + self._base
         some = places.searchsorted(start) < places.searchsorted(stop)
-        return np.where(some & (kinds == TEXT), REFERENCES, kinds)
+        return np.where(some & NodeKind.TEXT.among(kinds), int(NodeKind.REFERENCES), kinds)
 
-    def _carry(self, block: Block) -> None:
+    def _carry(self, block: ElementBlock) -> None:
         super()._carry(block)
         still = block.opened
         self._row = self._rows[still]
@@ -195,8 +201,8 @@ class TableSweep(Sweep):
         ]
 
 
-_CLASS = {COMMENT: 1, PI: 2}
-_CLASSES = np.array([_CLASS.get(kind, 0) for kind in range(5)], np.int64)
+_CLASS = {NodeKind.COMMENT: 1, NodeKind.PI: 2}
+_CLASSES = np.array([_CLASS.get(kind, 0) for kind in NodeKind], np.int64)
 
 
 def _running(key: Numbers, values: Numbers) -> Numbers:

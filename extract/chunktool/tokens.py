@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan import Numbers
 from extract.limits import Limits
+from extract.markup.tags import TAG, tag_attributes, tag_name
 
-TAG: Final = re.compile(rb"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
-_NAME: Final = re.compile(rb"</?([^\s/>]+)")
-_ATTRIBUTE: Final = re.compile(rb"""([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LESS, _GREATER, _SLASH, _DOUBLE, _SINGLE = b"<>/\"'"
 
 Flags = NDArray[np.bool_]
@@ -155,12 +152,9 @@ def long_part(tag: bytes, limits: Limits) -> str:
     """
     if len(tag) > limits.token_bytes:
         return "token_bytes"
-    name = _NAME.match(tag)
-    assert name is not None
-    names, values = [name[1]], []
-    for attribute in _ATTRIBUTE.finditer(tag, name.end()):
-        names.append(attribute[1])
-        values.append(attribute[2] or attribute[3] or b"")
+    attributes = tag_attributes(tag)
+    names = [tag_name(tag), *[attribute.name for attribute in attributes]]
     if max(map(len, names)) > limits.name_bytes:
         return "name_bytes"
-    return "attribute_bytes" if max(map(len, values), default=0) > limits.attribute_bytes else ""
+    longest = max([len(attribute.raw) for attribute in attributes], default=0)
+    return "attribute_bytes" if longest > limits.attribute_bytes else ""

@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple
 from lxml import etree
 
 from extract.limits import DEFAULTS
+from extract.markup.lxml_parser import make_parser, parse_tree
 
-_OPTIONS: Final = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 _NO_ENTITY: Final = r"Entity '(.*)' not defined"
 _ERROR: Final = 2  # as a level in libxml2's log; below are warnings
 
 
-class Rejection(NamedTuple):
+class ParserRejection(NamedTuple):
     """Why libxml2 rejects a document.
 
     Attributes:
@@ -56,14 +56,14 @@ class Judge:
     """
 
     def __init__(self, encoding: str | None = None) -> None:
-        self._parser = etree.XMLParser(target=_Nothing(), encoding=encoding, **_OPTIONS)
+        self._parser = make_parser(_Nothing(), encoding)
         self.external: set[str] = set()
 
-    def feed(self, data: bytes) -> Rejection | None:
+    def feed(self, data: bytes) -> ParserRejection | None:
         """Reads the next bytes; says what is wrong if they cannot be right."""
         return self._try(lambda: self._parser.feed(data))
 
-    def finish(self) -> Rejection | None:
+    def finish(self) -> ParserRejection | None:
         """Says what is wrong with the document as a whole."""
         rejection = self._try(self._parser.close)
         log = self._parser.feed_error_log
@@ -77,20 +77,19 @@ class Judge:
         """Whether a warning may have made up for a complaint."""
         return any(entry.level < _ERROR for entry in self._parser.feed_error_log)
 
-    def _try(self, read: Callable[[], Any]) -> Rejection | None:
+    def _try(self, read: Callable[[], Any]) -> ParserRejection | None:
         try:
             read()
         except etree.XMLSyntaxError as error:
-            message = (error.msg or "").rsplit(", line ", 1)[0]
-            return self._rejection(error.code, message, *(error.position or (0, 0)))
+            return self._rejection(*error_parts(error))
         return None
 
-    def _rejection(self, code: int, message: str, line: int, column: int) -> Rejection:
+    def _rejection(self, code: int, message: str, line: int, column: int) -> ParserRejection:
         missing = re.fullmatch(_NO_ENTITY, message.strip())
         if missing is None or missing[1] not in self.external:
             return rejection_of(code, message, line, column)
         reason = f"the entity &{missing[1]}; is external, and such entities are never read"
-        return Rejection(reason, "write out what it stands for", line, column)
+        return ParserRejection(reason, "write out what it stands for", line, column)
 
 
 _PLAIN_ID: Final = re.compile("[A-Za-z_][A-Za-z0-9._-]*", re.ASCII)
@@ -103,7 +102,7 @@ def id_problem(value: str) -> str:
     element = etree.Element("a")
     element.set("{http://www.w3.org/XML/1998/namespace}id", value)
     try:
-        etree.fromstring(etree.tostring(element), etree.XMLParser(**_OPTIONS))
+        parse_tree(etree.tostring(element))
     except etree.XMLSyntaxError:
         return f"xml:id is {value[:100]!r}, which is no name"
     return ""
@@ -225,10 +224,17 @@ _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def rejection_of(code: int, message: str, line: int, column: int) -> Rejection:
+def error_parts(error: etree.XMLSyntaxError) -> tuple[int, str, int, int]:
+    """Returns code, message, line and column of an error of libxml2."""
+    message = (error.msg or "").rsplit(", line ", 1)[0]
+    line, column = error.position or (0, 0)
+    return error.code, message, line, column
+
+
+def rejection_of(code: int, message: str, line: int, column: int) -> ParserRejection:
     """libxml2's message in plain words."""
     message = message.strip()
     for pattern, reason, hint in _WORDS:
         if match := re.fullmatch(pattern, message, re.DOTALL):
-            return Rejection(match.expand(reason).strip(), match.expand(hint), line, column)
-    return Rejection(message or f"libxml2 rejects it (error {code})", "", line, column)
+            return ParserRejection(match.expand(reason).strip(), match.expand(hint), line, column)
+    return ParserRejection(message or f"libxml2 rejects it (error {code})", "", line, column)

@@ -16,7 +16,7 @@ import click
 from extract.chunktool.chunks import OnNonconforming
 from extract.chunktool.find import find_documents
 from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
-from extract.chunktool.names import Names, directory_name
+from extract.chunktool.names import FileNames, directory_name
 from extract.chunktool.scanner import Verdict
 from extract.cli.options import (
     WithLimits,
@@ -118,7 +118,7 @@ class _Run:
     scheme: Scheme
     output: Path
     digest: str
-    names: Names = field(default_factory=Names)
+    names: FileNames = field(default_factory=FileNames)
     done: list[tuple[str, Manifest]] = field(default_factory=list)
     rejected: list[DocumentError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

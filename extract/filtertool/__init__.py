@@ -2,9 +2,9 @@
 
 The way of a document: `cutting` makes *units* of it (chunks, or all of them together), `plan` says
 what is asked of each, a matcher (`matcher`, `registry`) answers, `results` merges the answers over
-chunks and gives each subscriber its rows, `describe` says name, span, path and value of each node,
-and `writers` write. `filtering` is all of that for a batch of documents, and `local` runs it on all
-cores. `whole` is the way of documents and queries that cannot be cut.
+chunks and gives each subscriber its rows, `describe_nodes` says name, span, path and value of each
+node, and `writers` write. `filtering` is all of that for a batch of documents, and `local` runs it
+on all cores. `whole` is the way of documents and queries that cannot be cut.
 
 Comes in:
     Chunks with their query sets, and the name of a matcher.

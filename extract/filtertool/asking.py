@@ -11,7 +11,7 @@ import numpy as np
 
 from extract.errors import DocumentError, MatcherError
 from extract.filtertool.cutting import Cut
-from extract.filtertool.describer import Describer
+from extract.filtertool.describe_nodes import NodeDescriber
 from extract.filtertool.matcher import Answers, Matcher, MatcherFactory, Nodes, Select, Unit
 from extract.filtertool.options import Options
 from extract.filtertool.plan import Indices, Plan
@@ -158,12 +158,7 @@ class Asker:
         for n, document in enumerate(documents):
             table, origin = document.parts.units[number].table, document.parts.origins[number]
             ours = slice(bounds[n], bounds[n + 1])
-            mine = Nodes(
-                nodes.unit[ours],
-                asked.queries[nodes.question[ours]],
-                nodes.kind[ours],
-                nodes.row[ours],
-                nodes.number[ours],
-            )
-            describer = Describer(table, options.limits.value_bytes, options.standalone, origin)
+            queries = asked.queries[nodes.question[ours]]
+            mine = Nodes(nodes.unit[ours], queries, nodes.refs.take(ours))
+            describer = NodeDescriber(table, options.limits.value_bytes, options.standalone, origin)
             document.answers.nodes(Answered(table, mine, describer, origin))

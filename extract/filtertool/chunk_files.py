@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +104,13 @@ class ChunkFileFilter(DocumentFilter):
             raise DocumentError("the chunk does not fit its map", _AGAIN, str(path))
         (unit,) = cut.units
         table = unit.table
-        starts = where.original(table.start)
+        starts = where.original(table.elements.start)
         at = np.minimum(np.searchsorted(where.starts, starts), max(0, len(where.starts) - 1))
-        position = table.position
+        position = table.elements.position
         if len(where.starts):
             known = where.starts[at] == starts
             position = np.where(known, where.positions[at], position).astype(np.int32)
-        return Unit(replace(table, position=position), cut.read), where.original
+        return Unit(table.with_positions(position), cut.read), where.original
 
 
 def _bytes(path: Path) -> bytes:

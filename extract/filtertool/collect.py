@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extract.filtertool.matcher import Answers, Failure, Nodes, Select, Value
+from extract.filtertool.node_refs import NodeRefs
 
 
 class Collector:
@@ -24,7 +24,7 @@ class Collector:
     def __init__(self, select: Select) -> None:
         self._select = select
         self._counts: list[tuple[int, int, int]] = []
-        self._nodes: list[tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int32]]] = []
+        self._nodes: list[NodeRefs] = []
         self._values: list[Value] = []
         self._failures: list[Failure] = []
 
@@ -33,18 +33,11 @@ class Collector:
         if count:
             self._counts.append((unit, question, 1 if self._select == "doc" else count))
 
-    def nodes(
-        self,
-        unit: int,
-        question: int,
-        kind: NDArray[np.int8],
-        row: NDArray[np.int32],
-        number: NDArray[np.int32],
-    ) -> None:
+    def nodes(self, unit: int, question: int, refs: NodeRefs) -> None:
         """Notes the nodes that a question has selected, each once and in document order."""
-        if len(kind):
-            self._counts.append((unit, question, len(kind)))
-            self._nodes.append((kind, row, number))
+        if len(refs):
+            self._counts.append((unit, question, len(refs)))
+            self._nodes.append(refs)
 
     def value(self, unit: int, question: int, value: float | str | bool) -> None:
         """Notes the value of a question that is no node set."""
@@ -61,11 +54,6 @@ class Collector:
         count = columns[:, 2]
         nodes = None
         if self._select == "nodes":
-            nodes = Nodes(
-                np.repeat(unit, count),
-                np.repeat(question, count),
-                np.concatenate([np.empty(0, np.int8), *[part[0] for part in self._nodes]]),
-                np.concatenate([np.empty(0, np.int32), *[part[1] for part in self._nodes]]),
-                np.concatenate([np.empty(0, np.int32), *[part[2] for part in self._nodes]]),
-            )
+            refs = NodeRefs.concat(self._nodes)
+            nodes = Nodes(np.repeat(unit, count), np.repeat(question, count), refs)
         return Answers(unit, question, count, nodes, tuple(self._values), tuple(self._failures))

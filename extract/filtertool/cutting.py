@@ -18,14 +18,13 @@ from extract.chunktool.automaton import Automaton
 from extract.chunktool.chunks import ChunkSink
 from extract.chunktool.cut import Window, gather
 from extract.chunktool.manifest import ChunkMap
-from extract.chunktool.nodes import Ranges, within
+from extract.chunktool.nodes import NodeTable, Ranges
 from extract.chunktool.outputs import Output
 from extract.chunktool.pile import read_all
 from extract.chunktool.scan import Batch, Numbers
 from extract.chunktool.scanner import Outcome, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source, unpacked_source
 from extract.filtertool.matcher import Unit
-from extract.filtertool.table import NodeTable
 from extract.limits import Limits
 from extract.scheme.model import Scheme
 
@@ -109,7 +108,7 @@ class DocumentCutter:
             outcome = self._scan(source, sink)
         units: list[Unit] = []
         if outcome.conforming:
-            table = NodeTable.of(data, self._automaton, sink.batches)
+            table = NodeTable.of_batches(self._automaton, sink.batches, data)
             units = [_unit(table, ranges.array(), len(sink.ranges)) for ranges in sink.ranges]
         return Cut(
             source.name,
@@ -138,30 +137,12 @@ class DocumentCutter:
         if not outcome.conforming:
             size = sum(map(len, source.windows())) if outcome.size < 0 else outcome.size
             return Cut(source.name, size, outcome, read, reason=outcome.reason)
-        found = sink.nodes.table(sink.automaton)
-        elements, leaves = found.elements, found.leaves
-        table = NodeTable(
-            b"",
-            sink.automaton,
-            elements.state,
-            elements.parent,
-            elements.start,
-            elements.content,
-            elements.close,
-            elements.end,
-            elements.position,
-            elements.symbol,
-            leaves.parent,
-            leaves.kind,
-            leaves.start,
-            leaves.end,
-            leaves.number,
-        )
+        table = sink.nodes.table(sink.automaton)
         ranges = [each.array() for each in sink.ranges]
         units = [
             Unit(moved, moved.data)
             for moved in (
-                _moved(subtable(table, each), each, read_all(sink.piles[number]))
+                table.subset(each).relative_to(each, read_all(sink.piles[number]))
                 for number, each in enumerate(ranges)
             )
         ]
@@ -204,76 +185,8 @@ class _Kept:
 
 
 def _unit(table: NodeTable, ranges: Numbers, parts: int) -> Unit:
-    own = subtable(table, ranges) if parts > 1 else table
+    own = table.subset(ranges) if parts > 1 else table
     return Unit(own, lambda: gather(memoryview(table.data), ranges))
-
-
-def subtable(table: NodeTable, ranges: Numbers) -> NodeTable:
-    """The rows of what an output keeps.
-
-    Args:
-        table: The rows of all outputs of a scan.
-        ranges: The bytes that the output keeps.
-    """
-    rows = within(table.start, ranges)
-    leaves = within(table.leaf_start, ranges)
-    if rows.all() and leaves.all():
-        return table
-    number = np.cumsum(rows, dtype=np.int32) - 1
-    # With an element its parent is kept, and so is that of a leaf; -1 is none and stays.
-    parent, leaf_parent = table.parent[rows], table.leaf_parent[leaves]
-    return NodeTable(
-        table.data,
-        table.automaton,
-        table.state[rows],
-        np.where(parent < 0, -1, number[parent]).astype(np.int32),
-        table.start[rows],
-        table.content[rows],
-        table.close[rows],
-        table.end[rows],
-        table.position[rows],
-        table.symbol[rows],
-        np.where(leaf_parent < 0, -1, number[leaf_parent]).astype(np.int32),
-        table.leaf_kind[leaves],
-        table.leaf_start[leaves],
-        table.leaf_end[leaves],
-        table.leaf_number[leaves],
-    )
-
-
-def _moved(table: NodeTable, ranges: Numbers, data: bytes) -> NodeTable:
-    """The table of a part, with offsets into the part instead of the document."""
-    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-
-    def first(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        which = np.searchsorted(ranges[:, 0], offsets, "right") - 1
-        found: NDArray[np.int64] = ends[which] - (ranges[which, 1] - offsets)
-        return found
-
-    def after(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        return first(offsets - 1) + 1  # the byte itself may not be there
-
-    return NodeTable(
-        data,
-        table.automaton,
-        table.state,
-        table.parent,
-        first(table.start),
-        after(table.content),
-        np.where(
-            table.close == table.end,
-            after(table.end),
-            first(np.minimum(table.close, table.end - 1)),
-        ),
-        after(table.end),
-        table.position,
-        table.symbol,
-        table.leaf_parent,
-        table.leaf_kind,
-        first(table.leaf_start),
-        after(table.leaf_end),
-        table.leaf_number,
-    )
 
 
 def _origin(ranges: Numbers) -> Origin:

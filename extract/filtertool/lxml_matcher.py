@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from lxml import etree
 
+from extract.chunktool.nodes import NodeTable
 from extract.errors import MatcherError
 from extract.filtertool.collect import Collector
 from extract.filtertool.cost import Bound, limit_for
@@ -26,21 +27,19 @@ from extract.filtertool.matcher import (
     Unit,
 )
 from extract.filtertool.memory import is_out_of_memory
+from extract.filtertool.node_refs import NodeRefs
 from extract.filtertool.parsed import (
     ParsedUnit,
-    Place,
     Unplaced,
     compiled,
     local_names,
     open_in_child,
-    places,
-    places_in_child,
     plain,
+    select_in_child,
     value_in_child,
 )
-from extract.filtertool.placing import Placing
 from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
-from extract.filtertool.table import NodeTable
+from extract.filtertool.table_refs import TableRefs
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.functions import Type
 
@@ -136,13 +135,13 @@ class LxmlMatcher:
         if question.type is not Type.NODES:
             collector.value(number, index, self._value(unit, question, guarded))
         elif guarded or select == "nodes" or not question.countable:
-            found = self._places(unit, question, guarded)
+            refs = self._select(unit, question, guarded)
             if select == "nodes":
-                collector.nodes(number, index, *unit.unique(found))
+                collector.nodes(number, index, unit.unique(refs))
             elif len(question.branches) > 1 and select == "count":
-                collector.count(number, index, len(unit.unique(found)[0]))
+                collector.count(number, index, len(unit.unique(refs)))
             else:
-                collector.count(number, index, len(found))
+                collector.count(number, index, len(refs))
         else:
             collector.count(number, index, self._count(unit, question, select))
 
@@ -153,11 +152,12 @@ class LxmlMatcher:
             return value
         return plain(question.compiled[0](unit.parsed.tree))
 
-    def _places(self, unit: _Evaluation, question: _Question, guarded: bool) -> list[Place]:
+    def _select(self, unit: _Evaluation, question: _Question, guarded: bool) -> NodeRefs:
         if guarded:
-            found = self._in_child(places_in_child, (question.branches, self._namespaces), unit)
-            return [Place(*place) for place in found]
-        return places(unit.parsed, question.compiled)
+            args = (question.branches, self._namespaces)
+            refs: NodeRefs = self._in_child(select_in_child, args, unit)
+            return refs
+        return unit.parsed.select(question.compiled)
 
     def _in_child(
         self, function: Callable[..., Any], args: tuple[Any, ...], unit: _Evaluation
@@ -176,7 +176,7 @@ class LxmlMatcher:
         if sum(map(bool, counts)) <= 1:
             return sum(counts)
         filled = [each for each, n in zip(question.compiled, counts, strict=True) if n]
-        return len(unit.unique(places(unit.parsed, filled))[0])
+        return len(unit.unique(unit.parsed.select(filled)))
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, TimeLimit):
@@ -250,7 +250,7 @@ class _Evaluation:
         self.opening = Before(object(), open_in_child, (xml,))
         self.parsed = ParsedUnit(xml)
         self.size = len(table)
-        self.unique = Placing(table).unique
+        self.unique = TableRefs(table).unique
         self._named: Counter[str] | None = None
 
     def named(self) -> Counter[str]:

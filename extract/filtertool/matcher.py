@@ -17,12 +17,11 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.table import NodeTable
+from extract.chunktool.nodes import NodeTable
+from extract.filtertool.node_refs import NodeRefs
 from extract.xpath.functions import Type
 
 Select = Literal["doc", "count", "nodes"]
-
-ELEMENT, ATTRIBUTE, TEXT, COMMENT, PI = range(5)
 
 
 class Question(NamedTuple):
@@ -74,28 +73,19 @@ class Nodes:
     Attributes:
         unit: Which of the units.
         question: Which of the questions.
-        kind: `ELEMENT`, `ATTRIBUTE`, `TEXT`, `COMMENT` or `PI`.
-        row: The element, or the owner of the attribute or text, as a row of `NodeTable`; for a
-            comment or PI its parent, -1 outside of the root.
-        number: Of a text, comment or PI: which of its parent's, from 1, as in `Leaves.number`. Of
-            an attribute: which of the tag's attributes, from 0, namespace declarations counted.
+        refs: The nodes.
     """
 
     unit: NDArray[np.int32]
     question: NDArray[np.int32]
-    kind: NDArray[np.int8]
-    row: NDArray[np.int32]
-    number: NDArray[np.int32]
+    refs: NodeRefs
+
+    def __len__(self) -> int:
+        return len(self.refs)
 
     def where(self, chosen: NDArray[np.bool_]) -> Nodes:
-        """Some of them."""
-        return Nodes(
-            self.unit[chosen],
-            self.question[chosen],
-            self.kind[chosen],
-            self.row[chosen],
-            self.number[chosen],
-        )
+        """Returns those for which a mask is true."""
+        return Nodes(self.unit[chosen], self.question[chosen], self.refs.where(chosen))
 
 
 class Value(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from extract.chunktool.nodes import NodeTable
 from extract.chunktool.scanner import Outcome, Verdict
 from extract.chunktool.split.survey import Piece
 from extract.filtertool.cutting import Cut, Origin
@@ -15,7 +16,6 @@ from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import MatcherFactory, Unit
 from extract.filtertool.options import Options
 from extract.filtertool.processed import Processed
-from extract.filtertool.table import NodeTable
 from extract.scheme.model import Scheme
 
 _CHANGED = "the document has changed since it was surveyed"
@@ -69,12 +69,12 @@ class PieceFilter(DocumentFilter):
         if not piece.above:
             return unit
         starts = np.array([one.start for one in piece.above], np.int64)
-        rows = np.flatnonzero(table.start < len(piece.head))
-        which = np.searchsorted(starts, table.start[rows], "right") - 1
-        position = table.position.copy()
+        rows = np.flatnonzero(table.elements.start < len(piece.head))
+        which = np.searchsorted(starts, table.elements.start[rows], "right") - 1
+        position = table.elements.position.copy()
         position[rows] = np.array([one.position for one in piece.above], np.int32)[which]
         self._add_before(table, rows, which, piece, position)
-        return Unit(replace(table, position=position), lambda: unit.xml or b"")
+        return Unit(table.with_positions(position), lambda: unit.xml or b"")
 
     def _add_before(
         self,
@@ -90,9 +90,9 @@ class PieceFilter(DocumentFilter):
         before[:, symbols] = [one.before for one in piece.above]
         above = np.full(len(table) + 1, -1, np.int64)  # -1 is the last
         above[rows] = which
-        parent = above[table.parent]
-        children = np.flatnonzero((parent >= 0) & (table.start >= len(piece.head)))
-        position[children] += before[parent[children], table.symbol[children]]
+        parent = above[table.elements.parent]
+        children = np.flatnonzero((parent >= 0) & (table.elements.start >= len(piece.head)))
+        position[children] += before[parent[children], table.elements.symbol[children]]
 
 
 def _origin(piece: Piece) -> Origin | None:

@@ -9,22 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.describe import Described, Item
-from extract.filtertool.describer import Describer
-from extract.filtertool.matcher import ELEMENT, Nodes, Select
-from extract.filtertool.order import BITS, Keys, Order
+from extract.chunktool.nodes import NodeTable
+from extract.filtertool.describe_nodes import NodeDescriber
+from extract.filtertool.document_order import BITS, DocumentOrder, Keys
+from extract.filtertool.matcher import Nodes, Select
+from extract.filtertool.node_columns import AtomicValue, Described
 from extract.filtertool.plan import Indices, Owners
-from extract.filtertool.table import NodeTable
 from extract.limits import DEFAULTS, Limits
+from extract.markup.node_kinds import NodeKind
 
 Longs = NDArray[np.int64]
-
-_KINDS: Final = 5  # of nodes, in `extract.filtertool.matcher`
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +127,17 @@ class Answered(NamedTuple):
 
     table: NodeTable
     nodes: Nodes | None
-    describer: Describer
+    describer: NodeDescriber
     original: Callable[[Longs], Longs] | None = None
 
 
-def is_true(value: float | str | bool | Item) -> bool:
+def is_true(value: float | str | bool | AtomicValue) -> bool:
     """Whether a value counts as a match where only numbers of matches are asked for.
 
     >>> [is_true(v) for v in (True, 0.0, float("nan"), -2.0, "", "0")]
     [True, False, False, True, False, True]
     """
-    if isinstance(value, Item):
+    if isinstance(value, AtomicValue):
         return value.counts
     return bool(value) and not (isinstance(value, float) and math.isnan(value))
 
@@ -211,7 +210,7 @@ class Merger:
         """Fails queries that select too much, before it is put into words."""
         limits = self._limits
         rows = sum([len(part.nodes.question) for part in self._parts if part.nodes is not None])
-        most = max([int(part.table.end.max(initial=0)) for part in self._parts], default=0)
+        most = max([int(part.table.elements.end.max(initial=0)) for part in self._parts], default=0)
         if rows <= limits.query_rows and rows * most <= limits.query_bytes:
             return  # as nearly everywhere: all together are not too many
         query, _, part_of, place = self._merged()
@@ -219,9 +218,9 @@ class Merger:
         for number, part in enumerate(self._parts):
             ours = np.flatnonzero(part_of == number)
             assert part.nodes is not None
-            row = part.nodes.row[place[ours]]
-            element = part.nodes.kind[place[ours]] == ELEMENT
-            span = part.table.end[row] - part.table.start[row]
+            refs = part.nodes.refs.take(place[ours])
+            element = NodeKind.ELEMENT.among(refs.kind)
+            span = part.table.elements.end[refs.row] - part.table.elements.start[refs.row]
             kept = element if self._most is None else element & (span <= self._most)
             size[ours] = np.where(kept, span, 0)
         for limit, most, total in (
@@ -282,8 +281,8 @@ class Merger:
         (part,) = self._parts
         nodes = part.nodes
         assert nodes is not None
-        kind, row, number, which = distinct(nodes)
-        part.describer.describe(kind, row, number, described)
+        refs, which = nodes.refs.distinct()
+        part.describer.describe(refs, described)
         return nodes.question, which
 
     def _describe(
@@ -294,9 +293,8 @@ class Merger:
         for number, part in enumerate(self._parts):
             ours = np.flatnonzero(part_of == number)
             where[ours] = np.arange(len(ours), dtype=np.int32) + len(into)
-            at, nodes = place[ours], part.nodes
-            assert nodes is not None
-            part.describer.describe(nodes.kind[at], nodes.row[at], nodes.number[at], into)
+            assert part.nodes is not None
+            part.describer.describe(part.nodes.refs.take(place[ours]), into)
         return where
 
     def _numbers(self, owners: Owners) -> Findings:
@@ -318,31 +316,8 @@ class Merger:
         return Findings(subscriber, number[index], none.node, none.ordinal, none.described)
 
 
-def distinct(
-    nodes: Nodes,
-) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int32], Indices]:
-    """Kind, row and number of each node once; and for each row of ``nodes`` which of them it is."""
-    if not len(nodes.row):
-        return nodes.kind, nodes.row, nodes.number, np.empty(0, np.int32)
-    many = int(nodes.number.max()) + 1
-    size = (int(nodes.row.max()) + 2) * many * _KINDS
-    codes = ((nodes.row.astype(np.int64) + 1) * many + nodes.number) * _KINDS + nodes.kind
-    if size <= max(1 << 20, 8 * len(codes)):  # a place for each code is faster than sorting them
-        place = np.zeros(size, np.int32)
-        place[codes] = 1
-        found = np.flatnonzero(place)
-        place[found] = np.arange(len(found), dtype=np.int32)
-        which = place[codes]
-    else:
-        found, inverse = np.unique(codes, return_inverse=True)
-        which = inverse.reshape(-1).astype(np.int32)
-    rest, kind = np.divmod(found, _KINDS)
-    row, number = np.divmod(rest, many)
-    return kind.astype(np.int8), (row - 1).astype(np.int32), number.astype(np.int32), which
-
-
 def _keys(part: Answered, nodes: Nodes) -> Keys:
-    keys = Order(part.table).keys(nodes.kind, nodes.row, nodes.number)
+    keys = DocumentOrder(part.table).keys(nodes.refs)
     if part.original is None:
         return keys
     moved: Keys = (part.original(keys >> BITS) << BITS) + (keys & ((1 << BITS) - 1))

@@ -16,15 +16,15 @@ import numpy as np
 
 from extract.errors import DocumentError
 from extract.filtertool.cost import LIMIT, Bound
-from extract.filtertool.describe import Described
-from extract.filtertool.elementpath_matcher import LaterXPath
+from extract.filtertool.elementpath_queries import LaterXPath
 from extract.filtertool.matcher import Select
 from extract.filtertool.memory import is_out_of_memory
+from extract.filtertool.node_columns import Described
 from extract.filtertool.parsed import compiled
 from extract.filtertool.plan import Originals, WholeQuery
 from extract.filtertool.results import Findings, expanded
 from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
-from extract.filtertool.whole_document import TooMuch, WholeDocument
+from extract.filtertool.whole_document import OutputLimit, WholeDocument
 from extract.limits import Limits
 from extract.xpath.later import FIRST
 
@@ -96,7 +96,7 @@ class WholeMatcher:
         for number, query in enumerate(queries.queries):
             try:
                 found.append((number, self._find(document, query, child)))
-            except TooMuch as error:
+            except OutputLimit as error:
                 failed[number] = str(error)
             except TimeLimit:
                 failed[number] = self._limits.passed("query_seconds")

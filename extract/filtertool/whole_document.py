@@ -8,23 +8,25 @@ from typing import Any
 
 from lxml import etree
 
-from extract.chunktool.verdict import rejection_of
+from extract.chunktool.verdict import error_parts, rejection_of
 from extract.errors import DocumentError
-from extract.filtertool.describe import Described, Item, limited, standalone
-from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
-from extract.filtertool.parsed import local_names, parse, plain
+from extract.filtertool.elementpath_queries import LaterXPath, NodeTree
+from extract.filtertool.node_columns import AtomicValue, Described, limited, standalone
+from extract.filtertool.parsed import local_names, plain
 from extract.filtertool.results import is_true
-from extract.filtertool.spans import Span, find_spans
-from extract.filtertool.tags import tag_attributes
-from extract.filtertool.values import Values
+from extract.filtertool.sibling_numbers import SiblingNumbers
 from extract.limits import DEFAULTS, Limits
+from extract.markup.lxml_parser import parse_tree
+from extract.markup.spans import Span, find_spans
+from extract.markup.tags import tag_attributes
+from extract.markup.values import Values
 from extract.schema.model import XML_NAMESPACE
 
-Found = list[int] | float | str | bool | Item
-"""What a query gives: indices of nodes and values that are described, or a value."""
+QueryResult = list[int] | float | str | bool | AtomicValue
+"""What a query gives: indices of described nodes and values, or a single value."""
 
 
-class TooMuch(Exception):
+class OutputLimit(Exception):
     """A query selects more than it may; the message says which limit it passes."""
 
 
@@ -38,7 +40,7 @@ class WholeDocument:
         alone: Give elements as XML that stands alone.
 
     Attributes:
-        described: The nodes that were found so far.
+        described: The nodes that queries have selected so far.
 
     Raises:
         DocumentError: It is not well-formed.
@@ -52,15 +54,14 @@ class WholeDocument:
         self._limits = limits or DEFAULTS
         self._most = self._limits.value_bytes
         self._alone = alone
-        self._known: dict[Any, int] = {}
+        self._indices: dict[Any, int] = {}
         self._paths: dict[Any, str] = {}
-        self._numbers: dict[Any, dict[Any, int]] = {}
         try:
-            self.tree = parse(data)
+            self.tree = parse_tree(data)
         except etree.XMLSyntaxError as error:
-            message = (error.msg or "").rsplit(", line ", 1)[0]
-            reason, hint, *place = rejection_of(error.code, message, *(error.position or (0, 0)))
+            reason, hint, *place = rejection_of(*error_parts(error))
             raise DocumentError(reason, hint, name, *place) from error
+        self._numbers = SiblingNumbers(self.tree)
 
     @cached_property
     def size(self) -> int:
@@ -78,36 +79,36 @@ class WholeDocument:
     def forget(self) -> None:
         """Begins a new list of descriptions."""
         self.described = Described()
-        self._known.clear()
+        self._indices.clear()
 
-    def find(self, query: Any) -> Found:
-        """Evaluates a compiled query, and describes what it selects.
+    def find(self, query: Any) -> QueryResult:
+        """Evaluates a compiled query, and describes the nodes that it selects.
 
         Raises:
             etree.XPathError: It cannot be evaluated.
-            TooMuch: It selects more than it may.
+            OutputLimit: It selects more than it may.
         """
-        found = self._evaluate(query)
-        if isinstance(found, list):
-            self._check_output(found)
-            return [self._describe(node) for node in found]
-        return found if isinstance(found, Item) else plain(found)
+        result = self._evaluate(query)
+        if isinstance(result, list):
+            self._check_output(result)
+            return [self._describe(node) for node in result]
+        return result if isinstance(result, AtomicValue) else plain(result)
 
     def _check_output(self, nodes: list[Any]) -> None:
         limits = self._limits
         if len(nodes) > limits.query_rows:
-            raise TooMuch(limits.passed("query_rows"))
+            raise OutputLimit(limits.passed("query_rows"))
         if len(nodes) * len(self.data) > limits.query_bytes:
             spans = [span for span in map(self._spans.get, nodes) if span is not None]
             if sum([end - start for start, end in spans]) > limits.query_bytes:
-                raise TooMuch(limits.passed("query_bytes"))
+                raise OutputLimit(limits.passed("query_bytes"))
 
     def count(self, query: Any) -> int:
         """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
-        found = self._evaluate(query)
-        if isinstance(found, list):
-            return len(found)
-        return int(is_true(found if isinstance(found, Item) else plain(found)))
+        result = self._evaluate(query)
+        if isinstance(result, list):
+            return len(result)
+        return int(is_true(result if isinstance(result, AtomicValue) else plain(result)))
 
     def _evaluate(self, query: Any) -> Any:
         return query(self.nodes if isinstance(query, LaterXPath) else self.tree)
@@ -134,9 +135,9 @@ class WholeDocument:
             return {}
         if (len(spans.elements), len(spans.asides)) != (self.size, len(asides)):
             return {}  # better no offsets than wrong ones
-        found = dict(zip(self._elements, spans.elements, strict=True))
-        found.update(zip(asides, spans.asides, strict=True))
-        return found
+        span_of = dict(zip(self._elements, spans.elements, strict=True))
+        span_of.update(zip(asides, spans.asides, strict=True))
+        return span_of
 
     @cached_property
     def _values(self) -> Values:
@@ -145,7 +146,7 @@ class WholeDocument:
     # -- descriptions
 
     def _describe(self, node: Any) -> int:
-        if isinstance(node, Item):
+        if isinstance(node, AtomicValue):
             self.described.add_value(node, self._most)
             return len(self.described) - 1
         if isinstance(node, tuple):
@@ -156,14 +157,14 @@ class WholeDocument:
         if isinstance(node, str):
             owner = node.getparent()  # type: ignore[attr-defined]
             key = (owner, getattr(node, "attrname", None), getattr(node, "is_tail", False))
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = len(self.described)
+        index = self._indices.get(key)
+        if index is None:
+            index = self._indices[key] = len(self.described)
             if isinstance(node, str):
                 self._add_string(node)
             else:
                 self._add(node)
-        return known
+        return index
 
     def _add(self, node: Any) -> None:
         span = self._spans.get(node)
@@ -195,7 +196,7 @@ class WholeDocument:
         start, end = self._spans.get(parent) or (None, None)
         path = self._path(parent)
         if path is not None:
-            number = self._numbered(parent).get((owner, True), 0) if node.is_tail else 1
+            number = self._numbers.number_of_tail(owner) if node.is_tail else 1
             path = f"{path}/text()[{number}]" if number else None
         self.described.add("text", None, start, end, path, value)
 
@@ -208,7 +209,7 @@ class WholeDocument:
         if span is not None:
             tag = tag_attributes(self._values.tag(*span))
             written = [one.name for one in tag if not one.declares]
-            return written[list(owner.attrib).index(name)]
+            return written[list(owner.attrib).index(name)].decode()
         bound = {XML_NAMESPACE: "xml", **{uri: p for p, uri in owner.nsmap.items() if p}}
         return f"{bound.get(qualified.namespace, '')}:{qualified.localname}".removeprefix(":")
 
@@ -226,38 +227,15 @@ class WholeDocument:
         steps: list[str] = []
         above = node
         while above is not None and above not in self._paths:
-            parent = above.getparent()
-            number = self._numbered(parent).get((above, False))
+            number = self._numbers.number(above)
             if number is None:
                 return None
             steps.append(f"/{_test(above)}[{number}]")
-            above = parent
+            above = above.getparent()
         path = (self._paths[above] if above is not None else "") + "".join(reversed(steps))
         if isinstance(node.tag, str):
             self._paths[node] = path
         return path
-
-    def _numbered(self, parent: Any) -> dict[Any, int]:
-        """The children of a node, each with its number among those of its name or kind; and with
-        True beside it, the number of the text after it."""
-        known = self._numbers.get(parent)
-        if known is not None:
-            return known
-        if parent is None:
-            root = self.tree.getroot()
-            around = list(root.itersiblings(preceding=True))[::-1]
-            children, texts = [*around, root, *root.itersiblings()], 0
-        else:
-            children, texts = list(parent), int(parent.text is not None)
-        numbers = self._numbers[parent] = {}
-        counts: dict[Any, int] = {}
-        for child in children:
-            counts[child.tag] = counts.get(child.tag, 0) + 1
-            numbers[child, False] = counts[child.tag]
-            if child.tail is not None:
-                texts += 1
-                numbers[child, True] = texts
-        return numbers
 
 
 def _test(node: Any) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from extract.chunktool.names import Names, safe_name
+from extract.chunktool.names import FileNames, safe_name
 from extract.filtertool.matcher import Select
 from extract.filtertool.processed import Rejection
 from extract.filtertool.results import Findings
@@ -21,7 +21,7 @@ class XmlWriter:
     """Writes one document for each subscription, also for those that match nothing."""
 
     def __init__(self, matches: Path, rejected: Path, ids: Sequence[str], select: Select) -> None:
-        names = Names()
+        names = FileNames()
         self._paths = [matches / f"{names.take(safe_name(one))}.xml" for one in ids]
         self._rejected = rejected / "rejected.xml"
         self._select = select

@@ -10,8 +10,9 @@ from lxml import etree
 
 from extract.chunktool.automaton import StateInfo
 from extract.chunktool.kernel import KernelScanner
-from extract.chunktool.scan import CDATA, COMMENT, PI, Batch, HandOver
+from extract.chunktool.scan import Batch, HandOver
 from extract.errors import DocumentError
+from extract.markup.node_kinds import NodeKind
 
 GOOD, BAD, HANDED_OVER = "well-formed", "ill-formed", "handed over"
 
@@ -111,7 +112,11 @@ def kernel_events(batch: Batch) -> list[tuple[str, int, int]]:
     assert batch.leaves is not None
     extents = zip(batch.elements.start.tolist(), batch.elements.end.tolist(), strict=True)
     found = [(start, "element", end) for start, end in extents]
-    kinds = {CDATA: "cdata", COMMENT: "comment", PI: "pi"}
+    kinds: dict[int, str] = {
+        NodeKind.CDATA: "cdata",
+        NodeKind.COMMENT: "comment",
+        NodeKind.PI: "pi",
+    }
     for kind, start, stop in zip(
         batch.leaves.kind, batch.leaves.start, batch.leaves.end, strict=True
     ):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from extract.chunktool.automaton import StateInfo
-from extract.chunktool.scan import CDATA, COMMENT, PI, REFERENCES, TEXT
+from extract.markup.node_kinds import NodeKind
 
 OUTPUTS = 3
 _MARKED = frozenset(f"{mark}{output}" for mark in "stc" for output in range(OUTPUTS))
@@ -88,8 +88,19 @@ class Node:
 
 
 _LOCAL = ["s0", "s1", "t0", "t1", "t2", "c0", "c1", "x", "n", "n", "m"]
-_TEXTS = [(TEXT, "t"), (TEXT, " a ] b "), (REFERENCES, "&lt;"), (REFERENCES, "x\ry"), (TEXT, "é")]
-_ASIDES = [(CDATA, "<![CDATA[<]]>"), (COMMENT, "<!-- c -->"), (PI, "<?p x?>"), (PI, "<?q?>")]
+_TEXTS: list[tuple[int, str]] = [
+    (NodeKind.TEXT, "t"),
+    (NodeKind.TEXT, " a ] b "),
+    (NodeKind.REFERENCES, "&lt;"),
+    (NodeKind.REFERENCES, "x\ry"),
+    (NodeKind.TEXT, "é"),
+]
+_ASIDES: list[tuple[int, str]] = [
+    (NodeKind.CDATA, "<![CDATA[<]]>"),
+    (NodeKind.COMMENT, "<!-- c -->"),
+    (NodeKind.PI, "<?p x?>"),
+    (NodeKind.PI, "<?q?>"),
+]
 
 
 def marked(random: Random, broken: float = 0.0) -> tuple[bytes, Node]:
@@ -130,7 +141,10 @@ def marked(random: Random, broken: float = 0.0) -> tuple[bytes, Node]:
                 element(node, depth + 1)
                 last = -1
             else:  # two texts in a row would be one
-                leaf(node, _ASIDES if last in (TEXT, REFERENCES) else _TEXTS + _ASIDES)
+                leaf(
+                    node,
+                    _ASIDES if last in (NodeKind.TEXT, NodeKind.REFERENCES) else _TEXTS + _ASIDES,
+                )
                 last = int(node.children[-1].kind)
         node.close = len(out)
         write(f"</{prefix}{local}{random.choice(['', ' '])}>")
@@ -212,7 +226,7 @@ def table(document: Node) -> Table:
 def _rows(node: Node, row: int, inside: bool, content: bool, found: Table) -> None:
     counts: dict[object, int] = {}
     texts = asides = 0
-    numbers = {COMMENT: 0, PI: 0}
+    numbers: dict[int, int] = {NodeKind.COMMENT: 0, NodeKind.PI: 0}
     joined = False
     for child in node.children:
         if isinstance(child.kind, int):

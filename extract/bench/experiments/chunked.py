@@ -22,9 +22,9 @@ from lxml import etree
 
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.ours import numbers_of, seconds_of
-from extract.bench.experiments.rivals.lxml_ import parsed
 from extract.bench.experiments.subject import CHUNKS, Subject
 from extract.chunktool.chunks import chunk
+from extract.markup.lxml_parser import parse_tree
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
@@ -136,7 +136,7 @@ def _evaluate(documents: Sequence[bytes], queries: Sequence[etree.XPath]) -> lis
     """Parses documents and evaluates queries; gives the number of nodes of each query."""
     counts = [0] * len(queries)
     for document in documents:
-        tree = parsed(document)
+        tree = parse_tree(document)
         for number, query in enumerate(queries):
             result = query(tree)
             counts[number] += len(result) if isinstance(result, list) else bool(result)

@@ -10,9 +10,9 @@ from lxml import etree
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.ours import seconds_of
 from extract.bench.experiments.results import Line, LineChart, Section
-from extract.bench.experiments.rivals.lxml_ import parsed
 from extract.bench.experiments.subject import Subject, described, megabytes
 from extract.bench.table import ResultTable
+from extract.markup.lxml_parser import parse_tree
 from extract.subscriptions import Subscription
 
 _LXML: Final = 50  # queries that lxml is measured with
@@ -100,7 +100,7 @@ def _lxml(subject: Subject, queries: int, documents: Sequence[bytes]) -> float:
     every: Sequence[Subscription] = subject.subscriptions(queries)
     some = every[:: max(1, len(every) // _LXML)]
     compiled = [etree.XPath(f"count({q.xpath})", namespaces=q.namespaces) for q in some]
-    parsing, trees = best(lambda: [parsed(one) for one in documents])
+    parsing, trees = best(lambda: [parse_tree(one) for one in documents])
 
     def evaluate() -> None:
         for tree in trees:

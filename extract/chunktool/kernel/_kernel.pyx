@@ -18,6 +18,7 @@ from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, Viol
 from extract.chunktool.verdict import mismatched
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, RAISE
+from extract.markup.node_kinds import NodeKind
 
 
 cdef extern from "scan.h" nogil:
@@ -122,6 +123,11 @@ cdef extern from "scan.h" nogil:
         CT_UNBOUND
         CT_NO_COLON
         CT_BAD_QNAME
+        CT_TEXT
+        CT_CDATA
+        CT_REFERENCES
+        CT_COMMENT
+        CT_PI
     ct_tables *ct_tables_new(uint64_t seed, size_t most_names)
     void ct_tables_free(ct_tables *t)
     int ct_tables_put_state(ct_tables *t, int32_t state, int inside, int skip,
@@ -143,6 +149,10 @@ cdef extern from "scan.h" nogil:
 cdef size_t MOST_NAMES = 1 << 20  # in tables; a document that needs more goes to another scanner
 cdef int32_t MOST_SHOWN = 200  # bytes of a name in a message
 cdef size_t MOST_MEMORY = 1 << 27  # bytes that the next scanner may inherit
+
+assert [CT_TEXT, CT_CDATA, CT_REFERENCES, CT_COMMENT, CT_PI] == [
+    NodeKind.TEXT, NodeKind.CDATA, NodeKind.REFERENCES, NodeKind.COMMENT, NodeKind.PI
+], "scan.h has other numbers for kinds of leaves than extract.markup.node_kinds"
 
 _INT8, _INT32, _INT64 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.int64)
 _HINTS = {

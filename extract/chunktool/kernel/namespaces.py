@@ -10,6 +10,8 @@ from typing import Final
 
 from lxml import etree
 
+from extract.markup.lxml_parser import parse_tree
+
 XML: Final = "http://www.w3.org/XML/1998/namespace"
 _MOST: Final = 20_000  # contexts; a document that needs more goes to another scanner
 _MOST_PREFIXES: Final = 1_000  # in one context; the same
@@ -49,9 +51,8 @@ class Contexts:
         name = declaration.partition(b"=")[0].strip().decode()
         prefix = name.partition(":")[2]
         # Which URIs libxml2 takes and how it reads them nobody knows better than libxml2.
-        parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
         try:
-            element = etree.fromstring(b"<a " + declaration + b"/>", parser)
+            element = parse_tree(b"<a " + declaration + b"/>").getroot()
         except etree.XMLSyntaxError:
             return self.REFUSED
         bindings = dict(self._bindings[context])

@@ -45,7 +45,7 @@ enum {
     CT_TRUST   /* only the end of an element is looked for: the documents are trusted */
 };
 
-enum { CT_TEXT, CT_CDATA, CT_REFERENCES, CT_COMMENT, CT_PI }; /* kinds of leaves, as in scan.py */
+enum { CT_TEXT = 1, CT_CDATA, CT_REFERENCES, CT_COMMENT, CT_PI }; /* leaves, as in markup/node_kinds.py */
 
 /* An open element; the first frame is the document node. */
 typedef struct {

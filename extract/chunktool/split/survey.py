@@ -9,7 +9,6 @@ before it, goes with it (TRAPS 18).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -24,12 +23,12 @@ from extract.chunktool.scanner import scan
 from extract.chunktool.source import Document, open_source
 from extract.chunktool.split.divide import Division
 from extract.limits import Limits
+from extract.markup.tags import tag_name
 from extract.scheme.model import Scheme
 
 PIECE_BYTES: Final = 1 << 23  # that a piece has, about: the record that reaches it is the last
 _MOST: Final = 1 << 26  # bytes of a piece; where records are larger, no pieces are made
 _PROLOG: Final = 1 << 16  # bytes before the root that are worth repeating in every piece
-_NAME: Final = re.compile(rb"<([^\s/>]+)")
 
 Longs = NDArray[np.int64]
 Read = Callable[[int, int], bytes]
@@ -271,8 +270,7 @@ def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
             start = len(head)
             head += tag(one)
             above.append(Above(start, len(head), one.position, before))
-        names = [_NAME.match(tag(one)) for one, _ in reversed(end.open)]
-        tail = b"".join([b"</%s>" % name[1] for name in names if name is not None])
+        tail = b"".join([b"</%s>" % tag_name(tag(one)) for one, _ in reversed(end.open)])
         pairs = zip(end.records, begin.records, strict=True)
         records = tuple([after - before for after, before in pairs])
         made.append(Piece(number, begin.at, end.at, head, tail, tuple(above), records))

@@ -5,8 +5,9 @@ Comes in:
 
 Goes out:
     The same answers as those of the lxml matcher, which is asked for whatever columns cannot say:
-    questions with certain axes and functions (`accept`), and documents in other encodings or with
-    declarations of their own (`markup.oddity`). Both are counted in the report.
+    questions with certain axes and functions (`accept.reason_against`), and documents in other
+    encodings or with declarations of their own (`accept.reason_against_document`). Both are
+    counted in the report.
 
 How it goes:
     All branches are taken apart into spines, stems and tails (`spines`), their filters into one

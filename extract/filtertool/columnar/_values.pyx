@@ -8,6 +8,8 @@ from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
+from extract.markup.node_kinds import NodeKind
+
 cdef extern from "hashing.h":
     uint64_t hash_of(const uint8_t*, size_t, const uint64_t*) nogil
 
@@ -15,7 +17,10 @@ cdef enum:
     NAME_SLOTS = 4096
     WINDOW = 8  # bytes of a part that are looked at first
     FILTER = 1 << 15
+    TEXT = 1  # as `NodeKind.TEXT`
     SHORTEST = 7  # a tag with an attribute, after its bracket: a name, white space, `a=""` and `>`
+
+assert TEXT == NodeKind.TEXT
 
 cdef uint64_t[2] SECRET
 SECRET[0] = int.from_bytes(os.urandom(8), "little")
@@ -329,7 +334,7 @@ def texts_of_rows(
                 high = middle
         at = low
         piece[i] = at if at < pieces and place[at] < end[i] else -1
-        odd[i] = piece[i] >= 0 and (kind[at] != 0 or (at + 1 < pieces and place[at + 1] < end[i]))
+        odd[i] = piece[i] >= 0 and (kind[at] != TEXT or (at + 1 < pieces and place[at + 1] < end[i]))
 
 
 cdef inline bint is_space(uint8_t c) noexcept nogil:

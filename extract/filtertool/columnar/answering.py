@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool import matcher as kinds
-from extract.filtertool.columnar import columns as own
 from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.matcher import Answers, Failure, Nodes, Select, Value
-
-_KINDS: Final = np.empty(5, np.int8)
-_KINDS[[own.ROW, own.TEXT, own.COMMENT, own.PI, own.ATTRIBUTE]] = [
-    kinds.ELEMENT,
-    kinds.TEXT,
-    kinds.COMMENT,
-    kinds.PI,
-    kinds.ATTRIBUTE,
-]
+from extract.filtertool.node_refs import NodeRefs
+from extract.markup.node_kinds import LEAF_KINDS, NodeKind
 
 
-class Found(NamedTuple):
+class Selection(NamedTuple):
     """Nodes that questions have selected, in any order, some perhaps more than once."""
 
     question: Ints
@@ -32,7 +23,7 @@ class Found(NamedTuple):
 
 def answers_of(
     columns: Columns,
-    found: Sequence[Found],
+    selections: Sequence[Selection],
     select: Select,
     values: Sequence[Value],
     matching: Sequence[tuple[Ints, Ints]] = (),
@@ -41,13 +32,13 @@ def answers_of(
 
     Args:
         columns: The batch.
-        found: What was selected.
+        selections: The nodes that questions have selected.
         select: What is asked for.
         values: The values of questions that are no node sets.
-        matching: Units, and questions that have found something there; only for ``doc``.
+        matching: Units, and questions that have selected something there; only for ``doc``.
     """
-    question = np.concatenate([NOTHING, *[part.question for part in found]])
-    nodes = np.concatenate([NOTHING, *[part.nodes for part in found]])
+    question = np.concatenate([NOTHING, *[part.question for part in selections]])
+    nodes = np.concatenate([NOTHING, *[part.nodes for part in selections]])
     documents = nodes < columns.rows
     documents[documents] = columns.name[nodes[documents]] < 0
     if documents.any():  # a document node is no match
@@ -134,25 +125,21 @@ def _counted(
 def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
     """The nodes as others know them."""
     kind = columns.kind_of(nodes)
-    owner = np.where(kind == own.ROW, nodes, columns.parent_of(nodes))
-    number = np.zeros(len(nodes), np.int64)
-    for leaf in (own.TEXT, own.COMMENT, own.PI):
-        mask = kind == leaf
-        inside = nodes[mask] - columns.bounds[leaf]
-        number[mask] = columns.leaves[leaf - own.TEXT].number[inside]
-    mask = kind == own.ATTRIBUTE
+    owner = np.where(NodeKind.ELEMENT.among(kind), nodes, columns.parent_of(nodes))
+    number = np.zeros(len(nodes), np.int32)
+    for leaf in LEAF_KINDS:
+        mask = leaf.among(kind)
+        number[mask] = columns.leaves[leaf].number[nodes[mask] - columns.bounds[leaf]]
+    mask = NodeKind.ATTRIBUTE.among(kind)
     if mask.any():
-        number[mask] = columns.attributes.number[nodes[mask] - columns.bounds[own.ATTRIBUTE]]
-    return Nodes(
-        unit.astype(np.int32),
-        question.astype(np.int32),
-        _KINDS[kind],
-        (owner - columns.documents[unit] - 1).astype(np.int32),
-        number.astype(np.int32),
-    )
+        inside = nodes[mask] - columns.bounds[NodeKind.ATTRIBUTE]
+        number[mask] = columns.attributes.number[inside]
+    row = (owner - columns.documents[unit] - 1).astype(np.int32)
+    refs = NodeRefs(kind.astype(np.int8), row, number)
+    return Nodes(unit.astype(np.int32), question.astype(np.int32), refs)
 
 
-class Share(NamedTuple):
+class PartialAnswers(NamedTuple):
     """Answers of one matcher, and which of our units and questions it was asked about."""
 
     answers: Answers
@@ -160,7 +147,9 @@ class Share(NamedTuple):
     questions: NDArray[np.int32]
 
 
-def united(shares: Sequence[Share], select: Select, failures: Sequence[Failure]) -> Answers:
+def united(
+    shares: Sequence[PartialAnswers], select: Select, failures: Sequence[Failure]
+) -> Answers:
     """The answers of several matchers that were asked about different units or questions."""
     none = np.empty(0, np.int32)
     unit = np.concatenate([none, *[s.units[s.answers.unit] for s in shares]])
@@ -177,28 +166,23 @@ def united(shares: Sequence[Share], select: Select, failures: Sequence[Failure])
     )
 
 
-def _moved_value(share: Share, value: Value) -> Value:
+def _moved_value(share: PartialAnswers, value: Value) -> Value:
     unit, question = int(share.units[value.unit]), int(share.questions[value.question])
     return Value(unit, question, value.value)
 
 
-def _moved_failure(share: Share, failure: Failure) -> Failure:
+def _moved_failure(share: PartialAnswers, failure: Failure) -> Failure:
     unit, question = int(share.units[failure.unit]), int(share.questions[failure.question])
     return Failure(unit, question, failure.reason)
 
 
-def _united_nodes(shares: Sequence[Share]) -> Nodes:
+def _united_nodes(shares: Sequence[PartialAnswers]) -> Nodes:
     parts = [(s, s.answers.nodes) for s in shares if s.answers.nodes is not None]
     if not parts:
         none = np.empty(0, np.int32)
-        return Nodes(none, none, np.empty(0, np.int8), none, none)
+        return Nodes(none, none, NodeRefs.of([]))
     unit = np.concatenate([s.units[nodes.unit] for s, nodes in parts])
     question = np.concatenate([s.questions[nodes.question] for s, nodes in parts])
     by = np.lexsort((question, unit))  # stable: nodes stay in document order
-    return Nodes(
-        unit[by],
-        question[by],
-        np.concatenate([nodes.kind for _, nodes in parts])[by],
-        np.concatenate([nodes.row for _, nodes in parts])[by],
-        np.concatenate([nodes.number for _, nodes in parts])[by],
-    )
+    refs = NodeRefs.concat([nodes.refs for _, nodes in parts])
+    return Nodes(unit[by], question[by], refs.take(by))

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.columnar.markup import ATTRIBUTES, ODD_VALUE
+from extract.chunktool.nodes import NodeTable
 from extract.filtertool.columnar.names import NameBook, Scopes
 from extract.filtertool.columnar.native import native_available, native_module
-from extract.filtertool.table import NodeTable
+from extract.markup.tags import attribute_spans, declares_namespace
+from extract.markup.values import NORMALISED
 
 Ints = NDArray[np.int64]
 
@@ -54,7 +55,8 @@ def attribute_table(
 def _of_table(table: NodeTable, scopes: Scopes, names: NameBook) -> tuple[Ints, ...]:
     """The columns of `AttributeTable` but for the unit."""
     find = _find_natively if native_available() else _find
-    row, number, start, end, value, stop, odd, same = find(table.data, table.start, table.content)
+    starts, contents = table.elements.start, table.elements.content
+    row, number, start, end, value, stop, odd, same = find(table.data, starts, contents)
     name = _name_numbers(table.data, row, start, end, same, scopes, names)
     columns = (row, number, name, start, value, stop, odd)
     keep = name >= 0
@@ -77,11 +79,10 @@ def _find(data: bytes, start: Ints, content: Ints) -> Ints:
     for tag, (first, last) in enumerate(zip(start.tolist(), content.tolist(), strict=True)):
         if last - first <= len('<a b=""'):
             continue
-        for number, one in enumerate(ATTRIBUTES.finditer(data, first + 1, last)):
-            value = one.span(2 if one.start(2) >= 0 else 3)
-            odd = ODD_VALUE.search(data, *value) is not None
-            same = first_of.setdefault(one[1], len(found))
-            found.append((tag, number, *one.span(1), *value, odd, same))
+        for number, span in enumerate(attribute_spans(data, first, last)):
+            odd = NORMALISED.search(data, span.start, span.end) is not None
+            same = first_of.setdefault(data[span.name_start : span.name_end], len(found))
+            found.append((tag, number, *span, odd, same))
     return np.array(found, np.int64).reshape(-1, 8).T
 
 
@@ -98,7 +99,7 @@ def _name_numbers(
     out = np.empty(len(rows), np.int64)
     for first in np.flatnonzero(same == np.arange(len(same))).tolist():
         name = data[start[first] : end[first]]
-        if name == b"xmlns" or name.startswith(b"xmlns:"):
+        if declares_namespace(name):
             out[first] = -1
         elif b":" not in name:
             out[first] = names.number("", name.decode())

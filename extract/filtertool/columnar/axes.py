@@ -9,25 +9,21 @@ from typing import NamedTuple
 import numpy as np
 
 from extract.filtertool.columnar.columns import (
-    ATTRIBUTE,
-    COMMENT,
     NOTHING,
-    PI,
-    ROW,
-    TEXT,
+    BeyondMemory,
     Bools,
     Columns,
     Ints,
-    TooMuch,
     sorting,
 )
-from extract.filtertool.columnar.strings import instruction
+from extract.markup.node_kinds import LEAF_KINDS, NodeKind
+from extract.markup.values import instruction_value
 from extract.schema.model import XML_NAMESPACE
 from extract.xpath.ast import ANY_NAME, Axis, KindTest, NameTest, NodeTest
 
 MAX_PAIRS = 30_000_000  # pairs of nodes that a step may be on; then it is left to others
 
-_LEAVES = {"text": TEXT, "comment": COMMENT, "processing-instruction": PI}
+_LEAVES = {kind.node_test.removesuffix("()"): kind for kind in LEAF_KINDS}
 REVERSE = frozenset({"ancestor", "ancestor-or-self", "preceding-sibling", "parent"})
 
 
@@ -88,7 +84,10 @@ class Axes:
             return self._number(attribute, None) if test.kind == "node" else NOTHING
         if test.kind == "node":
             nodes = np.concatenate(
-                [np.flatnonzero(columns.name >= 0), np.arange(columns.bounds[1], columns.bounds[4])]
+                [
+                    np.flatnonzero(columns.name >= 0),
+                    np.arange(columns.rows, columns.bounds[NodeKind.ATTRIBUTE]),
+                ]
             )
             return nodes[np.argsort(columns.order_of(nodes), kind="stable")]
         kind = _LEAVES[test.kind]
@@ -132,18 +131,18 @@ class Axes:
         return self.columns.attributes.name if attribute else self.columns.name
 
     def _offset(self, attribute: bool) -> int:
-        return int(self.columns.bounds[ATTRIBUTE]) if attribute else 0
+        return int(self.columns.bounds[NodeKind.ATTRIBUTE]) if attribute else 0
 
     def _has_target(self, nodes: Ints, target: str) -> Bools:
-        leaves = self.columns.leaves[PI - TEXT]
+        leaves = self.columns.leaves[NodeKind.PI]
         wanted = target.encode()
-        pieces = leaves.first[nodes - self.columns.bounds[PI]].tolist()
+        pieces = leaves.first[nodes - self.columns.bounds[NodeKind.PI]].tolist()
         return np.array([self._target(piece) == wanted for piece in pieces], np.bool_)
 
     def _target(self, piece: int) -> bytes:
-        leaves = self.columns.leaves[PI - TEXT]
+        leaves = self.columns.leaves[NodeKind.PI]
         data = self.columns.tables[leaves.unit[piece]].data
-        return instruction(data[leaves.start[piece] : leaves.end[piece]]).target
+        return instruction_value(data[leaves.start[piece] : leaves.end[piece]]).target
 
     def passes(self, test: NodeTest, nodes: Ints) -> Bools:
         """Which nodes pass a test on an axis whose principal nodes are elements."""
@@ -152,11 +151,11 @@ class Axes:
             if test.kind == "node":
                 return np.ones(len(nodes), np.bool_)
             kind = _LEAVES[test.kind]
-            mask: Bools = kinds == kind
+            mask = kind.among(kinds)
             if test.target is not None and mask.any():
                 mask[mask] = self._has_target(nodes[mask], test.target)
             return mask
-        mask = kinds == ROW
+        mask = NodeKind.ELEMENT.among(kinds)
         passing = np.zeros(self.columns.rows, np.bool_)
         passing[self.tested(False, test)] = True
         mask[mask] = passing[nodes[mask]]
@@ -249,7 +248,7 @@ class Axes:
         columns = self.columns
         grouped = self.grouped(False, test)
         parents = columns.parent_of(nodes).copy()
-        parents[nodes >= columns.bounds[ATTRIBUTE]] = -1  # attributes have no siblings
+        parents[nodes >= columns.bounds[NodeKind.ATTRIBUTE]] = -1  # attributes have no siblings
         low = np.searchsorted(grouped.parents, parents)
         high = np.searchsorted(grouped.parents, parents, "right")
         span = int(columns.ends.max(initial=0)) + 1
@@ -296,7 +295,7 @@ def ranges(low: Ints, high: Ints, nodes: Ints) -> Pairs:
     counts = np.maximum(high - low, 0)
     total = int(counts.sum())
     if total > MAX_PAIRS:
-        raise TooMuch
+        raise BeyondMemory
     index = np.repeat(np.arange(len(low)), counts)
     begin = np.cumsum(counts) - counts
     return Pairs(index, nodes[np.arange(total) + np.repeat(low - begin, counts)])

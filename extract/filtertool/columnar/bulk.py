@@ -17,7 +17,7 @@ from extract.filtertool.columnar.evaluator import Evaluator, composed
 from extract.filtertool.columnar.hops import CHILD, Hop
 from extract.filtertool.columnar.matrices import CELLS, Matrices
 from extract.filtertool.columnar.native import native_available
-from extract.filtertool.columnar.plan import Layout, Lists, Plan
+from extract.filtertool.columnar.plan import BranchPlan, GroupedNumbers, Layout
 from extract.filtertool.columnar.sets import PAIRS, ROWS, Counted, NativeRun
 from extract.filtertool.columnar.spines import RESULT
 
@@ -25,7 +25,7 @@ from extract.filtertool.columnar.spines import RESULT
 class Bulk:
     """The branches of a plan on one batch."""
 
-    def __init__(self, plan: Plan, run: Evaluator) -> None:
+    def __init__(self, plan: BranchPlan, run: Evaluator) -> None:
         self._plan = plan
         self._run = run
         self._columns: Columns = run.columns
@@ -37,7 +37,7 @@ class Bulk:
             return method(number)
 
         given = GivenRows(plan.program, run, leading)
-        self._rows: Layout | Lists
+        self._rows: Layout | GroupedNumbers
         self._spines: NativeRun | Matrices
         if native_available():
             self._rows = layout = plan.layout_of(run.columns)
@@ -132,7 +132,7 @@ class Bulk:
         counted are left out."""
         plan = self._plan
         branch, row = self._spines.pairs() if self._found is None else self._found
-        by_tail = Lists.by(plan.tail[branch], len(plan.tails))
+        by_tail = GroupedNumbers.by(plan.tail[branch], len(plan.tails))
         for tail in np.flatnonzero(np.diff(by_tail.at)).tolist():
             mine = by_tail.of(tail)
             question, rows = plan.question[branch[mine]], row[mine]

@@ -1,10 +1,11 @@
 """The nodes of a batch of units as columns, numbered together.
 
-Every node has a number. Those of document nodes and elements, the *rows*, come first, unit by unit
-and in document order: a document node has a row before its root element's. Then come texts, then
-comments, then processing instructions, and last attributes, which are looked for only when they are
-asked for. `Columns.order_of` puts all of them in document order: it grows with the byte where a
-node begins, and with the unit.
+Every node has a number, and numbers ascend in the order of `NodeKind`. Those of document nodes and
+elements, the *rows*, come first, unit by unit and in document order: a document node has a row
+before its root element's, and counts as an element. Then come texts, then comments, then processing
+instructions, and last attributes, which are looked for only when they are asked for.
+`Columns.order_of` puts all of them in document order: it grows with the byte where a node begins,
+and with the unit.
 """
 
 from __future__ import annotations
@@ -16,19 +17,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool import scan
+from extract.chunktool.nodes import NodeTable
 from extract.filtertool.columnar.attributes import AttributeTable, attribute_table
 from extract.filtertool.columnar.names import NameBook, Scopes
-from extract.filtertool.table import NodeTable
+from extract.markup.node_kinds import LEAF_KINDS, NodeKind
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-ROW, TEXT, COMMENT, PI, ATTRIBUTE = range(5)  # kinds of nodes, in the order of their numbers
 NOTHING: Final[Ints] = np.empty(0, np.int64)
 
 
-class TooMuch(Exception):
+class BeyondMemory(Exception):
     """A question that would take too much memory here."""
 
 
@@ -39,7 +39,7 @@ def sorting(values: Ints) -> Ints:
     return np.argsort(values, kind="stable")
 
 
-class Leaves(NamedTuple):
+class LeafColumns(NamedTuple):
     """Texts, comments or processing instructions.
 
     Attributes:
@@ -66,7 +66,8 @@ class Columns:
     """A batch of units.
 
     Args:
-        tables: Their node tables; the bytes must speak for themselves (see `markup.oddity`).
+        tables: Their node tables; with nothing against the documents (see
+            `accept.reason_against_document`).
         names: Where names get their numbers.
 
     Attributes:
@@ -95,44 +96,50 @@ class Columns:
             first, base = int(self.documents[unit]), int(self.base[unit])
             here = slice(first + 1, first + 1 + len(table))
             self.name[here] = names.of_elements(table, self.scopes[unit])
-            np.add(table.parent, first + 1, out=self.up[here])
-            np.add(table.start, base + 1, out=order[here])
-            np.add(table.end, base + 1, out=self.ends[here])
+            np.add(table.elements.parent, first + 1, out=self.up[here])
+            np.add(table.elements.start, base + 1, out=order[here])
+            np.add(table.elements.end, base + 1, out=self.ends[here])
             order[first], self.ends[first] = base, base + len(table.data) + 2
         self._order = order
 
     @cached_property
-    def leaves(self) -> tuple[Leaves, Leaves, Leaves]:
-        """Texts, comments and processing instructions."""
+    def leaves(self) -> dict[int, LeafColumns]:
+        """Texts, comments and processing instructions, by kind."""
         parts: list[list[Any]] = [[] for _ in range(6)]
         for unit, table in enumerate(self.tables):
             columns = (
-                table.leaf_parent + (self.documents[unit] + 1),  # -1 becomes the document node
-                table.leaf_number,
-                np.full(len(table.leaf_kind), unit),
-                table.leaf_kind,
-                table.leaf_start,
-                table.leaf_end,
+                table.leaves.parent + (self.documents[unit] + 1),  # -1 becomes the document node
+                table.leaves.number,
+                np.full(len(table.leaves.kind), unit),
+                table.leaves.kind,
+                table.leaves.start,
+                table.leaves.end,
             )
             for part, column in zip(parts, columns, strict=True):
                 part.append(column)
         joined = [part[0] if len(part) == 1 else np.concatenate(part) for part in parts]
-        kind = joined[3]
-        texts, comments, instructions = [
-            _leaves_of(joined if mask.all() else [column[mask] for column in joined], self.base)
-            for mask in (kind <= scan.REFERENCES, kind == scan.COMMENT, kind == scan.PI)
-        ]
-        return texts, comments, instructions
+        masks = {kind: kind.parts_among(joined[3]) for kind in LEAF_KINDS}
+        return {
+            kind: _leaves_of(
+                joined if mask.all() else [column[mask] for column in joined], self.base
+            )
+            for kind, mask in masks.items()
+        }
 
     @property
-    def texts(self) -> Leaves:
+    def texts(self) -> LeafColumns:
         """The texts."""
-        return self.leaves[0]
+        return self.leaves[NodeKind.TEXT]
 
     @cached_property
     def bounds(self) -> Ints:
-        """The first number of each kind of node."""
-        return np.cumsum([0, self.rows, *[len(leaf.parent) for leaf in self.leaves]])
+        """The first number of each kind of node, by kind; those of a kind without nodes, which
+        parts of leaves may have, is that of the next."""
+        many = np.zeros(len(NodeKind), np.int64)
+        many[NodeKind.ELEMENT] = self.rows
+        for kind, leaves in self.leaves.items():
+            many[kind] = len(leaves.parent)
+        return np.cumsum(many) - many
 
     @cached_property
     def attributes(self) -> AttributeTable:
@@ -140,13 +147,13 @@ class Columns:
         return attribute_table(self.tables, self.scopes, self.names)
 
     def kind_of(self, nodes: Ints) -> Ints:
-        """What each node is: `ROW`, `TEXT`, `COMMENT`, `PI` or `ATTRIBUTE`."""
+        """What each node is: a `NodeKind`."""
         return np.searchsorted(self.bounds[1:], nodes, side="right")
 
     def kinds_of(self, nodes: Ints) -> tuple[int, int]:
         """The first and the last kind that some nodes are."""
         if not nodes.size or nodes.max() < self.rows:
-            return ROW, ROW
+            return NodeKind.ELEMENT, NodeKind.ELEMENT
         low, high = self.kind_of(np.array([nodes.min(), nodes.max()])).tolist()
         return low, high
 
@@ -171,15 +178,15 @@ class Columns:
         return out
 
     def _parents(self, kind: int) -> Ints:
-        if kind == ROW:
+        if kind == NodeKind.ELEMENT:
             return self.up
-        return self._owners if kind == ATTRIBUTE else self.leaves[kind - TEXT].parent
+        return self._owners if kind == NodeKind.ATTRIBUTE else self.leaves[kind].parent
 
     def _orders(self, kind: int) -> Ints:
-        if kind == ROW:
+        if kind == NodeKind.ELEMENT:
             return self._order
-        if kind != ATTRIBUTE:
-            return self.leaves[kind - TEXT].order
+        if kind != NodeKind.ATTRIBUTE:
+            return self.leaves[kind].order
         return _shifted(self.attributes.start, self.base + 1, self.attributes.unit)
 
     @cached_property
@@ -215,17 +222,19 @@ class Columns:
         return found
 
 
-def _leaves_of(columns: list[Any], base: Ints) -> Leaves:
+def _leaves_of(columns: list[Any], base: Ints) -> LeafColumns:
     parent, number, unit, kind, start, end = columns
     fresh = np.ones(len(parent), np.bool_)
     fresh[1:] = (parent[1:] != parent[:-1]) | (number[1:] != number[:-1])
     place = _shifted(start, base + 1, unit)
     if fresh.all():  # every node is one piece
         pieces = np.arange(len(parent) + 1)
-        return Leaves(parent, place, number, pieces, unit, kind, start, end, place)
+        return LeafColumns(parent, place, number, pieces, unit, kind, start, end, place)
     first = np.flatnonzero(fresh)
     ends = np.append(first, len(parent))
-    return Leaves(parent[first], place[first], number[first], ends, unit, kind, start, end, place)
+    return LeafColumns(
+        parent[first], place[first], number[first], ends, unit, kind, start, end, place
+    )
 
 
 def _shifted(values: Ints, by: Ints, unit: Ints) -> Ints:

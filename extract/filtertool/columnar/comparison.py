@@ -23,7 +23,7 @@ from extract.xpath.functions import Type
 from extract.xpath.types import type_of
 
 if TYPE_CHECKING:
-    from extract.filtertool.columnar.evaluator import Context, Evaluator
+    from extract.filtertool.columnar.evaluator import ContextNodes, Evaluator
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compare(run: Evaluator, expr: Binary, at: Context) -> Bools:
+def compare(run: Evaluator, expr: Binary, at: ContextNodes) -> Bools:
     """A comparison at each context node."""
     op, left, right = expr.op, expr.left, expr.right
     types = (type_of(left), type_of(right))
@@ -62,14 +62,14 @@ def compare(run: Evaluator, expr: Binary, at: Context) -> Bools:
     return result
 
 
-def _ordered(run: Evaluator, expr: Expr, at: Context) -> Floats:
+def _ordered(run: Evaluator, expr: Expr, at: ContextNodes) -> Floats:
     """A side of an order: node sets stand here only against booleans, and are such then."""
     if type_of(expr) is Type.NODES:
         return run.truth(expr, at).astype(np.float64)
     return run.number(expr, at)
 
 
-def _node_set(run: Evaluator, op: str, found: Pairs, value: Expr, at: Context) -> Bools:
+def _node_set(run: Evaluator, op: str, found: Pairs, value: Expr, at: ContextNodes) -> Bools:
     """A node set with a number or string."""
     out = np.zeros(len(at.nodes), np.bool_)
     if not found.owner.size:
@@ -94,14 +94,14 @@ class _Side(NamedTuple):
     absolute: bool
 
 
-def _side(run: Evaluator, expr: Expr, at: Context) -> _Side:
+def _side(run: Evaluator, expr: Expr, at: ContextNodes) -> _Side:
     if isinstance(expr, LocationPath) and expr.absolute:
         documents = run.columns.documents
         return _Side(run.nodes(expr, at._replace(nodes=documents)), len(documents), True)
     return _Side(run.nodes(expr, at), len(at.nodes), False)
 
 
-def _node_sets(run: Evaluator, op: str, left: _Side, right: _Side, at: Context) -> Bools:
+def _node_sets(run: Evaluator, op: str, left: _Side, right: _Side, at: ContextNodes) -> Bools:
     if left.absolute and not right.absolute:
         op, left, right = MIRRORED[op], right, left
     units = run.columns.unit_of(at.nodes)

@@ -17,7 +17,7 @@ from extract.filtertool.columnar import functions
 from extract.filtertool.columnar.axes import REVERSE, Axes, Grouped, Pairs, ranges
 from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.columnar.comparison import compare
-from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
+from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
 from extract.filtertool.columnar.numbers import to_number, to_numbers, to_text
 from extract.filtertool.columnar.reach import Reach
 from extract.filtertool.columnar.strings import Coded, Strings, Texts, as_texts
@@ -43,7 +43,7 @@ _EQUALITY = PRECEDENCE["="]
 _RELATION = PRECEDENCE["<"]
 
 
-class Context(NamedTuple):
+class ContextNodes(NamedTuple):
     """What expressions are evaluated at.
 
     Attributes:
@@ -65,15 +65,15 @@ class Evaluator:
         self.columns: Columns = axes.columns
         self.strings = Strings(axes.columns)
         self.reach = Reach(self)
-        self._chosen: dict[Choice, Ints] = {}
-        self._groups: dict[Choice, Grouped] = {}
-        self._coded: dict[Choice, Coded] = {}
+        self._chosen: dict[NodePattern, Ints] = {}
+        self._groups: dict[NodePattern, Grouped] = {}
+        self._coded: dict[NodePattern, Coded] = {}
         # With the nodes, so that no other array gets their identity.
         self._first: dict[tuple[Expr, int], tuple[Ints, Coded]] = {}
 
     # -- truth
 
-    def truth(self, expr: Expr, at: Context) -> Bools:
+    def truth(self, expr: Expr, at: ContextNodes) -> Bools:
         """The expression as a boolean."""
         if isinstance(expr, (LocationPath, FilterPath, Union)):
             return self._exists(expr, at)
@@ -102,7 +102,7 @@ class Evaluator:
         texts = self.string(expr, at)
         return np.array([text != b"" for text in texts.tolist()], np.bool_)
 
-    def _exists(self, expr: Expr, at: Context) -> Bools:
+    def _exists(self, expr: Expr, at: ContextNodes) -> Bools:
         if isinstance(expr, Union):
             return reduce(np.logical_or, [self._exists(part, at) for part in expr.parts])
         if isinstance(expr, LocationPath):
@@ -115,7 +115,7 @@ class Evaluator:
 
     # -- numbers and strings
 
-    def number(self, expr: Expr, at: Context) -> Floats:
+    def number(self, expr: Expr, at: ContextNodes) -> Floats:
         """The expression as a number."""
         if isinstance(expr, Number):
             return np.full(len(at.nodes), to_number(expr.text.encode()))
@@ -130,7 +130,7 @@ class Evaluator:
             return self.truth(expr, at).astype(np.float64)
         return to_numbers(self.string(expr, at))
 
-    def _arithmetic(self, expr: Binary, at: Context) -> Floats:
+    def _arithmetic(self, expr: Binary, at: ContextNodes) -> Floats:
         left, right = self.number(expr.left, at), self.number(expr.right, at)
         with np.errstate(all="ignore"):
             if expr.op == "+":
@@ -141,7 +141,7 @@ class Evaluator:
                 return left * right
             return left / right if expr.op == "div" else np.fmod(left, right)
 
-    def string(self, expr: Expr, at: Context) -> Texts:
+    def string(self, expr: Expr, at: ContextNodes) -> Texts:
         """The expression as a string."""
         if isinstance(expr, StringLiteral):
             return as_texts([expr.value.encode()] * len(at.nodes))
@@ -156,7 +156,7 @@ class Evaluator:
             return functions.string(self, expr, at)
         return self.first_strings(self.nodes(expr, at), len(at.nodes))
 
-    def first_coded(self, expr: Expr, at: Context) -> Coded:
+    def first_coded(self, expr: Expr, at: ContextNodes) -> Coded:
         """The expression, a node set, as strings; remembered for the same context nodes."""
         key = (expr, id(at.nodes))
         known = self._first.get(key)
@@ -175,7 +175,7 @@ class Evaluator:
 
     # -- nodes
 
-    def nodes(self, expr: Expr, at: Context) -> Pairs:
+    def nodes(self, expr: Expr, at: ContextNodes) -> Pairs:
         """The nodes that the expression selects at each context node."""
         if isinstance(expr, Union):
             return self.axes.united([self.nodes(part, at) for part in expr.parts])
@@ -217,14 +217,14 @@ class Evaluator:
         assert hop.axis == DESCENDANT
         return self.axes.inside(self.chosen(hop.choice), nodes)
 
-    def chosen(self, choice: Choice) -> Ints:
+    def chosen(self, choice: NodePattern) -> Ints:
         """The nodes of a choice, in document order."""
         known = self._chosen.get(choice)
         if known is None:
             known = self._chosen[choice] = self._choose(choice)
         return known
 
-    def _choose(self, choice: Choice) -> Ints:
+    def _choose(self, choice: NodePattern) -> Ints:
         attribute, test, predicates = choice
         nodes = self.axes.tested(attribute, test)
         if any(map(is_positional, predicates)):
@@ -235,10 +235,10 @@ class Evaluator:
             return found.nodes[np.argsort(self.columns.order_of(found.nodes), kind="stable")]
         for predicate in predicates:
             if nodes.size:
-                nodes = nodes[self.truth(predicate, Context(nodes))]
+                nodes = nodes[self.truth(predicate, ContextNodes(nodes))]
         return nodes
 
-    def _grouped(self, choice: Choice) -> Grouped:
+    def _grouped(self, choice: NodePattern) -> Grouped:
         if not choice.predicates:
             return self.axes.grouped(choice.attribute, choice.test)
         known = self._groups.get(choice)
@@ -246,7 +246,7 @@ class Evaluator:
             known = self._groups[choice] = self.axes.group(self.chosen(choice))
         return known
 
-    def coded(self, choice: Choice) -> Coded:
+    def coded(self, choice: NodePattern) -> Coded:
         """The string values of a choice."""
         known = self._coded.get(choice)
         if known is None:
@@ -266,7 +266,7 @@ class Evaluator:
             return found
         if not is_positional(predicate):
             distinct, back = np.unique(nodes, return_inverse=True)
-            mask = self.truth(predicate, Context(distinct))[back]
+            mask = self.truth(predicate, ContextNodes(distinct))[back]
             return Pairs(index[mask], nodes[mask])
         begins = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
         sizes = np.diff(np.append(begins, len(index)))
@@ -274,7 +274,7 @@ class Evaluator:
         position = np.arange(len(index)) - np.repeat(begins, sizes) + 1
         if reverse:
             position = size + 1 - position
-        at = Context(nodes, position, size)
+        at = ContextNodes(nodes, position, size)
         if type_of(predicate) is Type.NUMBER:
             mask = self.number(predicate, at) == position
         else:

@@ -12,15 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.errors import MatcherError
-from extract.filtertool.columnar.accept import reason_against
-from extract.filtertool.columnar.answering import Found, Share, answers_of, united, with_counts
+from extract.filtertool.columnar.accept import reason_against, reason_against_document
+from extract.filtertool.columnar.answering import (
+    PartialAnswers,
+    Selection,
+    answers_of,
+    united,
+    with_counts,
+)
 from extract.filtertool.columnar.axes import Axes
 from extract.filtertool.columnar.bulk import Bulk
-from extract.filtertool.columnar.columns import Columns, TooMuch
-from extract.filtertool.columnar.evaluator import Context, Evaluator
-from extract.filtertool.columnar.markup import oddity
+from extract.filtertool.columnar.columns import BeyondMemory, Columns
+from extract.filtertool.columnar.evaluator import ContextNodes, Evaluator
 from extract.filtertool.columnar.names import NameBook
-from extract.filtertool.columnar.plan import Plan
+from extract.filtertool.columnar.plan import BranchPlan
 from extract.filtertool.columnar.spines import Declined, Spines
 from extract.filtertool.cost import LIMIT, Bound, limit_for
 from extract.filtertool.lxml_matcher import LxmlFactory
@@ -92,7 +97,7 @@ class ColumnarMatcher:
                 self._add(spines, number, question)
             except Declined as declined:
                 self.declined[number] = declined.reason
-        self._plan = Plan(spines, self._names, namespaces)
+        self._plan = BranchPlan(spines, self._names, namespaces)
         self._names.keep()
         self._left = np.array(sorted(self.declined), np.int32)
         self._own = np.setdiff1d(np.arange(len(questions), dtype=np.int32), self._left)
@@ -130,7 +135,7 @@ class ColumnarMatcher:
         """
         odd = np.array([bool(_oddity(unit)) for unit in units], np.bool_)
         plain = np.flatnonzero(~odd).astype(np.int32)
-        shares: list[Share] = []
+        shares: list[PartialAnswers] = []
         if len(plain) and len(self._own):
             shares += self._shares([units[n] for n in plain.tolist()], plain, select)
         if odd.any():
@@ -161,7 +166,7 @@ class ColumnarMatcher:
 
     def _ask_other(
         self, name: str, questions: Indices, units: Sequence[Unit], places: Indices, select: Select
-    ) -> Share:
+    ) -> PartialAnswers:
         if self._fallback is None:
             raise MatcherError("columns cannot say what is in this document")
         if name not in self._matchers:
@@ -170,20 +175,22 @@ class ColumnarMatcher:
         if name == "own":
             self._figures["units_left"] += len(places)
         found = self._matchers[name].match([units[n] for n in places.tolist()], select)
-        return Share(found, places, questions)
+        return PartialAnswers(found, places, questions)
 
-    def _shares(self, units: Sequence[Unit], places: Indices, select: Select) -> list[Share]:
+    def _shares(
+        self, units: Sequence[Unit], places: Indices, select: Select
+    ) -> list[PartialAnswers]:
         every = np.arange(len(self._questions), dtype=np.int32)
         late = self._too_costly(units)
         try:
-            shares = [Share(self._match(units, select, late), places, every)]
+            shares = [PartialAnswers(self._match(units, select, late), places, every)]
             for number in sorted(late):  # guarded there, and each for itself
                 local, asked = np.arange(len(units), dtype=np.int32), np.array([number], np.int32)
                 share = self._ask_other(f"late {number}", asked, units, local, select)
                 shares.append(share._replace(units=places))
             self._figures["questions_left"] += len(late) * len(units)
             return shares
-        except TooMuch:
+        except BeyondMemory:
             if len(units) == 1:
                 local = np.zeros(1, np.int32)
                 share = self._ask_other("own", self._own, units, local, select)
@@ -208,16 +215,16 @@ class ColumnarMatcher:
         columns = Columns([unit.table for unit in units], self._names)
         run = Evaluator(Axes(columns, self._namespaces))
         bulk = Bulk(self._plan, run)
-        found: list[Found] = []
+        found: list[Selection] = []
         values: list[Value] = []
-        at = Context(columns.documents)
+        at = ContextNodes(columns.documents)
         for number, expr in self._alone:
             if number in late:
                 continue
             kind = self._questions[number].type
             if kind is Type.NODES:
                 nodes = run.nodes(expr, at).nodes
-                found.append(Found(np.full(len(nodes), number), nodes))
+                found.append(Selection(np.full(len(nodes), number), nodes))
             else:
                 values += _values(run, number, kind, expr, at)
         if select == "doc":
@@ -226,12 +233,12 @@ class ColumnarMatcher:
         counted = None
         if select == "count":
             counted = bulk.counting(len(self._questions), {number for number, _ in self._alone})
-        found += [Found(*part) for part in bulk.selecting()]
+        found += [Selection(*part) for part in bulk.selecting()]
         answers = answers_of(columns, found, select, values)
         return answers if counted is None else with_counts(answers, *counted)
 
 
-def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: Context) -> list[Value]:
+def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: ContextNodes) -> list[Value]:
     found: list[bool | float | str]
     if kind is Type.BOOLEAN:
         found = run.truth(expr, at).tolist()
@@ -244,4 +251,6 @@ def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: Context) ->
 
 def _oddity(unit: Unit) -> str:
     table = unit.table
-    return oddity(table.data, int(table.start[0])) if len(table) else "no root"
+    if not len(table):
+        return "no root"
+    return reason_against_document(table.data, int(table.elements.start[0]))

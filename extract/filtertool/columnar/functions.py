@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.columnar.columns import ATTRIBUTE, PI, ROW, TEXT, Bools, TooMuch
-from extract.filtertool.columnar.markup import name_at
+from extract.filtertool.columnar.columns import BeyondMemory, Bools
 from extract.filtertool.columnar.numbers import (
     normalize_space,
     rounded,
@@ -17,13 +16,16 @@ from extract.filtertool.columnar.numbers import (
     translate,
 )
 from extract.filtertool.columnar.reach import meets
-from extract.filtertool.columnar.strings import MAX_BYTES, Texts, as_texts, instruction
+from extract.filtertool.columnar.strings import MAX_BYTES, Texts, as_texts
+from extract.markup.node_kinds import NodeKind
+from extract.markup.tags import tag_name
+from extract.markup.values import instruction_value
 from extract.xpath.ast import FunctionCall, StringLiteral
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS, Type
 from extract.xpath.types import type_of
 
 if TYPE_CHECKING:
-    from extract.filtertool.columnar.evaluator import Context, Evaluator
+    from extract.filtertool.columnar.evaluator import ContextNodes, Evaluator
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +37,7 @@ SUPPORTED: Final = frozenset(FUNCTIONS) - {
 }
 
 
-def boolean(run: Evaluator, call: FunctionCall, at: Context) -> Bools:
+def boolean(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Bools:
     """``true()``, ``false()``, ``contains()`` and ``starts-with()``."""
     if call.name in ("true", "false"):
         return np.full(len(at.nodes), call.name == "true")
@@ -51,7 +53,7 @@ def boolean(run: Evaluator, call: FunctionCall, at: Context) -> Bools:
     return np.array(found, np.bool_)
 
 
-def number(run: Evaluator, call: FunctionCall, at: Context) -> Floats:
+def number(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Floats:
     """The functions that give numbers."""
     name, arguments = call.name, call.arguments
     if name == "position":
@@ -79,7 +81,7 @@ def number(run: Evaluator, call: FunctionCall, at: Context) -> Floats:
     return rounded(value)
 
 
-def string(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
+def string(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
     """The functions that give strings."""
     name, arguments = call.name, call.arguments
     if name == "string":
@@ -92,7 +94,7 @@ def string(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
         return _substring(run, call, at)
     texts = [run.string(argument, at).tolist() for argument in arguments]
     if sum([sum(map(len, each)) for each in texts]) > MAX_BYTES:
-        raise TooMuch
+        raise BeyondMemory
     rows = zip(*texts, strict=True)
     if name == "concat":
         return as_texts([b"".join(row) for row in rows])
@@ -106,16 +108,16 @@ def string(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
     return as_texts([text.partition(part)[2] if part else text for text, part in rows])
 
 
-def _here(run: Evaluator, at: Context) -> Texts:
+def _here(run: Evaluator, at: ContextNodes) -> Texts:
     return as_texts(run.strings.of(at.nodes))
 
 
-def _argument(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
+def _argument(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
     """The only argument as a string, or the context node's."""
     return run.string(call.arguments[0], at) if call.arguments else _here(run, at)
 
 
-def _substring(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
+def _substring(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
     texts = run.string(call.arguments[0], at).tolist()
     starts = run.number(call.arguments[1], at).tolist()
     if len(call.arguments) == 2:
@@ -125,7 +127,7 @@ def _substring(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
     return as_texts([substring(*row) for row in rows])
 
 
-def _names(run: Evaluator, call: FunctionCall, at: Context) -> Texts:
+def _names(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
     """A name of the first node, or of the context node."""
     if not call.arguments:
         return as_texts([_name(run, call.name, node) for node in at.nodes.tolist()])
@@ -141,15 +143,15 @@ def _name(run: Evaluator, function: str, node: int) -> bytes:
     columns = run.columns
     kind = int(columns.kind_of(np.array([node]))[0])
     inside = node - int(columns.bounds[kind])
-    if kind == ROW:
+    if kind == NodeKind.ELEMENT:
         return _element_name(run, function, node)
-    if kind == PI:
-        leaves = columns.leaves[PI - TEXT]
+    if kind == NodeKind.PI:
+        leaves = columns.leaves[NodeKind.PI]
         piece = leaves.first[inside]
         data = columns.tables[leaves.unit[piece]].data
         markup = data[leaves.start[piece] : leaves.end[piece]]
-        return b"" if function == "namespace-uri" else instruction(markup).target
-    if kind != ATTRIBUTE:
+        return b"" if function == "namespace-uri" else instruction_value(markup).target
+    if kind != NodeKind.ATTRIBUTE:
         return b""
     found = columns.attributes
     if function == "name":
@@ -166,7 +168,7 @@ def _element_name(run: Evaluator, function: str, row: int) -> bytes:
     if function == "name":
         unit = int(columns.unit[row])
         table = columns.tables[unit]
-        return name_at(table.data, int(table.start[row - columns.documents[unit] - 1]))
+        return tag_name(table.data, int(table.elements.start[row - columns.documents[unit] - 1]))
     return _part(function, columns.names.expanded[columns.name[row]])
 
 

@@ -18,7 +18,7 @@ ATTRIBUTE: Final = "attribute"
 DESCENDANT: Final = "descendant"
 
 
-class Choice(NamedTuple):
+class NodePattern(NamedTuple):
     """A set of nodes, wherever they are.
 
     Attributes:
@@ -42,7 +42,7 @@ class Hop(NamedTuple):
     """
 
     axis: str
-    choice: Choice | None
+    choice: NodePattern | None
     step: Step | None = None
 
 
@@ -73,7 +73,7 @@ def hops(steps: tuple[Step, ...]) -> tuple[Hop, ...]:
 
 def _hop(step: Step) -> Hop:
     if step.axis in (CHILD, ATTRIBUTE):
-        return Hop(CHILD, Choice(step.axis == ATTRIBUTE, step.test, step.predicates))
+        return Hop(CHILD, NodePattern(step.axis == ATTRIBUTE, step.test, step.predicates))
     if step.axis == DESCENDANT and not has_positions(step):
-        return Hop(DESCENDANT, Choice(False, step.test, step.predicates))
+        return Hop(DESCENDANT, NodePattern(False, step.test, step.predicates))
     return Hop(step.axis, None, step)

@@ -14,14 +14,14 @@ import numpy as np
 from extract.filtertool.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.columnar.dense import DenseRun, GivenRows
 from extract.filtertool.columnar.evaluator import Evaluator
-from extract.filtertool.columnar.plan import Lists, Plan
+from extract.filtertool.columnar.plan import BranchPlan, GroupedNumbers
 from extract.filtertool.columnar.program import NONE
 from extract.filtertool.columnar.spines import ALL
 
 CELLS: Final = 1 << 24  # of a matrix that is made at a time
 
 
-class Block(NamedTuple):
+class StemRows(NamedTuple):
     """Branches of one spine that may select something.
 
     Attributes:
@@ -46,7 +46,9 @@ class Matrices:
         rows: The rows of each spine.
     """
 
-    def __init__(self, plan: Plan, run: Evaluator, given: GivenRows, rows: Lists) -> None:
+    def __init__(
+        self, plan: BranchPlan, run: Evaluator, given: GivenRows, rows: GroupedNumbers
+    ) -> None:
         self._plan = plan
         self._columns: Columns = run.columns
         self._rows = rows
@@ -88,7 +90,7 @@ class Matrices:
 
     # -- stems
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[StemRows]:
         """The branches whose stems select anything and whose tails lead anywhere."""
         plan, place = self._plan, self._stem_place
         for spine in self._here.tolist():
@@ -103,12 +105,12 @@ class Matrices:
             alive[tails] = self._sets.some(leading[tails])
             branches = np.flatnonzero(alive) + first
             if (stem == ALL).all():
-                yield Block(rows, branches, None)
+                yield StemRows(rows, branches, None)
                 continue
             step = max(1, CELLS // len(rows))
             for at in range(0, len(branches), step):
                 part = branches[at : at + step]
-                yield Block(rows, part, self._selected(spine, part, len(rows)))
+                yield StemRows(rows, part, self._selected(spine, part, len(rows)))
 
     def _select(self, spine: int, rows: Ints) -> None:
         """Says which rows of a spine its stems select."""

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.automaton import Automaton
-from extract.filtertool.columnar.markup import ATTRIBUTES, attribute_value, name_at
-from extract.filtertool.table import NodeTable
+from extract.chunktool.nodes import NodeTable
+from extract.markup.tags import tag_attributes, tag_name
+from extract.markup.values import attribute_value
 from extract.schema.model import XML_NAMESPACE
 
 Ids = NDArray[np.int32]
@@ -58,15 +59,15 @@ class NameBook:
         if symbols is None or len(symbols) < table.automaton.symbols:
             symbols = np.full(table.automaton.symbols, _UNSEEN, np.int32)
             self._symbols[table.automaton] = symbols
-        out = symbols[table.symbol]
+        out = symbols[table.elements.symbol]
         if out.size and out.min() < 0:
             fresh = np.flatnonzero(out == _UNSEEN)
-            for row in fresh[np.unique(table.symbol[fresh], return_index=True)[1]]:
+            for row in fresh[np.unique(table.elements.symbol[fresh], return_index=True)[1]]:
                 uri, local = scopes.element(int(row))
                 shared = table.automaton.symbol(uri, local) == table.automaton.symbol(uri, _NOTHING)
                 number = _SHARED if shared else self.number(uri, local)
-                symbols[table.symbol[row]] = number
-            out = symbols[table.symbol]
+                symbols[table.elements.symbol[row]] = number
+            out = symbols[table.elements.symbol]
             for row in np.flatnonzero(out == _SHARED):
                 out[row] = self.number(*scopes.element(int(row)))
         return out
@@ -89,7 +90,7 @@ class Scopes:
 
     def element(self, row: int) -> tuple[str, str]:
         """The expanded name of an element."""
-        name = name_at(self._table.data, int(self._table.start[row])).decode()
+        name = tag_name(self._table.data, int(self._table.elements.start[row])).decode()
         prefix, _, local = name.rpartition(":")
         return self.at(row)[prefix], local
 
@@ -105,19 +106,20 @@ class Scopes:
         todo = []
         while row not in self._known:
             todo.append(row)
-            row = int(self._table.parent[row])
+            row = int(self._table.elements.parent[row])
         scope = self._known[row]
         for row in reversed(todo):
             scope = self._known[row] = self._inside(row, scope)
         return scope
 
     def _inside(self, row: int, scope: Mapping[str, str]) -> Mapping[str, str]:
-        tag = self._table.data[self._table.start[row] : self._table.content[row]]
+        elements = self._table.elements
+        tag = self._table.data[elements.start[row] : elements.content[row]]
         if b"xmlns" not in tag:
             return scope
-        declared = {}
-        for name, double, single in ATTRIBUTES.findall(tag):
-            if name == b"xmlns" or name.startswith(b"xmlns:"):
-                value = attribute_value(double or single).decode()
-                declared[name[6:].decode()] = value
+        declared = {
+            attribute.name[6:].decode(): attribute_value(attribute.raw).decode()
+            for attribute in tag_attributes(tag)
+            if attribute.declares
+        }
         return {**scope, **declared} if declared else scope

@@ -19,14 +19,14 @@ from extract.schema.model import XML_NAMESPACE
 _SHIFT: Final = 32  # of the spine above, in the key of an edge of the trie
 
 
-class Lists(NamedTuple):
+class GroupedNumbers(NamedTuple):
     """Numbers sorted by group: those of group ``g`` are ``items[at[g] : at[g + 1]]``."""
 
     at: Ints
     items: Ints
 
     @classmethod
-    def by(cls, group: Ints, groups: int) -> Lists:
+    def by(cls, group: Ints, groups: int) -> GroupedNumbers:
         """The indices of an array, by its values."""
         items = sorting(group)
         return cls(np.searchsorted(group[items], np.arange(groups + 1)), items)
@@ -72,7 +72,7 @@ class Layout(NamedTuple):
         return self.item[first : first + self.many[spine]].astype(np.int64)
 
 
-class Plan:
+class BranchPlan:
     """The branches of all questions, as arrays.
 
     Args:
@@ -105,8 +105,8 @@ class Plan:
         self._keys = keys[self._edges]
         self._last = last
         self.stem_above = _column(spines.stem_above)
-        self.stems = Lists.by(_column(spines.stem_spine), len(self.above))
-        self.branches = Lists.by(_column(spines.spine), len(self.above))
+        self.stems = GroupedNumbers.by(_column(spines.stem_spine), len(self.above))
+        self.branches = GroupedNumbers.by(_column(spines.spine), len(self.above))
         order = self.branches.items
         self.stem = _column(spines.stem)[order]
         self.tail = _column(spines.tail)[order]
@@ -157,9 +157,9 @@ class Plan:
         self._trie.spines_of(columns.up, columns.name, spine, many)
         return Layout.of_rows(spine, columns.up, many)
 
-    def lists_of(self, columns: Columns) -> Lists:
+    def lists_of(self, columns: Columns) -> GroupedNumbers:
         """The rows of each spine."""
-        return Lists.by(self._spines_of(columns), len(self.above))
+        return GroupedNumbers.by(self._spines_of(columns), len(self.above))
 
     def _spines_of(self, columns: Columns) -> Ints:
         """For each row its spine, 0 for document nodes; -1 for rows that no spine leads to."""

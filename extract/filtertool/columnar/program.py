@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
+from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
 from extract.filtertool.columnar.names import NameBook
 from extract.filtertool.columnar.reach import SEARCHES, Goal, goal_of, is_word, part_of
 from extract.filtertool.columnar.strings import Words
@@ -75,12 +75,12 @@ class Program:
     def __init__(self, names: NameBook, namespaces: Mapping[str, str]) -> None:
         self.op, self.name, self.first, self.second = (array("i") for _ in range(4))
         self.given: list[Given | FromTail] = []
-        self.columns: list[Choice] = []
+        self.columns: list[NodePattern] = []
         self._names = names
         self._namespaces = {**namespaces, "": "", "xml": XML_NAMESPACE}
         self._known: dict[tuple[int, int, int, int], int] = {}
         self._givens: dict[Given | FromTail, int] = {}
-        self._columns: dict[Choice, int] = {}
+        self._columns: dict[NodePattern, int] = {}
         self._exprs: dict[Expr, int] = {}
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class Program:
 
     # -- compiling; -1 is always: not as an operation
 
-    def rows(self, choice: Choice) -> int:
+    def rows(self, choice: NodePattern) -> int:
         """The rows of a choice, or rows that are among all rows of its name the same."""
         found = self._predicates(choice)
         return self._seed(SEED, self._given(choice, None, False)) if found == NONE else found
@@ -153,7 +153,9 @@ class Program:
                 return NONE
         return found
 
-    def _hop(self, deep: bool, choice: Choice, rest: int, goal: Goal | None, last: bool) -> int:
+    def _hop(
+        self, deep: bool, choice: NodePattern, rest: int, goal: Goal | None, last: bool
+    ) -> int:
         rows = not choice.attribute and (
             isinstance(choice.test, NameTest) or choice.test == ANY_NODE
         )
@@ -168,7 +170,7 @@ class Program:
             filter_ = self.rows(choice)
         return self._add(DEEP_HOP if deep else HOP, name, filter_, rest)
 
-    def _predicates(self, choice: Choice) -> int:
+    def _predicates(self, choice: NodePattern) -> int:
         """The rows at which all predicates are true; the name is left out."""
         test = choice.test
         if not isinstance(test, NameTest) or (test.local == "*" and test.prefix):
@@ -185,7 +187,7 @@ class Program:
             found = self._add(op, NONE, found, part)
         return found
 
-    def _given(self, choice: Choice, goal: Goal | None, parents: bool) -> Given:
+    def _given(self, choice: NodePattern, goal: Goal | None, parents: bool) -> Given:
         number = self._columns.get(choice)
         if number is None:
             number = self._columns[choice] = len(self.columns)

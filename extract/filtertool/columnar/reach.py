@@ -16,7 +16,7 @@ import numpy as np
 
 from extract.filtertool.columnar.columns import Bools, Ints
 from extract.filtertool.columnar.comparison import MIRRORED, OPERATORS
-from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
+from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
 from extract.filtertool.columnar.numbers import to_number
 from extract.filtertool.columnar.strings import Coded, sought
 from extract.xpath.ast import (
@@ -53,7 +53,9 @@ class Link:
 
     __slots__ = ("axis", "choice", "goal", "rest")
 
-    def __init__(self, axis: str, choice: Choice, rest: Link | None, goal: Goal | None) -> None:
+    def __init__(
+        self, axis: str, choice: NodePattern, rest: Link | None, goal: Goal | None
+    ) -> None:
         self.axis = axis
         self.choice = choice
         self.rest = rest
@@ -61,7 +63,7 @@ class Link:
 
 
 @lru_cache(maxsize=1 << 18)
-def _link(axis: str, choice: Choice, rest: Link | None, goal: Goal | None) -> Link:
+def _link(axis: str, choice: NodePattern, rest: Link | None, goal: Goal | None) -> Link:
     return Link(axis, choice, rest, goal)
 
 
@@ -76,7 +78,7 @@ def chain(path: tuple[Hop, ...], goal: Goal | None = None) -> Link | None:
             assert step is not None
             if hop.axis not in (PARENT, ANCESTOR) or has_positions(step):
                 return None
-            choice = Choice(False, step.test, step.predicates)
+            choice = NodePattern(False, step.test, step.predicates)
         link = _link(hop.axis, choice, link, goal if link is None else None)
     return link
 
@@ -270,10 +272,10 @@ class Reach:
             return nodes[texts.where(value)]
         return nodes[meets(texts, link.goal)]
 
-    def _any_rows(self, choice: Choice) -> Ints:
-        from extract.filtertool.columnar.evaluator import Context
+    def _any_rows(self, choice: NodePattern) -> Ints:
+        from extract.filtertool.columnar.evaluator import ContextNodes
 
         nodes: Ints = np.arange(self._columns.rows)
         for predicate in choice.predicates:
-            nodes = nodes[self._run.truth(predicate, Context(nodes))]
+            nodes = nodes[self._run.truth(predicate, ContextNodes(nodes))]
         return nodes

@@ -14,7 +14,7 @@ from extract.filtertool.columnar.evaluator import Evaluator
 from extract.filtertool.columnar.native import native_module
 
 if TYPE_CHECKING:
-    from extract.filtertool.columnar.plan import Layout, Plan
+    from extract.filtertool.columnar.plan import BranchPlan, Layout
 
 
 # What becomes of the rows of a branch, besides being counted by one of the fans; as in C.
@@ -50,7 +50,7 @@ class NativeRun:
         layout: The rows of each spine.
     """
 
-    def __init__(self, plan: Plan, run: Evaluator, given: GivenRows, layout: Layout) -> None:
+    def __init__(self, plan: BranchPlan, run: Evaluator, given: GivenRows, layout: Layout) -> None:
         columns, program = run.columns, plan.program
         rows = [given.of(number) for number in range(len(given))]
         seeds = {id(each.some): each.some for each in rows}  # what is the same need be there once

@@ -12,7 +12,7 @@ from array import array
 from typing import Final, NamedTuple
 
 from extract.filtertool.columnar.accept import reason_against
-from extract.filtertool.columnar.hops import Choice, Hop, hops
+from extract.filtertool.columnar.hops import Hop, NodePattern, hops
 from extract.scheme.spine import end_of_filter
 from extract.xpath.ast import Expr, LocationPath, Step, make_path, name_test
 from extract.xpath.parser import parse
@@ -66,7 +66,7 @@ class Spines:
     def __init__(self) -> None:
         self.above: list[int] = [-1]
         self.tests: list[str] = [""]
-        self.filters: list[Choice] = []
+        self.filters: list[NodePattern] = []
         self.tails: list[Tail] = [Tail(make_path(False, ()), (), True)]
         self.stem_spine, self.stem_above, self.stem_filter = array("i"), array("i"), array("i")
         self.spine, self.stem, self.tail, self.question = (array("i") for _ in range(4))
@@ -156,7 +156,7 @@ class Spines:
         if reason:
             return reason
         prefix, _, local = word.rpartition(":")
-        self.filters.append(Choice(False, name_test(local, prefix), predicates))
+        self.filters.append(NodePattern(False, name_test(local, prefix), predicates))
         return len(self.filters) - 1
 
     def _tail(self, text: str) -> int | None:

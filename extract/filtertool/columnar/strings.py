@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.filtertool.columnar.columns import (
-    ATTRIBUTE,
-    COMMENT,
     NOTHING,
-    ROW,
-    TEXT,
+    BeyondMemory,
     Columns,
     Ints,
-    TooMuch,
     sorting,
 )
-from extract.filtertool.columnar.markup import attribute_value, text_value
 from extract.filtertool.columnar.native import native_available, native_module
 from extract.filtertool.columnar.numbers import to_number
+from extract.markup.node_kinds import NodeKind
+from extract.markup.values import (
+    attribute_value,
+    comment_value,
+    instruction_value,
+    text_value,
+)
 
 MAX_PIECES: Final = 5_000_000  # pieces of text that string values may be put together from
 MAX_BYTES: Final = 1 << 28  # and their bytes
@@ -209,7 +211,7 @@ class Strings:
         if low == high:
             return self._of_kind(low, nodes)
         out = np.empty(len(nodes), np.object_)
-        for kind in range(low, high + 1):
+        for kind in np.unique(kinds).tolist():
             mask = kinds == kind
             out[mask] = as_texts(self._of_kind(kind, nodes[mask]))
         values: list[bytes] = out.tolist()
@@ -251,10 +253,10 @@ class Strings:
         columns = self._columns
         low, high = columns.kinds_of(nodes)
         nothing = np.zeros(len(nodes), np.int64)
-        if low != high or low not in (ROW, TEXT, ATTRIBUTE):
+        if low != high or low not in (NodeKind.ELEMENT, NodeKind.TEXT, NodeKind.ATTRIBUTE):
             return nothing, nothing.copy(), nothing.copy(), np.arange(len(nodes))
         inside = nodes - columns.bounds[low]
-        if low == ATTRIBUTE:
+        if low == NodeKind.ATTRIBUTE:
             found = columns.attributes
             odd = np.flatnonzero(found.odd[inside])
             return found.unit[inside], found.value[inside], found.stop[inside], odd
@@ -262,7 +264,7 @@ class Strings:
         if not len(texts.kind):
             return nothing, nothing, nothing, NOTHING
         several = np.empty(len(nodes), np.bool_)
-        if low == ROW:
+        if low == NodeKind.ELEMENT:
             piece = np.empty(len(nodes), np.int64)
             native_module("values").texts_of_rows(
                 columns.order_of(nodes),
@@ -274,7 +276,8 @@ class Strings:
             )
         else:
             piece = texts.first[inside]
-            several[:] = (texts.first[inside + 1] - piece > 1) | (texts.kind[piece] != 0)
+            several[:] = texts.first[inside + 1] - piece > 1
+            several |= ~NodeKind.TEXT.among(texts.kind[piece])
         none = piece < 0
         which, start, stop = texts.unit[piece], texts.start[piece], texts.end[piece]
         if none.any():
@@ -282,13 +285,13 @@ class Strings:
         return which, start, stop, np.flatnonzero(several)
 
     def _of_kind(self, kind: int, nodes: Ints) -> list[bytes]:
-        if kind == ROW:
+        if kind == NodeKind.ELEMENT:
             return self._of_rows(nodes)
         inside = nodes - self._columns.bounds[kind]
-        if kind == TEXT:
+        if kind == NodeKind.TEXT:
             first = self._columns.texts.first
             return self._joined(first[inside], first[inside + 1])
-        if kind == ATTRIBUTE:
+        if kind == NodeKind.ATTRIBUTE:
             return self._of_attributes(inside)
         return self._of_markup(kind, inside)
 
@@ -303,7 +306,7 @@ class Strings:
         unit, kind = texts.unit, texts.kind
         one = stop - first == 1
         plain = one.copy()
-        plain[one] = kind[first[one]] == 0
+        plain[one] = NodeKind.TEXT.among(kind[first[one]])
         alone = first[plain]
         out = np.full(len(first), b"", np.object_)
         out[plain] = as_texts(self._cut(unit[alone], texts.start[alone], texts.end[alone]))
@@ -317,13 +320,13 @@ class Strings:
         """The same for ranges of several pieces; one that comes again is made once.
 
         Raises:
-            TooMuch: A text within a text within a text: together they take too much memory.
+            BeyondMemory: A text within a text within a text: together they take too much memory.
         """
         texts = self._columns.texts
         both, which = np.unique(np.stack((first, stop)), axis=1, return_inverse=True)
         size = texts.end[both[1] - 1] - texts.start[both[0]]
         if size.sum() > MAX_BYTES or (both[1] - both[0]).sum() > MAX_PIECES:
-            raise TooMuch
+            raise BeyondMemory
         ranges = zip(*both.tolist(), strict=True)
         made = [b"".join([self._piece(p) for p in range(low, high)]) for low, high in ranges]
         return as_texts(made)[which.reshape(-1)]
@@ -340,7 +343,7 @@ class Strings:
     def _piece(self, piece: int) -> bytes:
         texts = self._columns.texts
         data = self._columns.tables[texts.unit[piece]].data
-        return text_value(data, texts.kind[piece], int(texts.start[piece]), int(texts.end[piece]))
+        return text_value(data[texts.start[piece] : texts.end[piece]], int(texts.kind[piece]))
 
     def _of_attributes(self, numbers: Ints) -> list[bytes]:
         found = self._columns.attributes
@@ -350,35 +353,14 @@ class Strings:
         return values
 
     def _of_markup(self, kind: int, numbers: Ints) -> list[bytes]:
-        leaves = self._columns.leaves[kind - TEXT]
+        leaves = self._columns.leaves[kind]
         out = []
         for at in leaves.first[numbers].tolist():
             data = self._columns.tables[leaves.unit[at]].data
             text = data[leaves.start[at] : leaves.end[at]]
-            out.append(comment_value(text) if kind == COMMENT else instruction(text).value)
+            is_comment = kind == NodeKind.COMMENT
+            out.append(comment_value(text) if is_comment else instruction_value(text).value)
         return out
-
-
-class Instruction(NamedTuple):
-    """A processing instruction taken apart."""
-
-    target: bytes
-    value: bytes
-
-
-def comment_value(markup: bytes) -> bytes:
-    """What stands between ``<!--`` and ``-->``."""
-    return _ends(markup[4:-3])
-
-
-def instruction(markup: bytes) -> Instruction:
-    """Target and content of ``<?target content?>``."""
-    parts = markup[2:-2].split(None, 1)
-    return Instruction(parts[0], _ends(parts[1]) if len(parts) > 1 else b"")
-
-
-def _ends(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def as_texts(values: list[bytes]) -> Texts:

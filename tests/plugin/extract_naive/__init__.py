@@ -13,8 +13,8 @@ from typing import Literal
 
 from extract.filtertool.collect import Collector
 from extract.filtertool.matcher import Answers, Question, Report, Select, Unit
-from extract.filtertool.parsed import ParsedUnit, Place, compiled, plain
-from extract.filtertool.placing import Placing
+from extract.filtertool.parsed import ParsedUnit, compiled, plain
+from extract.filtertool.table_refs import TableRefs
 from extract.xpath.functions import Type
 
 
@@ -70,12 +70,10 @@ class NaiveMatcher:
             (xpath,) = question.branches
             collector.value(number, index, plain(compiled(xpath, self._namespaces)(parsed.tree)))
             return
-        found: list[Place] = []
-        for xpath in question.branches:
-            found += map(parsed.place, compiled(xpath, self._namespaces)(parsed.tree))
+        branches = [compiled(xpath, self._namespaces) for xpath in question.branches]
         # Branches may select the same nodes, and each in its own order.
-        kind, row, which = Placing(unit.table).unique(found)
+        refs = TableRefs(unit.table).unique(parsed.select(branches))
         if select == "nodes":
-            collector.nodes(number, index, kind, row, which)
+            collector.nodes(number, index, refs)
         else:
-            collector.count(number, index, len(kind))
+            collector.count(number, index, len(refs))

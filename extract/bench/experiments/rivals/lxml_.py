@@ -9,12 +9,7 @@ from typing import Any
 from lxml import etree
 
 from extract.bench.experiments.rivals.rival import Rival
-
-
-def parsed(document: bytes) -> Any:
-    """A document as libxml2 sees it: our oracle's tree."""
-    parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
-    return etree.fromstring(document, parser).getroottree()
+from extract.markup.lxml_parser import parse_tree
 
 
 class Lxml(Rival):
@@ -30,7 +25,7 @@ class Lxml(Rival):
 
     def parse(self, document: bytes) -> Any:
         """A tree."""
-        return parsed(document)
+        return parse_tree(document)
 
     def compile(self, xpath: str) -> Any:
         """Compiled, such that it counts."""

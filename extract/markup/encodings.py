@@ -15,8 +15,9 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extract.chunktool.scan import Numbers
+Numbers = NDArray[np.int64]
 
 _HEAD: Final = 1_024  # bytes that a declaration may have; libxml2 is not more patient
 _BOMS: Final = (

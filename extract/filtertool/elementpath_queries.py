@@ -1,6 +1,6 @@
-"""The elementpath matcher: queries in XPath 2.0 and later, evaluated on whole documents.
+"""Queries in XPath 2.0 and later, evaluated on whole documents by elementpath.
 
-It is asked about every query that declares such a version, whatever matcher was chosen for the
+Every query that declares such a version is evaluated here, whatever matcher was chosen for the
 others; their rows are merged. What a query gives:
 
 - nodes: rows as for XPath 1.0, each node once and in document order;
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from extract.filtertool.describe import Item
+from extract.filtertool.node_columns import AtomicValue
 from extract.xpath.later import parse_later
 
 
@@ -33,7 +33,7 @@ class LaterXPath:
     """A query in XPath 2.0 or later; called with a tree, it gives what ``etree.XPath`` would.
 
     That is a list of elements, comments, processing instructions and strings with lxml's
-    ``getparent()``; or an `Item`. A list may have items in it.
+    ``getparent()``; or an `AtomicValue`. A list may have items in it.
 
     Args:
         xpath: The query.
@@ -47,7 +47,7 @@ class LaterXPath:
     def __init__(self, xpath: str, version: str, namespaces: Mapping[str, str]) -> None:
         self._root = parse_later(xpath, version, namespaces)
 
-    def __call__(self, tree: NodeTree) -> list[Any] | Item:
+    def __call__(self, tree: NodeTree) -> list[Any] | AtomicValue:
         """Evaluates the query.
 
         Raises:
@@ -69,17 +69,17 @@ class LaterXPath:
         mixed = ((tree.plain([one]) if _is_node(one) else [self._item(one)]) for one in items)
         return [each for part in mixed for each in part]
 
-    def _item(self, value: Any) -> Item:
+    def _item(self, value: Any) -> AtomicValue:
         if callable(value) and not isinstance(value, type):
             raise Unanswered("it gives a map or a function, which is no row")
         text = str(self._root.string_value(value))
         if isinstance(value, bool):
-            return Item("boolean", text, value)
+            return AtomicValue("boolean", text, value)
         if isinstance(value, int | float | Decimal):
-            return Item("number", text, bool(value) and not math.isnan(value))
+            return AtomicValue("number", text, bool(value) and not math.isnan(value))
         from elementpath.datatypes import AnyURI, UntypedAtomic
 
-        return Item(
+        return AtomicValue(
             "string", text, bool(text) or not isinstance(value, str | AnyURI | UntypedAtomic)
         )
 
@@ -91,7 +91,7 @@ class NodeTree:
         from elementpath import get_node_tree
 
         self.root: Any = get_node_tree(tree)
-        self._places: dict[int, dict[int, int]] = {}  # of children that are texts, by parent
+        self._indices: dict[int, dict[int, int]] = {}  # of all children, by parent
 
     def plain(self, nodes: Iterable[Any]) -> list[Any]:
         """The nodes as lxml has them, each once, in document order; the document node is none.
@@ -101,7 +101,7 @@ class NodeTree:
         """
         unique = {id(node): node for node in nodes}
         ordered = sorted(unique.values(), key=lambda node: node.position)
-        return [found for node in ordered if (found := self._plain(node)) is not None]
+        return [plain for node in ordered if (plain := self._plain(node)) is not None]
 
     def _plain(self, node: Any) -> Any:
         top = node
@@ -118,17 +118,18 @@ class NodeTree:
             return _String(node.string_value, node.parent.value, node.name)
         if kind != "text":
             return node.value
-        at, siblings = self._place(node), node.parent.children
+        at, siblings = self._index(node), node.parent.children
         owner = siblings[at - 1] if at else node.parent
         return _String(node.value, owner.value, is_tail=at > 0)
 
-    def _place(self, text: Any) -> int:
+    def _index(self, text: Any) -> int:
         """Which of its parent's children a text is; all at once, for one by one takes long."""
         parent = text.parent
-        known = self._places.get(id(parent))
-        if known is None:
-            known = self._places[id(parent)] = {id(c): n for n, c in enumerate(parent.children)}
-        return known[id(text)]
+        indices = self._indices.get(id(parent))
+        if indices is None:
+            indices = {id(child): n for n, child in enumerate(parent.children)}
+            self._indices[id(parent)] = indices
+        return indices[id(text)]
 
 
 class _String(str):

@@ -1,6 +1,6 @@
 """Where in a document its nodes are, for documents that were not scanned but parsed.
 
-libxml2 has taken the document already, so that it is well-formed, but tells no offsets. One regular
+libxml2 has accepted the document, so that it is well-formed, but gives no offsets. One regular
 expression finds every tag, comment and processing instruction again. Where the document has
 entities of its own, expat does it, because they may stand for elements; those are in no bytes.
 """
@@ -11,23 +11,23 @@ import re
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
-from extract.chunktool.encodings import Transcoder, Unmappable, find_encoding
+from extract.markup.encodings import Transcoder, Unmappable, find_encoding
+from extract.markup.tags import COMMENT, INSIDE_TAG, INSTRUCTION, TAG
+from extract.markup.values import OWN_ENTITY
 
 Span = tuple[int, int] | None
 
-_QUOTED: Final = rb"""[^<>"']|"[^"]*"|'[^']*'"""
-_SUBSET: Final = rb"""\[(?:<!--.*?-->|<\?.*?\?>|[^\]"'<]|<!|"[^"]*"|'[^']*')*\]\s*"""
+_SUBSET: Final = rb"""\[(?:%s|%s|[^\]"'<]|<!|"[^"]*"|'[^']*')*\]\s*""" % (COMMENT, INSTRUCTION)
+_BEFORE_SUBSET: Final = rb"""(?:[^<>\["']|"[^"]*"|'[^']*')*?"""
 _TOKEN: Final = re.compile(
-    rb"<(?:(?P<cdata>!\[CDATA\[.*?\]\]>)|(?P<comment>!--.*?-->)|(?P<declaration>\?xml\s.*?\?>)"
-    rb"|(?P<pi>\?.*?\?>)|(?P<doctype>!DOCTYPE(?:%s)*?(?:%s)?>)|(?P<close>/[^>]*>)"
-    rb"|(?P<open>(?:%s)*>))" % (_QUOTED.replace(b"<>", b"<>["), _SUBSET, _QUOTED),
+    rb"<(?:(?P<cdata>!\[CDATA\[.*?\]\]>)|(?P<comment>%s)|(?P<declaration>\?xml\s.*?\?>)|(?P<pi>%s)"
+    rb"|(?P<doctype>!DOCTYPE%s(?:%s)?>)|(?P<close>/[^>]*>)|(?P<open>%s>))"
+    % (COMMENT[1:], INSTRUCTION[1:], _BEFORE_SUBSET, _SUBSET, INSIDE_TAG),
     re.DOTALL,
 )
-_ENTITY: Final = re.compile(rb"&(?!#|lt;|gt;|amp;|quot;|apos;)")
-_TAG: Final = re.compile(rb"<(?:%s)*>" % _QUOTED)
 
 
-class Spans(NamedTuple):
+class NodeSpans(NamedTuple):
     """The bytes of nodes: start and end, or None for one that came out of an entity.
 
     Attributes:
@@ -39,11 +39,11 @@ class Spans(NamedTuple):
     asides: list[Span]
 
 
-def find_spans(data: bytes) -> Spans | None:
-    """The spans of all nodes of a well-formed document; None if they cannot be found.
+def find_spans(data: bytes) -> NodeSpans | None:
+    """Returns the spans of all nodes of a well-formed document; None if they cannot be events.
 
     >>> find_spans(b"<a><!--x--><b/></a>")
-    Spans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
+    NodeSpans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
     """
     encoding = find_encoding(data[:1024], True)
     if encoding is None or not encoding.codec:
@@ -56,7 +56,7 @@ def find_spans(data: bytes) -> Spans | None:
             text = transcoder.feed(data, ended=True)
         except Unmappable:
             return None
-    if b"<!ENTITY" in text and _ENTITY.search(text):
+    if b"<!ENTITY" in text and OWN_ENTITY.search(text):
         declared = None if encoding.direct else "utf-8"
         spans = _by_expat(text, declared)
     else:
@@ -64,10 +64,12 @@ def find_spans(data: bytes) -> Spans | None:
     if spans is None or transcoder is None:
         return spans
     width = len(">".encode(encoding.codec))
-    return Spans(_back(spans.elements, transcoder, width), _back(spans.asides, transcoder, width))
+    return NodeSpans(
+        _back(spans.elements, transcoder, width), _back(spans.asides, transcoder, width)
+    )
 
 
-def _by_tokens(text: bytes) -> Spans:
+def _by_tokens(text: bytes) -> NodeSpans:
     elements: list[Span] = []
     asides: list[Span] = []
     stack: list[tuple[int, int]] = []
@@ -84,26 +86,26 @@ def _by_tokens(text: bytes) -> Spans:
             elements[row] = (start, end)
         elif kind in ("comment", "pi"):
             asides.append((start, end))
-    return Spans(elements, asides)
+    return NodeSpans(elements, asides)
 
 
-def _by_expat(text: bytes, encoding: str | None) -> Spans | None:
+def _by_expat(text: bytes, encoding: str | None) -> NodeSpans | None:
     parser = expat.ParserCreate(encoding)
-    found = _Found(parser, text)
-    parser.StartElementHandler = found.start
-    parser.EndElementHandler = found.end
-    parser.CommentHandler = lambda _: found.aside(b"-->")
-    parser.ProcessingInstructionHandler = lambda *_: found.aside(b"?>")
-    parser.StartDoctypeDeclHandler = lambda *_: found.in_doctype(True)
-    parser.EndDoctypeDeclHandler = lambda: found.in_doctype(False)
+    events = _SpanEvents(parser, text)
+    parser.StartElementHandler = events.start
+    parser.EndElementHandler = events.end
+    parser.CommentHandler = lambda _: events.aside(b"-->")
+    parser.ProcessingInstructionHandler = lambda *_: events.aside(b"?>")
+    parser.StartDoctypeDeclHandler = lambda *_: events.in_doctype(True)
+    parser.EndDoctypeDeclHandler = lambda: events.in_doctype(False)
     try:
         parser.Parse(text, True)
     except (expat.ExpatError, LookupError, ValueError):
         return None
-    return Spans(found.elements, found.asides)
+    return NodeSpans(events.elements, events.asides)
 
 
-class _Found:
+class _SpanEvents:
     """Takes expat's events."""
 
     def __init__(self, parser: Any, text: bytes) -> None:
@@ -130,9 +132,9 @@ class _Found:
         row, start = self._stack.pop()
         if start < 0:
             return
-        tag = _TAG.match(self._text, start)
+        tag = TAG.match(self._text, start)
         if tag is not None and not tag[0].endswith(b"/>"):
-            tag = _TAG.match(self._text, self._parser.CurrentByteIndex)
+            tag = TAG.match(self._text, self._parser.CurrentByteIndex)
         if tag is not None:
             self.elements[row] = (start, tag.end())
 
@@ -145,7 +147,7 @@ class _Found:
 
 
 def _back(spans: list[Span], transcoder: Transcoder, width: int) -> list[Span]:
-    """Spans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
+    """NodeSpans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
     original = transcoder.original
     return [
         None if span is None else (original(span[0]), original(span[1] - 1) + width)

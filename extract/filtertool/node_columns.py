@@ -20,7 +20,7 @@ COLUMNS: Final = pa.schema(
 )
 
 
-class Item(NamedTuple):
+class AtomicValue(NamedTuple):
     """A value of XPath 2.0 or later, of which there are more kinds than rows know.
 
     Attributes:
@@ -34,7 +34,7 @@ class Item(NamedTuple):
     counts: bool
 
 
-class Lists(NamedTuple):
+class DescribedLists(NamedTuple):
     """Descriptions as lists, for those who go from one to the next."""
 
     node: list[str]
@@ -54,8 +54,8 @@ class Described:
 
     def __init__(self, table: Any = None) -> None:
         self._batches: list[Any] = [] if table is None else list(table.to_batches())
-        self._known = 0 if table is None else table.num_rows
-        self._fresh = Lists([], [], [], [], [], [])
+        self._count = 0 if table is None else table.num_rows
+        self._fresh = DescribedLists([], [], [], [], [], [])
 
     def add(
         self,
@@ -75,14 +75,14 @@ class Described:
         fresh.path.append(path)
         fresh.value.append(value)
 
-    def add_value(self, value: float | str | bool | Item, most: int | None) -> None:
+    def add_value(self, value: float | str | bool | AtomicValue, most: int | None) -> None:
         """Adds the value of an expression that is no node set.
 
         Args:
             value: The value.
             most: How many bytes it may have.
         """
-        if isinstance(value, Item):
+        if isinstance(value, AtomicValue):
             self.add(value.kind, None, None, None, None, limited(value.text, most))
             return
         kind = "boolean" if isinstance(value, bool) else "string"
@@ -93,7 +93,7 @@ class Described:
         """Adds a record batch with `COLUMNS`."""
         self._flush()
         self._batches.append(batch)
-        self._known += batch.num_rows
+        self._count += batch.num_rows
 
     def extend(self, others: Described) -> None:
         """Adds all of some others."""
@@ -106,12 +106,12 @@ class Described:
         self._flush()
         return pa.Table.from_batches(self._batches, COLUMNS).combine_chunks()
 
-    def lists(self) -> Lists:
+    def lists(self) -> DescribedLists:
         """All of them, as lists."""
-        return Lists(*[column.to_pylist() for column in self.table.columns])
+        return DescribedLists(*[column.to_pylist() for column in self.table.columns])
 
     def __len__(self) -> int:
-        return self._known + len(self._fresh.node)
+        return self._count + len(self._fresh.node)
 
     def __reduce__(self) -> tuple[Callable[..., Described], tuple[Any, ...]]:
         return Described, (self.table,)
@@ -120,8 +120,8 @@ class Described:
         if self._fresh.node:
             columns = [pa.array(c, f.type) for c, f in zip(self._fresh, COLUMNS, strict=True)]
             self._batches.append(pa.RecordBatch.from_arrays(columns, schema=COLUMNS))
-            self._known += len(self._fresh.node)
-            self._fresh = Lists([], [], [], [], [], [])
+            self._count += len(self._fresh.node)
+            self._fresh = DescribedLists([], [], [], [], [], [])
 
 
 def written(value: float | str | bool) -> str:

@@ -1,0 +1,21 @@
+"""Markup: the bytes of XML documents, read the same way by everybody.
+
+In:
+    The bytes of a document that is known to be well-formed, or a part of them.
+
+Out:
+    Names, attributes and values as libxml2 has them (`tags`, `values`), the spans of nodes
+    (`spans`), a document's encoding (`encodings`), or libxml2's own tree (`lxml_parser`).
+
+What always holds:
+    - There is one enumeration of node kinds, `node_kinds.NodeKind`; its numbers stand in columns of
+      the node table and in the C code.
+    - There is one pattern for each construct, and it is for bytes. For these ``\\s`` means XML's
+      white space. For ``str`` it means more: U+00A0, which a value may begin with, and U+1680,
+      which a name may contain.
+    - There is one set of options for libxml2, because the answers to queries are defined by it.
+    - Nothing here knows schemas, schemes or queries.
+
+To read one more construct:
+    Put its pattern into `tags`, next to those that it is made of, and what it means into `values`.
+"""

@@ -1,0 +1,76 @@
+"""The kinds of nodes, with the numbers that node tables, matchers and C code use."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+
+
+class NodeKind(IntEnum):
+    """What a node is, or a part of a leaf.
+
+    A node of XPath that a query selects is an `ELEMENT`, `TEXT`, `COMMENT`, `PI` or `ATTRIBUTE`.
+    The leaves of a node table have the kinds from `TEXT` to `PI`: there a text has one or several
+    parts, each a `TEXT` (characters that are their own value), a `CDATA` section, or `REFERENCES`
+    (characters with ``&`` or a carriage return, so that the value is not the bytes).
+
+    The numbers are those of ``CT_TEXT`` and so on in the kernel's ``scan.h``. They ascend in the
+    order in which the columnar matcher numbers nodes: it has no nodes of the kinds between `TEXT`
+    and `COMMENT`.
+
+    Comparing an array with a member of an enumeration takes ten times as long as with an integer;
+    use `among`.
+
+    >>> NodeKind.TEXT.among(np.array([0, 1, 2], np.int8)).tolist()
+    [False, True, False]
+    """
+
+    ELEMENT = 0
+    TEXT = 1
+    CDATA = 2
+    REFERENCES = 3
+    COMMENT = 4
+    PI = 5
+    ATTRIBUTE = 6
+
+    def among(self, kinds: NDArray[Any]) -> Flags:
+        """Which of some kinds are this one."""
+        same: Flags = kinds == int(self)
+        return same
+
+    def parts_among(self, kinds: NDArray[Any]) -> Flags:
+        """Which leaves of a node table are nodes of this kind, or parts of such nodes.
+
+        >>> NodeKind.TEXT.parts_among(np.array([1, 2, 3, 4, 5], np.int8)).tolist()
+        [True, True, True, False, False]
+        """
+        if self is NodeKind.TEXT:
+            texts: Flags = kinds < int(NodeKind.COMMENT)
+            return texts
+        return self.among(kinds)
+
+    @property
+    def label(self) -> str:
+        """What rows of results call it: ``element``, ``text`` and so on."""
+        return _LABELS[self]
+
+    @property
+    def node_test(self) -> str:
+        """The node test of XPath that a leaf of this kind passes, such as ``comment()``."""
+        return _NODE_TESTS[self]
+
+
+LEAF_KINDS: Final = (NodeKind.TEXT, NodeKind.COMMENT, NodeKind.PI)
+"""The kinds of XPath nodes that are neither elements nor attributes."""
+
+_LABELS: Final = ("element", "text", "text", "text", "comment", "pi", "attribute")
+_NODE_TESTS: Final = {
+    NodeKind.TEXT: "text()",
+    NodeKind.COMMENT: "comment()",
+    NodeKind.PI: "processing-instruction()",
+}
