@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from extract.chunktool.chunks import chunk
     from extract.chunktool.prefilter import Prefilter
     from extract.filtertool import spark
-    from extract.pipeline import Delivered, count, deliver, match
+    from extract.pipeline import ChunkMatches, by_priority, count, match
     from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Delivered",
+    "ChunkMatches",
     "DocumentError",
     "ExtractError",
     "Limits",
@@ -53,9 +53,9 @@ __all__ = [
     "Subscriptions",
     "SubscriptionsError",
     "__version__",
+    "by_priority",
     "chunk",
     "count",
-    "deliver",
     "match",
     "prepare",
     "spark",
@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
         from extract.chunktool.prefilter import Prefilter
 
         return Prefilter
-    if name in ("Delivered", "count", "deliver", "match"):
+    if name in ("ChunkMatches", "by_priority", "count", "match"):
         from extract import pipeline
 
         return getattr(pipeline, name)

@@ -19,10 +19,10 @@ from extract.errors import MatcherError
 from extract.filtertool.auto import AutoFactory, lxml_is_cheaper
 from extract.filtertool.columnar import ColumnarFactory
 from extract.filtertool.cost import Bound, nodes_allowed
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.lxml_matcher import LxmlFactory, better_as_written
 from extract.filtertool.matcher import MatcherFactory, Question, Unit
-from extract.filtertool.plan import Plan
+from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.filtertool.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
@@ -223,7 +223,7 @@ def test_no_way_through_match_hangs(matcher: str, document: str) -> None:
     scheme = extract.prepare(schema, extract.Subscriptions.of(queries), 2)
     students = b"".join(b"<student id='%d'><name>n</name></student>" % n for n in range(3_000))
     data = b"<db>" + b"<zzz/>" * (document == "nonconforming") + students + b"</db>"
-    ready = DocumentFilter(
+    ready = document_filter(
         scheme,
         load_matcher(matcher),
         Options("count", limits=Limits(query_seconds=0.5)),
@@ -292,7 +292,7 @@ def test_what_libxml2_is_slow_at_is_asked_as_it_was_written() -> None:
         "document": "/ | //title[lang('de')]",
     }
     scheme = extract.prepare(book, extract.Subscriptions.of(queries), 1)
-    asked = Plan.of(scheme, together=True).parts[0]
+    asked = QueryPlan.of(scheme, together=True).parts[0]
     ids = [scheme.queries[n].subscribers[0].id for n in asked.queries.tolist()]
     as_written = {
         name: question.original
@@ -310,7 +310,7 @@ def test_but_not_where_only_some_of_its_branches_are_asked_for() -> None:
     book = extract.Schema.load(SCHEMA.with_name("book.dtd"), root="book")
     queries = {"all": "//title", "a": "/book/title", "b": "/book/section/title"}
     scheme = extract.prepare(book, extract.Subscriptions.of(queries), 2)
-    parts = Plan.of(scheme, together=False).parts
+    parts = QueryPlan.of(scheme, together=False).parts
     assert any(part.shared.any() for part in parts)
     for part in parts:
         for shared, question in zip(part.shared.tolist(), part.questions, strict=True):

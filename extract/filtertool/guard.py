@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from extract.errors import DocumentError
+from extract.filtertool.findings import Findings
 from extract.filtertool.memory import is_out_of_memory, memory_limited
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import DocumentOutcome, Rejection
 from extract.limits import RAISE, Limits
 
 OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its memory
@@ -41,7 +41,7 @@ def guarded(limits: Limits) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def died_of(name: str, status: int | None, limits: Limits) -> Processed:
+def died_of(name: str, status: int | None, limits: Limits) -> DocumentOutcome:
     """What became of a document that a worker died of.
 
     Args:
@@ -57,4 +57,4 @@ def died_of(name: str, status: int | None, limits: Limits) -> Processed:
         reason, hint = limits.passed("document_memory"), RAISE
     error = DocumentError(reason, hint, name)
     rejection = Rejection(name, None, "filter", reason)
-    return Processed(name, "rejected", Findings.none(), (rejection,), error=error)
+    return DocumentOutcome(name, "rejected", Findings.none(), (rejection,), error=error)

@@ -23,10 +23,12 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, TextIO
 
-from extract.filtertool.filtering import DocumentFilter, Processed
+from extract.chunktool.source import Document
+from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.guard import died_of, guarded
 from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
+from extract.filtertool.outcome import DocumentOutcome
 
 _BATCH_BYTES: Final = 1 << 22
 _BATCH_DOCUMENTS: Final = 256
@@ -73,7 +75,7 @@ def _size(path: str) -> int:
     return size * _GZIPPED if path.endswith(".gz") else size
 
 
-def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Processed]:
+def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[DocumentOutcome]:
     """Filters documents.
 
     Args:
@@ -115,9 +117,9 @@ class _Pool:
         context = multiprocessing.get_context("fork" if _FORKS else "spawn")
         return ProcessPoolExecutor(workers, context, _begin, (self._job, stdin))
 
-    def run(self, work: Sequence[list[str]]) -> Iterator[Processed]:
+    def run(self, work: Sequence[list[str]]) -> Iterator[DocumentOutcome]:
         waiting = deque(work)
-        running: deque[tuple[list[str], Future[list[Processed]]]] = deque()
+        running: deque[tuple[list[str], Future[list[DocumentOutcome]]]] = deque()
         while waiting or running:
             try:
                 while waiting and waiting[0] != [_STDIN] and len(running) < self._workers + 2:
@@ -137,12 +139,12 @@ class _Pool:
             running.popleft()
             yield from done
 
-    def _one_by_one(self, batch: list[str]) -> Iterator[Processed]:
+    def _one_by_one(self, batch: list[str]) -> Iterator[DocumentOutcome]:
         """Documents that a worker may have died of, each in a process of its own."""
         for path in batch:
             yield from self._alone(path, self._start(1))
 
-    def _stdin(self, batch: list[str]) -> Iterator[Processed]:
+    def _stdin(self, batch: list[str]) -> Iterator[DocumentOutcome]:
         """Standard input, in a process of its own: nobody can read it again if a worker dies."""
         if not _FORKS:  # then it is ours alone
             yield from self._job.filter().process([(_name(path), path) for path in batch])
@@ -152,7 +154,7 @@ class _Pool:
             done = list(self._alone(batch[0], executor))
         yield from done
 
-    def _alone(self, path: str, executor: ProcessPoolExecutor) -> Iterator[Processed]:
+    def _alone(self, path: str, executor: ProcessPoolExecutor) -> Iterator[DocumentOutcome]:
         try:
             asked = _submit(executor, [path])
             (child,) = executor._processes.values()
@@ -165,7 +167,7 @@ class _Pool:
             _stop(executor)
 
 
-def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Processed]]:
+def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[DocumentOutcome]]:
     """Gives a batch out. This may start a process, and what is raised around a fork gets lost."""
     with warnings.catch_warnings(), interrupted_afterwards():
         # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
@@ -216,7 +218,7 @@ def _stop(executor: ProcessPoolExecutor) -> None:
             child.join()
 
 
-_filter: DocumentFilter | None = None
+_filter: DocumentFilter[Document] | None = None
 
 
 def _begin(job: Job, stdin: TextIO | None) -> None:
@@ -231,7 +233,7 @@ def _begin(job: Job, stdin: TextIO | None) -> None:
     _filter = job.filter()
 
 
-def _process(batch: Sequence[Any]) -> list[Processed]:
+def _process(batch: Sequence[Any]) -> list[DocumentOutcome]:
     assert _filter is not None
     with guarded(_filter.options.limits):
         return _filter.process([(_name(path), path) for path in batch])

@@ -1,107 +1,17 @@
-"""Filtering pieces of a document: each gives the rows that the document gives in that range."""
+"""The findings of a document's pieces, counted and put together again."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from extract.chunktool.scanner import Outcome, Verdict
-from extract.filtertool.cutting import Cut, Origin
-from extract.filtertool.filtering import DocumentFilter
-from extract.filtertool.matcher import MatcherFactory, Unit
-from extract.filtertool.options import Options
-from extract.filtertool.processed import Processed
-from extract.filtertool.results import Findings
-from extract.filtertool.survey import Piece
-from extract.filtertool.table import NodeTable
+from extract.filtertool.findings import Findings
 from extract.limits import Limits
-from extract.scheme.model import Scheme
-
-_CHANGED = "the document has changed since it was surveyed"
-
-
-class PieceBytes(NamedTuple):
-    """A piece with its bytes, those of head and tail left out."""
-
-    piece: Piece
-    body: bytes
-
-
-class PieceFilter(DocumentFilter):
-    """Filters pieces. Its documents are `PieceBytes`.
-
-    Args:
-        scheme: With those queries only that can be evaluated on pieces.
-        factory, options: As for `DocumentFilter`. Where a survey has seen that the document keeps
-            to the schema, pieces may be assumed to be valid.
-        names: The names of records, `Division.names`.
-    """
-
-    def __init__(
-        self,
-        scheme: Scheme,
-        factory: MatcherFactory,
-        options: Options,
-        names: tuple[tuple[str, str], ...],
-    ) -> None:
-        super().__init__(scheme, factory, options)
-        self._names = names
-
-    def process_piece(self, document: str, piece: PieceBytes) -> Processed:
-        """Filters a piece of a document. Unless its fate is ``conforming`` the piece does not fit
-        the document any more, and nothing of it counts."""
-        (done,) = self.process([(document, cast(Any, piece))])
-        return done
-
-    def _cut(self, name: str, document: Any) -> Cut:
-        piece, body = document
-        if len(body) != piece.size:
-            return Cut(name, len(body), Outcome(Verdict.WHOLE), lambda: body, reason=_CHANGED)
-        cut = self._cutter.cut(name, piece.head + body + piece.tail)
-        units = [self._placed(unit, piece) for unit in cut.units]
-        origin = _origin(piece)
-        return replace(cut, size=len(body), units=units, origins=[origin] * len(units))
-
-    def _placed(self, unit: Unit, piece: Piece) -> Unit:
-        """The unit with the positions that its elements have in the document."""
-        table = unit.table
-        if not piece.above:
-            return unit
-        starts = np.array([one.start for one in piece.above], np.int64)
-        rows = np.flatnonzero(table.start < len(piece.head))
-        which = np.searchsorted(starts, table.start[rows], "right") - 1
-        position = table.position.copy()
-        position[rows] = np.array([one.position for one in piece.above], np.int32)[which]
-        self._add_before(table, rows, which, piece, position)
-        return Unit(replace(table, position=position), lambda: unit.xml or b"")
-
-    def _add_before(
-        self,
-        table: NodeTable,
-        rows: NDArray[np.int64],
-        which: NDArray[np.int64],
-        piece: Piece,
-        position: NDArray[np.int32],
-    ) -> None:
-        """Adds to the children of open elements those that came before the piece."""
-        symbols = [table.automaton.symbol(*name) for name in self._names]
-        before = np.zeros((len(piece.above), table.automaton.symbols), np.int32)
-        before[:, symbols] = [one.before for one in piece.above]
-        above = np.full(len(table) + 1, -1, np.int64)  # -1 is the last
-        above[rows] = which
-        parent = above[table.parent]
-        children = np.flatnonzero((parent >= 0) & (table.start >= len(piece.head)))
-        position[children] += before[parent[children], table.symbol[children]]
-
-
-def _origin(piece: Piece) -> Origin | None:
-    shift = piece.start - len(piece.head)
-    return None if not shift else lambda offsets: offsets + shift
 
 
 class Tally(NamedTuple):

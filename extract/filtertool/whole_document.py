@@ -12,8 +12,8 @@ from extract.chunktool.verdict import rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.describe import Described, Item, limited, standalone
 from extract.filtertool.elementpath_matcher import LaterXPath, NodeTree
+from extract.filtertool.findings import is_true
 from extract.filtertool.parsed import local_names, parse, plain
-from extract.filtertool.results import is_true
 from extract.filtertool.spans import Span, find_spans
 from extract.filtertool.tags import tag_attributes
 from extract.filtertool.values import Values

@@ -21,9 +21,9 @@ from pyarrow import parquet
 
 from extract.files import whole_directory
 from extract.filtertool.arrow import REJECTED, SCHEMAS, joined_batches, rejected_batch
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.xml_writer import XmlWriter
 
 Format = Literal["parquet", "jsonl", "xml"]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extract.filtertool.account import Account
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.results import Findings
 from extract.filtertool.spark.parcels import unpack
 from extract.filtertool.spark.settling import Part, Pieced, Settlement, settled
 from extract.filtertool.spark.shares import one_account, worst

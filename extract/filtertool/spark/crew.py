@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from extract.errors import NO_ROOM, ExtractError
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.spark import planning
 from extract.filtertool.spark.isolation import SUSPICIOUS
 from extract.filtertool.spark.keeping import keep
@@ -186,10 +186,10 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _step(task: Task, account: Account) -> Step:
+def _step(task: Task, account: Account) -> ProgressStep:
     """What a task adds to what is done; a document that several share counts once."""
     size = account.bytes if task.documents else 0
-    return Step(task.documents, size, account.matches, account.rejections)
+    return ProgressStep(task.documents, size, account.matches, account.rejections)
 
 
 def reason_of(error: Exception) -> str:

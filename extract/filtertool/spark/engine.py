@@ -20,7 +20,7 @@ from typing import TypeVar
 from pyspark import SparkContext
 
 from extract.filtertool.job import Job
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.records import divide
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.spark.committing import Target, commit, parallel
@@ -79,7 +79,7 @@ def run_into_directory(
             left = [one for one in _spooled(documents, attempts) if one.name not in known]
             order = Order(str(attempts), form, select, which)
             told = progress or (lambda _: None)
-            told(Step(len(known)))
+            told(ProgressStep(len(known)))
             before_parts = finished_parts(attempts, which) if resume else {}
             crew = Crew(context, ship(context, job), order, told, before_parts)
             work = _filtered(crew, job, left)

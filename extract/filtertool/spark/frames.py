@@ -180,7 +180,7 @@ def _loaded(scheme: Scheme | str | Path) -> Scheme:
 
 def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Options | None) -> Job:
     chosen = replace(options or Options(), select=select)
-    return Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
+    return Job(_loaded(scheme), load_matcher(matcher), chosen)
 
 
 def _evaluated(spark: SparkSession, frame: DataFrame, job: Job, tell: Tell) -> DataFrame:

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, NamedTuple, TypeVar
 
 from extract.filtertool.guard import died_of, guarded
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 from extract.limits import Limits
 
 SUSPICIOUS: Final = 2  # attempts, after which the documents are suspected to kill workers
@@ -57,10 +57,10 @@ def apart(items: Iterable[_T], call: Callable[[_T], _R], limits: Limits) -> Iter
 
 def one_by_one(
     documents: Iterable[_T],
-    process: Callable[[_T], Processed],
+    process: Callable[[_T], DocumentOutcome],
     name: Callable[[_T], str],
     limits: Limits,
-) -> Iterator[Processed]:
+) -> Iterator[DocumentOutcome]:
     """Processes documents, or pieces of one, apart; one that kills the child is rejected.
 
     Args:

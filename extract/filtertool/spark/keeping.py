@@ -13,7 +13,7 @@ import pyarrow as pa
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
-from extract.filtertool.piecewise import PieceFilter
+from extract.filtertool.pieces import piece_filter
 from extract.filtertool.records import Division, divide
 from extract.filtertool.spark.shares import scheme_of, shares
 
@@ -46,7 +46,7 @@ class Kept:
     """
 
     key: tuple[str, tuple[int, ...], Reading]
-    filter: DocumentFilter
+    filter: DocumentFilter[Any]
     ids: tuple[str, ...]
     names: Any
 
@@ -73,7 +73,7 @@ def keep(
     keep_memory()
     del _kept[: max(0, len(_kept) - _JOBS + 1)]  # their memory is needed now
     gc.unfreeze()
-    made: DocumentFilter
+    made: DocumentFilter[Any]
     if some:
         division = divided(key, job)
         every = shares(job.scheme, division)
@@ -81,7 +81,7 @@ def keep(
         if reading is not Reading.DOCUMENTS:
             valid = job.options.assume_valid or reading is Reading.PIECES
             options = replace(job.options, assume_valid=valid)
-            made = PieceFilter(job.scheme, job.factory, options, division.names)
+            made = piece_filter(job.scheme, job.factory, options, division.names)
         else:
             made = job.filter()
     else:

@@ -26,10 +26,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from extract.filtertool.findings import Findings
 from extract.filtertool.guard import guarded
 from extract.filtertool.job import Job
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.isolation import SUSPICIOUS, Died, apart
 from extract.filtertool.spark.keeping import Kept, Reading, divided, keep
 from extract.filtertool.spark.locations import Listed, facts
@@ -249,14 +249,14 @@ class _Conforming:
         for one in pieced.settlements():
             yield from settled(one, self._place)
 
-    def _in_one_go(self, some: tuple[int, ...]) -> tuple[Kept, Processed]:
+    def _in_one_go(self, some: tuple[int, ...]) -> tuple[Kept, DocumentOutcome]:
         """Evaluates shares of the queries on what they look at of the document."""
         kept = keep(self._key, self._job, some)
         (done,) = filtered(kept, [self._listed], located, self._attempt)
         return kept, done
 
 
-def _of_queries(done: Processed, ids: Sequence[str]) -> list[Rejection]:
+def _of_queries(done: DocumentOutcome, ids: Sequence[str]) -> list[Rejection]:
     """What was rejected. A document that others may get rows of is rejected query by query."""
     if done.fate != "rejected":
         return list(done.rejections)

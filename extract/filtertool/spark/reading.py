@@ -16,7 +16,7 @@ from extract.chunktool.source import Document
 from extract.errors import DocumentError
 from extract.filtertool.guard import guarded
 from extract.filtertool.job import Job
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.spark.isolation import SUSPICIOUS, one_by_one
 from extract.filtertool.spark.keeping import Kept, divided
 from extract.filtertool.spark.locations import (
@@ -73,7 +73,7 @@ def filtered(
     batch: Sequence[_T],
     opened: Callable[[Iterable[_T]], Sequence[Named]],
     attempt: int = 0,
-) -> Iterator[Processed]:
+) -> Iterator[DocumentOutcome]:
     """Filters a batch of documents.
 
     Args:
@@ -85,7 +85,7 @@ def filtered(
     """
     limits = kept.filter.options.limits
 
-    def alone(one: _T) -> Processed:
+    def alone(one: _T) -> DocumentOutcome:
         return _processed(kept, opened([one]))[0]
 
     if attempt >= SUSPICIOUS:
@@ -96,7 +96,7 @@ def filtered(
         yield from done
 
 
-def _processed(kept: Kept, batch: Sequence[Named]) -> list[Processed]:
+def _processed(kept: Kept, batch: Sequence[Named]) -> list[DocumentOutcome]:
     with contextlib.ExitStack() as stack:
         for _, document in batch:
             if isinstance(document, Remote):

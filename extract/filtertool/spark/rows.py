@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extract.filtertool.arrow import SCHEMAS, printable, record_batches
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.keeping import Kept
 
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
@@ -38,7 +38,7 @@ class Accounted(NamedTuple):
     """What became of a document.
 
     Attributes:
-        fate: As in `Processed`; None where another task tells.
+        fate: As in `DocumentOutcome`; None where another task tells.
         bytes: Its size; None where another task tells.
         rows: How many rows it has here.
     """
@@ -66,7 +66,7 @@ class Told(NamedTuple):
     account: Accounted | None = None
 
 
-def told(kept: Kept, done: Processed) -> Told:
+def told(kept: Kept, done: DocumentOutcome) -> Told:
     """All that is to be told of a document."""
     account = Accounted(done.fate, done.bytes, len(done.findings))
     return Told(done.document, kept.names, done.findings, done.rejections, account)

@@ -15,10 +15,10 @@ from uuid import uuid4
 import numpy as np
 
 from extract.filtertool.account import Account
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.piecewise import Rejoined, Tally
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
 from extract.filtertool.spark.parcels import Parcel
 from extract.filtertool.spark.planning import Task
 from extract.filtertool.spark.worker import Written
@@ -181,7 +181,7 @@ def _one_account(accounts: Sequence[Account]) -> Account:
     total = Account()
     for account in accounts:
         total.seconds.update_by(account.seconds)
-        total.deliver(account.delivered)
+        total.add_answer_seconds(account.answer_seconds)
         total.failing_queries |= account.failing_queries
         total.examples += account.examples[: 1 if not total.examples else 0]
     total.rejected_evaluations = len(total.failing_queries)

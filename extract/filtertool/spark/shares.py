@@ -120,7 +120,7 @@ def one_account(accounts: Sequence[Account]) -> Account:
     for number, account in enumerate(accounts):
         if number != which:
             total.seconds.update_by(account.seconds)
-            total.deliver(account.delivered)
+            total.add_answer_seconds(account.answer_seconds)
             if not chosen.documents["rejected"]:
                 total.matches += account.matches
                 total.rejected_evaluations += account.rejected_evaluations

@@ -114,6 +114,6 @@ class _Reader(DataSourceReader):
         options = Options(self._select)
         return Job(
             Scheme.load(self._scheme),
-            load_matcher(self._matcher, options.limits.query_seconds),
+            load_matcher(self._matcher),
             options,
         )

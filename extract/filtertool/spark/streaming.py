@@ -77,7 +77,7 @@ def stream(
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
     top.mkdir(parents=True, exist_ok=True)
     chosen = options or Options()
-    factory = load_matcher(matcher, chosen.limits.query_seconds)
+    factory = load_matcher(matcher)
     schemes = _Schemes(Path(scheme), pins)
 
     def filter_batch(batch: DataFrame, number: int) -> None:

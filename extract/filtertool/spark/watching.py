@@ -18,12 +18,12 @@ from pyspark import (
     accumulators,
 )
 
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 
 _LOOK: Final = 0.5  # seconds between two looks
 _T = TypeVar("_T")
 
-Finished = dict[int, Step]
+Finished = dict[int, ProgressStep]
 
 
 class ByTask(AccumulatorParam[Finished]):
@@ -76,7 +76,7 @@ def watched(collect: Callable[[], _T], finished: Accumulator[Finished], progress
         finished: Where its tasks say what they did.
         progress: Is told. A step may be empty, as a sign of life.
     """
-    told = Step()
+    told = ProgressStep()
 
     def tell() -> None:
         nonlocal told
@@ -92,7 +92,7 @@ def watched(collect: Callable[[], _T], finished: Accumulator[Finished], progress
     return done
 
 
-def _tell(finished: Accumulator[Finished], told: Step, progress: Progress) -> Step:
-    now = Step(*map(sum, zip(Step(), *finished.value.values(), strict=True)))
-    progress(Step(*(a - b for a, b in zip(now, told, strict=True))))
+def _tell(finished: Accumulator[Finished], told: ProgressStep, progress: Progress) -> ProgressStep:
+    now = ProgressStep(*map(sum, zip(ProgressStep(), *finished.value.values(), strict=True)))
+    progress(ProgressStep(*(a - b for a, b in zip(now, told, strict=True))))
     return now

@@ -7,14 +7,15 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from extract.filtertool.account import Account, added
 from extract.filtertool.guard import guarded
 from extract.filtertool.matcher import Select
-from extract.filtertool.piecewise import PieceBytes, PieceFilter, Tally
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
+from extract.filtertool.pieces import PieceBytes
+from extract.filtertool.piecewise import Tally
 from extract.filtertool.spark.isolation import SUSPICIOUS, one_by_one
 from extract.filtertool.spark.keeping import Kept
 from extract.filtertool.spark.locations import Bytes
@@ -105,7 +106,7 @@ def write_results(
     return Written(task.number, folder, account, tally, torn)
 
 
-def _results(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
+def _results(kept: Kept, task: Task, attempt: int) -> Iterator[DocumentOutcome]:
     if task.pieces:
         yield from _pieces(kept, task, attempt)
     else:
@@ -113,19 +114,19 @@ def _results(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
             yield from filtered(kept, batch, located, attempt)
 
 
-def _pieces(kept: Kept, task: Task, attempt: int) -> Iterator[Processed]:
+def _pieces(kept: Kept, task: Task, attempt: int) -> Iterator[DocumentOutcome]:
     """What is found on pieces of a document, up to the first that does not fit it any more."""
     ((one,),) = task.batches
-    pieces = cast(PieceFilter, kept.filter)
-    limits = pieces.options.limits
+    limits = kept.filter.options.limits
 
-    def process(piece: Piece) -> Processed:
+    def process(piece: Piece) -> DocumentOutcome:
         body = b""  # does not fit
         with contextlib.suppress(OSError, ValueError), Bytes(one) as document:
             body = document.read(piece.start, piece.end)
-        return pieces.process_piece(one.name, PieceBytes(piece, body))
+        (done,) = kept.filter.process([(one.name, PieceBytes(piece, body))])
+        return done
 
-    def guard(piece: Piece) -> Processed:
+    def guard(piece: Piece) -> DocumentOutcome:
         with guarded(limits):
             return process(piece)
 
