@@ -63,13 +63,13 @@ def test_a_query_of_several_chunks_comes_once_and_complete() -> None:
 def test_chunks_are_evaluated_when_they_are_asked_for() -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS)
     asked = []
-    evaluate = PlanEvaluator.evaluate
+    evaluate = PlanEvaluator.evaluate_part
 
     def noted(self: PlanEvaluator, number: int, documents: object) -> None:
         asked.append(number)
         evaluate(self, number, documents)  # type: ignore[arg-type]  # whatever it is
 
-    with patch.object(PlanEvaluator, "evaluate", noted):
+    with patch.object(PlanEvaluator, "evaluate_part", noted):
         found = extract.by_priority(scheme, DOCUMENT)
         assert asked == []
         next(found)

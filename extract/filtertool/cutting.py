@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from extract.chunktool.automaton import Automaton
 from extract.chunktool.chunks import ChunkSink
-from extract.chunktool.cut import Window, gather
+from extract.chunktool.cut import gather
 from extract.chunktool.manifest import ChunkMap
 from extract.chunktool.nodes import within
 from extract.chunktool.outputs import Output
 from extract.chunktool.pile import read_all
-from extract.chunktool.scan import Batch, Numbers
-from extract.chunktool.scanner import Outcome, Verdict, scan
+from extract.chunktool.scan import Numbers
+from extract.chunktool.scanner import BatchSink, Outcome, Sink, Verdict, scan
 from extract.chunktool.source import Document, Source, open_source
 from extract.filtertool.matcher import Unit
 from extract.filtertool.options import IN_MEMORY, Options
@@ -90,18 +90,17 @@ class DocumentCutter:
             return self._cut_large(source) if data is None else self._cut_loaded(source, data)
 
     def _cut_loaded(self, source: Source, data: bytes) -> DocumentUnits:
-        sink = _Batches()
+        sink = BatchSink()
         outcome = self._scan(source, sink)
-        units: list[Unit] = []
-        if outcome.conforming:
-            (batch,) = sink.batches  # a document in memory is one window
-            table = NodeTable.of(data, self._automaton, sink.batches)
-            units = [_unit(table, ranges, len(batch.ranges)) for ranges in batch.ranges]
-        origins = [None] * len(units)
-        name, size, reason = source.name, len(data), outcome.reason
-        return DocumentUnits(name, size, outcome, lambda: data, units, origins, reason)
+        name, size = source.name, len(data)
+        if not outcome.conforming:
+            return DocumentUnits(name, size, outcome, lambda: data, reason=outcome.reason)
+        (batch,) = sink.batches  # a document in memory is one window
+        table = NodeTable.of(data, self._automaton, sink.batches)
+        units = [_unit(table, ranges, len(batch.ranges)) for ranges in batch.ranges]
+        return DocumentUnits(name, size, outcome, lambda: data, units, [None] * len(units))
 
-    def _scan(self, source: Source, sink: _Batches | ChunkSink) -> Outcome:
+    def _scan(self, source: Source, sink: Sink) -> Outcome:
         outcome = scan(source, self._automaton, sink, self._limits, True, self._kernel)
         if outcome.verdict is Verdict.WHOLE:
             self._automaton = self._new_automaton()  # it may be full
@@ -147,21 +146,6 @@ class DocumentCutter:
         ]
         origins = [_origin(each) for each in ranges]
         return DocumentUnits(source.name, outcome.size, outcome, read, units, origins)
-
-
-class _Batches:
-    """A sink that keeps what a scan says."""
-
-    def __init__(self) -> None:
-        self.batches: list[Batch] = []
-
-    def restart(self) -> None:
-        """Forgets everything."""
-        self.batches.clear()
-
-    def take(self, window: Window, batch: Batch) -> None:
-        """Keeps what was found in a window."""
-        self.batches.append(batch)
 
 
 def _unit(table: NodeTable, ranges: Numbers, parts: int) -> Unit:

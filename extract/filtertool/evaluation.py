@@ -45,11 +45,6 @@ class DocumentEvaluation:
     answer_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
-        """The document's name."""
-        return self.units.name
-
-    @property
     def by_units(self) -> bool:
         """Whether questions are asked of the units, and not of the whole document."""
         return self.error is None and not self.whole
@@ -89,8 +84,20 @@ class PlanEvaluator:
         self._options = options
         self._sets: dict[int, list[_QuestionSet]] = {}
 
-    def evaluate(self, number: int, documents: Sequence[DocumentEvaluation]) -> None:
-        """Asks all questions of a part on all documents; their mergers take the answers.
+    def evaluate(self, batch: Sequence[DocumentEvaluation]) -> None:
+        """Asks the questions of every part, on all documents of a batch at once."""
+        started = time.perf_counter()
+        scanned = documents = [each for each in batch if each.by_units]
+        for number, part in enumerate(self._plan.parts):
+            documents = [each for each in documents if each.by_units]
+            self.evaluate_part(number, documents)
+            for each in documents:
+                each.ready(part.output.id)
+        if scanned:
+            scanned[0].seconds["match"] = time.perf_counter() - started
+
+    def evaluate_part(self, number: int, documents: Sequence[DocumentEvaluation]) -> None:
+        """Asks the questions of one part on all documents; their mergers take the answers.
 
         A document of which the part cannot be evaluated is then to be evaluated whole.
         """

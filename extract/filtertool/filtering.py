@@ -88,7 +88,7 @@ class DocumentFilter(Generic[DocumentT]):
         if self.options.priority:  # the first chunk of a document does not wait for other documents
             return [self._finish(self._begin(*each), last=True) for each in documents]
         batch = [self._begin(name, document) for name, document in documents]
-        self._evaluate(batch)
+        self._evaluator.evaluate(batch)
         return [self._finish(each, last=each is batch[-1]) for each in batch]
 
     def by_priority(self, name: str, document: DocumentT) -> Iterator[ChunkOutcome]:
@@ -114,7 +114,7 @@ class DocumentFilter(Generic[DocumentT]):
             total["elementpath_questions"] = len(self.plan.scheme.later)
         return total
 
-    # -- the three steps of a document
+    # -- a document begins, is evaluated (`PlanEvaluator.evaluate`) and is finished
 
     def _begin(self, name: str, document: DocumentT) -> DocumentEvaluation:
         """Scans a document, and decides how it is evaluated."""
@@ -131,20 +131,8 @@ class DocumentFilter(Generic[DocumentT]):
         except DocumentError as error:
             evaluation = DocumentEvaluation(DocumentUnits.unread(name), merger, started)
             evaluation.error = error
-        evaluation.seconds.since("chunk", started)
+        evaluation.seconds["chunk"] = time.perf_counter() - started
         return evaluation
-
-    def _evaluate(self, batch: list[DocumentEvaluation]) -> None:
-        """Asks the questions of every part, on all documents of a batch at once."""
-        scanned = [each for each in batch if each.by_units]
-        started = time.perf_counter()
-        for number, part in enumerate(self.plan.parts):
-            documents = [each for each in scanned if each.by_units]
-            self._evaluator.evaluate(number, documents)
-            for each in documents:
-                each.ready(part.output.id)
-        if scanned:
-            scanned[0].seconds.since("match", started)
 
     def _finish(self, evaluation: DocumentEvaluation, last: bool) -> DocumentOutcome:
         """Turns the answers into the outcome of the document."""
@@ -161,10 +149,11 @@ class DocumentFilter(Generic[DocumentT]):
             findings, fate = Findings.none(), "rejected"
             rejections = [_rejection(evaluation, error)]
         stage = "match" if self.options.priority else "rows"
-        evaluation.seconds.since("whole" if evaluation.whole else stage, started)
+        seconds = time.perf_counter() - started
+        evaluation.seconds["whole" if evaluation.whole else stage] = seconds
         units = evaluation.units
         return DocumentOutcome(
-            evaluation.name,
+            units.name,
             fate,
             findings,
             tuple(rejections),
@@ -197,7 +186,7 @@ class DocumentFilter(Generic[DocumentT]):
 
     def _chunk_outcomes(self, evaluation: DocumentEvaluation) -> Iterator[ChunkOutcome]:
         """Evaluates one chunk after the other, in the order of the plan."""
-        plan, name = self.plan, evaluation.name
+        plan, name = self.plan, evaluation.units.name
         waiting = np.ones(len(plan.subscribers), np.bool_)
         for number in plan.order if not evaluation.whole else ():
             if number is None:
@@ -207,7 +196,7 @@ class DocumentFilter(Generic[DocumentT]):
             else:
                 part = plan.parts[number]
                 chunk, weight = part.output.id, part.weight(plan.scheme)
-                self._evaluator.evaluate(number, [evaluation])
+                self._evaluator.evaluate_part(number, [evaluation])
                 if evaluation.whole:
                     break
                 complete = plan.last == number
@@ -244,13 +233,13 @@ class DocumentFilter(Generic[DocumentT]):
         reason = self._whole.too_large(units.size)
         if reason:
             return Findings.none(), {int(who): reason for who in queries.owners.subscribers}
-        document = self._whole.open(units.read(), evaluation.name)
+        document = self._whole.open(units.read(), evaluation.units.name)
         findings, failed = self._whole.find(document, queries)
         return findings, queries.owners_of(failed)
 
     def _whole_document(self, evaluation: DocumentEvaluation) -> tuple[Findings, list[Rejection]]:
         """Evaluates all queries, as they were written, on the whole document."""
-        units, name = evaluation.units, evaluation.name
+        units, name = evaluation.units, evaluation.units.name
         self._whole.check_size(units.size, name)
         document = self._whole.open(units.read(), name)
         if self.options.on_nonconforming == "reject":
@@ -265,13 +254,13 @@ class DocumentFilter(Generic[DocumentT]):
     def _rejections(
         self, evaluation: DocumentEvaluation, failed: Mapping[int, str]
     ) -> list[Rejection]:
-        name, ids = evaluation.name, self.plan.subscribers
+        name, ids = evaluation.units.name, self.plan.subscribers
         return [Rejection(name, ids[n].id, "filter", why) for n, why in sorted(failed.items())]
 
 
 def _rejection(evaluation: DocumentEvaluation, error: DocumentError) -> Rejection:
     return Rejection(
-        evaluation.name,
+        evaluation.units.name,
         None,
         "filter" if evaluation.whole else "chunk",
         error.reason,

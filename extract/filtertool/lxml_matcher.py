@@ -7,6 +7,7 @@ Its time grows with the number of questions; prefer ``columnar`` for many. Its q
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,7 +152,7 @@ class LxmlMatcher:
         index: int,
         select: Select,
     ) -> None:
-        guarded = not all(bound.affords(unit.size, unit.named) for bound in question.bounds)
+        guarded = unit.size > question.allowed and not question.affords(unit)
         if guarded:
             self._figures["guarded_evaluations"] += 1
         if question.type is not Type.NODES:
@@ -234,9 +235,17 @@ class _Question:
         self._limit = limit
 
     @cached_property
-    def bounds(self) -> list[Bound]:
-        """How long its branches may take."""
+    def _bounds(self) -> list[Bound]:
         return [Bound(xpath, self._limit) for xpath in self.branches]
+
+    @cached_property
+    def allowed(self) -> float:
+        """The number of elements up to which no branch takes very long."""
+        return min([bound.allowed for bound in self._bounds], default=math.inf)
+
+    def affords(self, unit: _Evaluation) -> bool:
+        """Whether no branch takes very long on a unit, by the names of its elements."""
+        return all(bound.affords(unit.size, unit.named) for bound in self._bounds)
 
     @cached_property
     def countable(self) -> bool:
