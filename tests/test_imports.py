@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scenarios": GROUND,
     "bench": (*GROUND, *STAGES, "pipeline", "scenarios"),
     "cli": (*GROUND, *STAGES, "pipeline", "scenarios", "bench"),
+    "testing": (*GROUND, *STAGES),  # for plug-ins: nothing imports it
     "__init__": (*GROUND, *STAGES, "pipeline"),  # the stable API
     "__main__": ("cli",),
 }
@@ -61,7 +62,10 @@ def violations(module: str, source: str, known: set[str]) -> list[str]:
     layer, found = layer_of(module), []
     for name in imports(module, source, known):
         target = layer_of(name)
-        if name.split(".")[0] == "pyspark":
+        if name.split(".")[0] == "pytest":
+            if layer != "testing":
+                found.append(f"{module} imports {name}: only testing may")
+        elif name.split(".")[0] == "pyspark":
             if not module.startswith("extract.filtertool.spark"):
                 found.append(f"{module} imports {name}: only filtertool/spark* may")
         elif name.split(".")[0] != "extract" or target == layer:
@@ -103,6 +107,8 @@ KNOWN = {"extract.__init__", "extract.errors", "extract.chunktool.__init__", "ex
         ("extract.scheme", "from extract import Schema"),
         ("extract.__init__", "from extract.cli import main"),
         ("extract.cli.doctor", "import pyspark.sql"),
+        ("extract.cli.doctor", "import pytest"),
+        ("extract.bench.match", "from extract.testing import matcher_contract"),
         ("extract.filtertool.local", "def f():\n    from pyspark.sql import SparkSession"),
     ],
 )
@@ -118,6 +124,7 @@ def test_the_guard_sees_a_wrong_import(module: str, source: str) -> None:
         ("extract.pipeline", "from extract import chunktool"),
         ("extract.cli.doctor", "from extract import __version__"),
         ("extract.filtertool.spark", "import pyspark"),
+        ("extract.testing.matcher_contract", "import pytest\nfrom extract.filtertool import lxml"),
         ("extract.filtertool.spark.run", "from pyspark.sql import SparkSession"),
     ],
 )

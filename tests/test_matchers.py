@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import extract
+from extract.chunktool.scanner import kernel_available
 from extract.errors import MatcherError
 from extract.filtertool.auto import AutoFactory, lxml_is_cheaper
 from extract.filtertool.columnar import ColumnarFactory
@@ -26,32 +29,52 @@ from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.filtertool.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
-from tests.matchers import DOCUMENT, MatcherContract, unit_of
+from extract.testing.matcher_contract import (
+    DOCUMENT,
+    MatcherContract,
+    UpdatableMatcherContract,
+    unit_of,
+)
 from tests.plugin.extract_naive import NaiveFactory
+from tests.test_filter_oracle import Round
 
 PLUGIN = Path(__file__).parent / "plugin"
 SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
 
 
-class TestLxml(MatcherContract):
+class RandomSchemes:
+    """Random schemes, queries and documents of all kinds; the contract has simpler ones."""
+
+    factory: MatcherFactory
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_random_schemes_give_libxml2s_rows(self, seed: int) -> None:
+        total: Counter[str] = Counter()
+        one = Round(Random(seed), 30)
+        for scheme in one.schemes():
+            total += one.check(self.factory, scheme, kernel=kernel_available())
+        assert total["answers"] > 50
+
+
+class TestLxml(UpdatableMatcherContract, RandomSchemes):
     factory = LxmlFactory()
 
 
-class TestGuardedLxml(MatcherContract):
+class TestGuardedLxml(UpdatableMatcherContract, RandomSchemes):
     """All that may take long at all in the child process."""
 
     factory = LxmlFactory(limit=100.0)
 
 
-class TestColumnar(MatcherContract):
+class TestColumnar(MatcherContract, RandomSchemes):
     factory = ColumnarFactory()
 
 
-class TestAuto(MatcherContract):
+class TestAuto(MatcherContract, RandomSchemes):
     factory = AutoFactory()
 
 
-class TestNaive(MatcherContract):
+class TestNaive(RandomSchemes):  # tests/plugin has the contract
     factory = NaiveFactory()
 
 

@@ -20,9 +20,9 @@ from extract.chunktool.reference import ReferenceScanner
 from extract.chunktool.scan import REFERENCES, HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
+from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
+from extract.testing.scanning import run, whole_document
 from tests.generate.oracle import parse
-from tests.scanning import run, whole_document
-from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 OUTPUTS = [output_of("/a/b subtree")]
