@@ -152,6 +152,34 @@ def test_a_broken_plug_in_says_why(install: Install, value: str, message: str) -
     assert caught.value.__cause__ is not None or "is no" in message
 
 
+class OldFactory:
+    """A factory from before there was `MatcherFactory.with_limits`."""
+
+    name = "old"
+    consumes = "xml"
+
+    def build(self, questions: object, namespaces: object) -> None:
+        raise NotImplementedError
+
+
+def test_a_plug_in_that_lacks_something_says_what(install: Install) -> None:
+    install("old = tests.test_matchers:OldFactory")
+    with pytest.raises(MatcherError, match="is no MatcherFactory, but OldFactory") as caught:
+        load_matcher("old")
+    assert "has no with_limits" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["auto", "columnar", "lxml"])
+def test_limits_reach_the_child_process_that_holds_them(name: str) -> None:
+    """Columns leave to it what may take too long; the one that they would choose is asked twice."""
+    students = b"".join(b"<student id='%d'><name/></student>" % n for n in range(3_000))
+    factory = load_matcher(name).with_limits(Limits(query_seconds=0.5))
+    matcher = factory.build([Question((HOSTILE,)), Question(("/db",))], {})
+    answers = matcher.match([unit_of(b"<db>" + students + b"</db>")], "count")
+    ((_, question, reason),) = answers.failures
+    assert (question, "(--max-query-seconds)" in reason) == (0, True)
+
+
 def test_one_name_for_two_matchers_is_an_error(install: Install) -> None:
     install("twin = one:Factory", "first")
     install("twin = other:Factory", "second")
