@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from extract.chunktool.chunks import chunk
     from extract.chunktool.prefilter import Prefilter
     from extract.filtertool import spark
-    from extract.pipeline import ChunkMatches, by_priority, count, match
+    from extract.pipeline import ChunkMatches, MatchOptions, by_priority, count, match
     from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
@@ -42,6 +42,7 @@ __all__ = [
     "DocumentError",
     "ExtractError",
     "Limits",
+    "MatchOptions",
     "MatcherError",
     "Prefilter",
     "QuerySyntaxError",
@@ -72,7 +73,7 @@ def __getattr__(name: str) -> Any:
         from extract.chunktool.prefilter import Prefilter
 
         return Prefilter
-    if name in ("ChunkMatches", "by_priority", "count", "match"):
+    if name in ("ChunkMatches", "MatchOptions", "by_priority", "count", "match"):
         from extract import pipeline
 
         return getattr(pipeline, name)

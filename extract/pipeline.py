@@ -108,7 +108,7 @@ def match(scheme: Scheme, document: Document, **options: Unpack[MatchOptions]) -
     ...     found.query, found.path, found.start, found.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
-    done, ids = _filtered(_job(scheme, "nodes", **options), document, options.get("name", ""))
+    done, ids = _filtered(document, *_job(scheme, "nodes", False, **options))
     return _until_failure(done.findings.matches(done.document, ids), done)
 
 
@@ -128,7 +128,7 @@ def count(
         DocumentError: The document is not well-formed, cannot be read, or is rejected.
         MatcherError: As for `match`.
     """
-    done, ids = _filtered(_job(scheme, "count", **options), document, options.get("name", ""))
+    done, ids = _filtered(document, *_job(scheme, "count", False, **options))
     pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
     return _until_failure(((done.document, ids[who], number) for who, number in pairs), done)
 
@@ -179,8 +179,9 @@ def by_priority(
     (5, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
-    ready = _job(scheme, "nodes", priority=True, **options).filter()
-    ids, chunks = ready.plan.ids, ready.by_priority(options.get("name", ""), document)
+    job, name = _job(scheme, "nodes", True, **options)
+    ready = job.filter()
+    ids, chunks = ready.plan.ids, ready.by_priority(name, document)
     return (
         ChunkMatches(
             one.chunk,
@@ -196,24 +197,25 @@ def by_priority(
 def _job(
     scheme: Scheme,
     select: Select,
+    priority: bool,
+    /,
     *,
-    priority: bool = False,
     matcher: str = AUTO,
     on_nonconforming: Literal["fallback", "reject"] = "fallback",
     assume_valid: bool = False,
     limits: Limits | None = None,
     name: str = "",
-) -> Job:
-    """The job of `MatchOptions`, which have their defaults here; ``name`` is the document's."""
+) -> tuple[Job, str]:
+    """Returns the job and the document's name that `MatchOptions` ask for, with their defaults."""
     limits = limits or DEFAULTS
     options = Options(select, on_nonconforming, assume_valid, limits=limits, priority=priority)
-    return Job(scheme, load_matcher(matcher), options)
+    return Job(scheme, load_matcher(matcher), options), name
 
 
 _LAST: Final = LastFilter()
 
 
-def _filtered(job: Job, document: Document, name: str) -> tuple[DocumentOutcome, Sequence[str]]:
+def _filtered(document: Document, job: Job, name: str) -> tuple[DocumentOutcome, Sequence[str]]:
     """Filters one document; returns its outcome, and the ids of all subscribers."""
     with _LAST.lend(job) as ready:
         (done,) = ready.process([(name, document)])

@@ -131,10 +131,11 @@ def test_schemes_do_not_get_mixed_up(scheme: extract.Scheme) -> None:
 
 
 def test_an_option_that_there_is_not(scheme: extract.Scheme) -> None:
-    wrong: dict[str, Any] = {"mather": "lxml"}
-    for function in (extract.match, extract.count, extract.by_priority):
-        with pytest.raises(TypeError, match="mather"):
-            function(scheme, DOCUMENT, **wrong)
+    for name, value in {"mather": "lxml", "priority": True, "select": "doc"}.items():
+        wrong: dict[str, Any] = {name: value}
+        for function in (extract.match, extract.count, extract.by_priority):
+            with pytest.raises(TypeError, match=name):
+                function(scheme, DOCUMENT, **wrong)
 
 
 # -- the last filter
