@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from extract import spark
     from extract.chunktool.chunks import chunk
     from extract.chunktool.prefilter import Prefilter
-    from extract.pipeline import Delivered, count, deliver, match
+    from extract.pipeline import ChunkMatches, MatchOptions, by_priority, count, match
     from extract.preptool.prepare import prepare
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Delivered",
+    "ChunkMatches",
     "DocumentError",
     "ExtractError",
     "Limits",
+    "MatchOptions",
     "MatcherError",
     "Prefilter",
     "QuerySyntaxError",
@@ -54,9 +55,9 @@ __all__ = [
     "Subscriptions",
     "SubscriptionsError",
     "__version__",
+    "by_priority",
     "chunk",
     "count",
-    "deliver",
     "match",
     "prepare",
     "spark",
@@ -73,7 +74,7 @@ def __getattr__(name: str) -> Any:
         from extract.chunktool.prefilter import Prefilter
 
         return Prefilter
-    if name in ("Delivered", "count", "deliver", "match"):
+    if name in ("ChunkMatches", "MatchOptions", "by_priority", "count", "match"):
         from extract import pipeline
 
         return getattr(pipeline, name)

@@ -2,7 +2,12 @@
 
 prepare phase     queries, schema  ─► TRANSTOOL ─► PREPTOOL ─► scheme      `prepare`
 filtering phase   document ─► CHUNKTOOL ─► chunks ─► FILTERTOOL ─► matches  `match`, `count`
-                  many of them, into a directory of results                 `run`, `run_on_spark`
+                  one document, the heaviest chunk first                    `by_priority`
+                  many documents, into a directory of results               `run`, `run_on_spark`
+
+A scheme is prepared once. A document is then opened, cut into units by CHUNKTOOL, evaluated by a
+matcher, and described as rows, all by a `DocumentFilter`; each function here makes one, or gives
+its `Job` to an engine, and hands the rows on.
 """
 
 from __future__ import annotations
@@ -13,21 +18,23 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
 
 import pyarrow as pa
 
 from extract.chunktool.source import Document
 from extract.errors import MatcherError
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.findings import Match
 from extract.filtertool.job import Job
+from extract.filtertool.last_filter import LastFilter
 from extract.filtertool.local import run_local
-from extract.filtertool.matcher import MatcherFactory
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.matcher import MatcherFactory, Select
+from extract.filtertool.options import Options
+from extract.filtertool.outcome import DocumentOutcome
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.result_directory import REPORT, result_directory
-from extract.filtertool.results import Match
 from extract.filtertool.signals import deferred_signals
 from extract.filtertool.writers import Format, Writer, open_writer
 from extract.limits import DEFAULTS, Limits
@@ -37,33 +44,54 @@ from extract.scheme.model import Scheme
 if TYPE_CHECKING:
     from extract.chunktool.find import InputFile
 
-__all__ = ["Delivered", "count", "deliver", "match", "prepare", "run", "run_into", "run_on_spark"]
+__all__ = [
+    "ChunkMatches",
+    "MatchOptions",
+    "by_priority",
+    "count",
+    "match",
+    "prepare",
+    "run",
+    "run_into",
+    "run_on_spark",
+]
+
+_T = TypeVar("_T")
 
 
-def match(
-    scheme: Scheme,
-    document: Document,
-    *,
-    matcher: str = AUTO,
-    on_nonconforming: Literal["fallback", "reject"] = "fallback",
-    assume_valid: bool = False,
-    limits: Limits | None = None,
-    name: str = "",
-) -> Iterator[Match]:
+class MatchOptions(TypedDict, total=False):
+    """How one document is filtered: the keyword arguments of `match`, `count` and `by_priority`.
+
+    Attributes:
+        matcher: The matcher that evaluates; ``"auto"``, the default, for the best.
+        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"``, the
+            default, evaluates it whole; ``"reject"`` raises.
+        assume_valid: Trust that the document keeps to the schema, and check less. If it does not,
+            matches may be missed.
+        limits: How large the document may be, how long values, and so on. The limits of time and
+            memory for one document are not held here: that would end your process.
+        name: The document's name in messages and matches; by default its path.
+    """
+
+    matcher: str
+    on_nonconforming: Literal["fallback", "reject"]
+    assume_valid: bool
+    limits: Limits | None
+    name: str
+
+
+# -- the filtering phase, for one document
+
+
+def match(scheme: Scheme, document: Document, **options: Unpack[MatchOptions]) -> Iterator[Match]:
     """Which nodes of a document the queries of a scheme select.
 
     Args:
         scheme: The queries, from `extract.prepare` or `Scheme.load`.
         document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
             Each may be gzipped.
-        matcher: Which matcher evaluates; ``"auto"`` for the best.
-        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"``
-            evaluates it whole, ``"reject"`` raises.
-        assume_valid: Trust that the document keeps to the schema, and look less closely. If it
-            does not, matches may be missed.
-        limits: How large the document may be, how long values, and so on. Those of time and memory
-            for one document are not held here: that would end your process.
-        name: What the document is called; by default its path.
+        **options: As `MatchOptions` says: ``matcher``, ``on_nonconforming``, ``assume_valid``,
+            ``limits`` and ``name``.
 
     Returns:
         The matches of one query after the other, each query's in document order.
@@ -82,25 +110,17 @@ def match(
     ...     found.query, found.path, found.start, found.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
-    options = Options("nodes", on_nonconforming, assume_valid, limits=limits or DEFAULTS)
-    done, ids = _one(scheme, document, matcher, options, name)
+    done, ids = _filtered(document, *_job(scheme, "nodes", False, **options))
     return _until_failure(done.findings.matches(done.document, ids), done)
 
 
 def count(
-    scheme: Scheme,
-    document: Document,
-    *,
-    matcher: str = AUTO,
-    on_nonconforming: Literal["fallback", "reject"] = "fallback",
-    assume_valid: bool = False,
-    limits: Limits | None = None,
-    name: str = "",
+    scheme: Scheme, document: Document, **options: Unpack[MatchOptions]
 ) -> Iterator[tuple[str, str, int]]:
     """How many nodes of a document the queries of a scheme select.
 
     Args:
-        scheme, document, matcher, on_nonconforming, assume_valid, limits, name: As for `match`.
+        scheme, document, **options: As for `match`.
 
     Returns:
         Document, query and number of nodes, for each query that selects any. A query that is no
@@ -110,21 +130,20 @@ def count(
         DocumentError: The document is not well-formed, cannot be read, or is rejected.
         MatcherError: As for `match`.
     """
-    options = Options("count", on_nonconforming, assume_valid, limits=limits or DEFAULTS)
-    done, ids = _one(scheme, document, matcher, options, name)
+    done, ids = _filtered(document, *_job(scheme, "count", False, **options))
     pairs = zip(done.findings.subscriber.tolist(), done.findings.count.tolist(), strict=True)
     return _until_failure(((done.document, ids[who], number) for who, number in pairs), done)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
-    """The matches of one chunk, as `deliver` gives them.
+class ChunkMatches:
+    """The matches of one chunk, as `by_priority` yields them.
 
     Attributes:
         chunk: The chunk; ``document`` for what was evaluated on the whole document.
-        weight: How much the subscribers weigh who wait for it.
-        ms: After how many milliseconds it was there, from the moment that the document was opened.
-        matches: Those of all queries that no later chunk can add to.
+        weight: The weight of the subscribers who wait for it.
+        ms: When the matches were ready: milliseconds from the moment that the document was opened.
+        matches: The matches of all queries that no later chunk can add to.
         failed: By query, why it could not be evaluated.
     """
 
@@ -135,16 +154,9 @@ class Delivered:
     failed: Mapping[str, str]
 
 
-def deliver(
-    scheme: Scheme,
-    document: Document,
-    *,
-    matcher: str = AUTO,
-    on_nonconforming: Literal["fallback", "reject"] = "fallback",
-    assume_valid: bool = False,
-    limits: Limits | None = None,
-    name: str = "",
-) -> Iterator[Delivered]:
+def by_priority(
+    scheme: Scheme, document: Document, **options: Unpack[MatchOptions]
+) -> Iterator[ChunkMatches]:
     """The same matches as `match`, chunk by chunk: what most subscribers wait for comes first.
 
     A chunk is evaluated when it is asked for, after the scan: whoever stops early saves the others.
@@ -152,7 +164,7 @@ def deliver(
     answered by several chunks comes with the last of them; nothing comes twice.
 
     Args:
-        scheme, document, matcher, on_nonconforming, assume_valid, limits, name: As for `match`.
+        scheme, document, **options: As for `match`.
 
     Raises:
         DocumentError: The document is not well-formed, cannot be read, or is rejected.
@@ -164,59 +176,67 @@ def deliver(
     >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
     >>> queries = [Subscription("bs", "/a/b"), Subscription("cs", "/a/c", weight=5)]
     >>> scheme = prepare(schema, Subscriptions.of(queries), chunks=2)
-    >>> for chunk in deliver(scheme, b"<a><b/><c/></a>"):
+    >>> for chunk in by_priority(scheme, b"<a><b/><c/></a>"):
     ...     chunk.weight, [found.path for found in chunk.matches]
     (5, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
-    limits = limits or DEFAULTS
-    options = Options("nodes", on_nonconforming, assume_valid, priority=True, limits=limits)
-    filter_ = DocumentFilter(scheme, load_matcher(matcher), options)
-    ids = [one.id for one in filter_.plan.subscribers]
-    found = filter_.deliveries(name, document)
+    job, name = _job(scheme, "nodes", True, **options)
+    ready = job.filter()
+    ids, chunks = ready.plan.ids, ready.by_priority(name, document)
     return (
-        Delivered(
+        ChunkMatches(
             one.chunk,
             one.weight,
             1000 * one.seconds,
             tuple(one.findings.matches(one.document, ids)),
             {failed.query: failed.reason for failed in one.rejections if failed.query is not None},
         )
-        for one in found
+        for one in chunks
     )
 
 
-def _one(
-    scheme: Scheme, document: Document, matcher: str, options: Options, name: str
-) -> tuple[Processed, list[str]]:
-    """Filters one document."""
-    global _recent
-    factory = load_matcher(matcher)
-    key = (factory, options)
-    recent, _recent = _recent, None  # whoever comes while we work makes a filter of his own
-    if recent is not None and recent[0] is scheme and recent[1] == key:
-        filter_ = recent[2]
-    else:
-        filter_ = DocumentFilter(scheme, factory, options)
-    (done,) = filter_.process([(name, document)])
-    _recent = (scheme, key, filter_)
+def _job(
+    scheme: Scheme,
+    select: Select,
+    priority: bool,
+    /,
+    *,
+    matcher: str = AUTO,
+    on_nonconforming: Literal["fallback", "reject"] = "fallback",
+    assume_valid: bool = False,
+    limits: Limits | None = None,
+    name: str = "",
+) -> tuple[Job, str]:
+    """Returns the job and the document's name that `MatchOptions` ask for, with their defaults."""
+    limits = limits or DEFAULTS
+    options = Options(select, on_nonconforming, assume_valid, limits=limits, priority=priority)
+    return Job(scheme, load_matcher(matcher), options), name
+
+
+_LAST: Final = LastFilter()
+
+
+def _filtered(document: Document, job: Job, name: str) -> tuple[DocumentOutcome, Sequence[str]]:
+    """Filters one document; returns its outcome, and the ids of all subscribers."""
+    with _LAST.lend(job) as ready:
+        (done,) = ready.process([(name, document)])
     if done.error is not None:
         raise done.error
-    return done, [one.id for one in filter_.plan.subscribers]
+    return done, ready.plan.ids
 
 
-# Filters take longer to make than a small document to filter, and most programs have one scheme.
-_recent: tuple[Scheme, Any, DocumentFilter] | None = None
-
-
-def _until_failure(rows: Iterator[Any], done: Processed) -> Iterator[Any]:
-    """The rows; and then the error, if some query could not be evaluated."""
+def _until_failure(rows: Iterator[_T], done: DocumentOutcome) -> Iterator[_T]:
+    """Yields the rows, and then raises the error if some query could not be evaluated."""
     yield from rows
     for one in done.rejections:
         others = len(done.rejections) - 1
         more = f" (and {others:,} more)" if others else ""
         reason = f"query {one.query!r}{more} could not be evaluated: {one.reason}"
         raise MatcherError(reason, "", done.document)
+
+
+# -- the filtering phase, for many documents
 
 
 def run_into(
@@ -228,16 +248,16 @@ def run_into(
     jobs: int = 0,
     progress: Progress | None = None,
 ) -> Report:
-    """Filters documents on the local engine, and writes what is found.
+    """Filters documents on the local engine, and writes their rows.
 
     Args:
-        writer: Takes it.
+        writer: Takes the rows.
         scheme: The queries.
         paths: The documents.
         factory: The matcher.
         options: How to filter.
         jobs: How many processes; 0 for one on each core.
-        progress: Told what was done since the last call.
+        progress: Called with each step of the work.
     """
     report = Report(scheme, "local", factory.name, options.select)
     started = time.perf_counter()
@@ -249,7 +269,7 @@ def run_into(
         report.add(done)
         report.seconds.since("write", before)
         if progress is not None:
-            progress(Step.of(done))
+            progress(ProgressStep.of(done))
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
 
@@ -266,7 +286,7 @@ def run(
     progress: Progress | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> Report:
-    """Filters documents into a directory of results, which is whole then, or not there.
+    """Filters documents into a directory of results, which is complete afterwards, or not there.
 
     Args:
         scheme: The queries.
@@ -276,8 +296,8 @@ def run(
         options: How to filter.
         form: In which format to write.
         jobs: How many processes; 0 for one on each core.
-        progress: Told what was done since the last call.
-        seconds: How long what came before has taken, for the report.
+        progress: Called with each step of the work.
+        seconds: Time of earlier stages, for the report.
 
     Raises:
         MatcherError: There is no such matcher.
@@ -346,7 +366,7 @@ def run_on_spark(
 
 
 def _kept_results(directory: str | Path) -> Path:
-    """Where what is finished waits for the rest: beside the results, hidden."""
+    """Returns the hidden directory beside the results that keeps what is finished."""
     target = Path(os.path.abspath(directory))
     return target.with_name(f".{target.name}.unfinished")
 

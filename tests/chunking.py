@@ -26,11 +26,11 @@ from extract.markup.node_kinds import NodeKind
 from extract.preptool.footprint import Footprint
 from extract.schema.conformance import first_violation
 from extract.scheme.model import Scheme
+from extract.testing.scanning import Different, Scan, run, same, whole_document, windows
 from extract.xpath.ast import LocationPath
 from extract.xpath.parser import parse as parse_xpath
 from tests.anatomy import Anatomy, expanded, written
 from tests.generate.oracle import parse
-from tests.scanning import Different, Scan, run, same, whole_document, windows
 from tests.support.projector import Projection
 
 MakeScanner = Callable[[Automaton, bool], Scanner]

@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from extract.filtertool.results import Match
+from extract.filtertool.findings import Match
 from tests.anatomy import Anatomy, written
 from tests.generate import oracle
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from extract import Scheme
 from extract.chunktool.find import find_inputs
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
+from extract.filtertool.options import Options
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.engine import run_into_directory
 from extract.filtertool.spark.session import open_context

@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from extract.filtertool.lxml_matcher import LxmlFactory
-from extract.filtertool.matcher import Answers, Matcher, Question, Report, Select, Unit
+from extract.filtertool.matcher import (
+    Answers,
+    Matcher,
+    MatcherReport,
+    Question,
+    Select,
+    Unit,
+    UnlimitedFactory,
+)
 
 
 @dataclass(frozen=True)
-class FaultyFactory:
+class FaultyFactory(UnlimitedFactory):
     """Builds matchers that answer as ``lxml`` does, but for one fault.
 
     Attributes:
@@ -55,7 +63,7 @@ class FaultyMatcher:
             self._fail()
         return self.matcher.match(units, select)
 
-    def report(self) -> Report:
+    def report(self) -> MatcherReport:
         return self.matcher.report()
 
     def _fail(self) -> None:

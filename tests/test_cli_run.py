@@ -311,7 +311,7 @@ def test_heavy_chunks_come_first_when_asked_for(here: Path) -> None:
         chunks = report()["chunks"]
         assert list(chunks) == order
     assert found[0] == found[1]
-    assert all(0 < one["first_delivery_ms"] <= one["last_delivery_ms"] for one in chunks.values())
+    assert all(0 < one["first_answer_ms"] <= one["last_answer_ms"] for one in chunks.values())
 
 
 @pytest.mark.parametrize(
@@ -351,16 +351,16 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from extract.filtertool import local
-    from extract.filtertool.filtering import DocumentFilter
+    from extract.filtertool.cutting import DocumentCutter
 
-    begin = DocumentFilter._begin
+    cut = DocumentCutter.cut
 
-    def fatal(self: DocumentFilter, name: str, document: Any) -> Any:
+    def fatal(self: DocumentCutter, name: str, document: Any) -> Any:
         if name == "docs/3.xml":
             os.kill(os.getpid(), signal.SIGKILL)
-        return begin(self, name, document)
+        return cut(self, name, document)
 
-    monkeypatch.setattr(DocumentFilter, "_begin", fatal)
+    monkeypatch.setattr(DocumentCutter, "cut", fatal)
     monkeypatch.setattr(local, "_BATCH_DOCUMENTS", 2)
     result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--jobs", "2")
     assert result.exit_code == 1

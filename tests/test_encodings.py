@@ -14,9 +14,9 @@ from extract.chunktool.scan import HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.markup.encodings import Transcoder, Unmappable, find_encoding
+from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
+from extract.testing.scanning import run, whole_document, windows
 from tests.generate.oracle import parse
-from tests.scanning import run, whole_document, windows
-from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 TEXTS = {

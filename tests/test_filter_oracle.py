@@ -22,10 +22,13 @@ import pytest
 
 import extract
 from extract.chunktool.scanner import kernel_available
+from extract.chunktool.source import Document
 from extract.errors import QuerySyntaxError
 from extract.filtertool import describe_nodes
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import DocumentFilter, document_filter
 from extract.filtertool.matcher import MatcherFactory
+from extract.filtertool.options import Options
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
@@ -44,7 +47,7 @@ MATCHERS = [name for name in ("lxml", "columnar") if name in matcher_names()]
 KERNELS = [False, True] if kernel_available() else [False]
 
 
-def rows_of(filter_: DocumentFilter, done: Processed) -> dict[str, list[Row]]:
+def rows_of(filter_: DocumentFilter[Document], done: DocumentOutcome) -> dict[str, list[Row]]:
     """The rows of each query; none of it has found nothing."""
     ids = [one.id for one in filter_.plan.subscribers]
     rows: dict[str, list[Row]] = {name: [] for name in ids}
@@ -54,7 +57,7 @@ def rows_of(filter_: DocumentFilter, done: Processed) -> dict[str, list[Row]]:
     return rows
 
 
-def counts_of(filter_: DocumentFilter, done: Processed) -> dict[str, int]:
+def counts_of(filter_: DocumentFilter[Document], done: DocumentOutcome) -> dict[str, int]:
     """The number of nodes of each query that has found any."""
     ids = [one.id for one in filter_.plan.subscribers]
     found = done.findings
@@ -141,9 +144,9 @@ class Round:
             for n, document in enumerate(self.documents)
         ]
         options = Options(kernel=kernel, priority=priority)
-        nodes = DocumentFilter(scheme, factory, replace(options, in_memory=0))
-        count = DocumentFilter(scheme, factory, replace(options, select="count"))
-        doc = DocumentFilter(scheme, factory, replace(options, select="doc"))
+        nodes = document_filter(scheme, factory, replace(options, in_memory=0))
+        count = document_filter(scheme, factory, replace(options, select="count"))
+        doc = document_filter(scheme, factory, replace(options, select="doc"))
         compared: Counter[str] = Counter()
         runs = []
         for each in (nodes, count, doc):
@@ -230,7 +233,7 @@ def check_real(scheme: Scheme, documents: Mapping[str, bytes]) -> Counter[str]:
     compared: Counter[str] = Counter()
     namespaces = dict(scheme.namespaces)
     filters = [
-        DocumentFilter(scheme, load_matcher(name), Options(kernel=kernel))
+        document_filter(scheme, load_matcher(name), Options(kernel=kernel))
         for name in MATCHERS
         for kernel in KERNELS
     ]

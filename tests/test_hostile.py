@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 import extract
 from extract.cli import cli
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.job import Job
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
 from tests.hostile import DTD, QUERIES, SECRET, Hostile, corpus
@@ -85,8 +86,10 @@ def test_both_scanners_give_the_expected_verdict(
     assert all(each.query is None for each in done.rejections)
 
 
-def processed(scheme: extract.Scheme, document: bytes, kernel: bool | None = None) -> Processed:
-    filter_ = DocumentFilter(scheme, load_matcher("auto"), Options(kernel=kernel))
+def processed(
+    scheme: extract.Scheme, document: bytes, kernel: bool | None = None
+) -> DocumentOutcome:
+    filter_ = document_filter(scheme, load_matcher("auto"), Options(kernel=kernel))
     (done,) = filter_.process([("doc.xml", document)])
     return done
 

@@ -10,7 +10,8 @@ import pytest
 
 import extract
 from extract.filtertool.cost import nodes_allowed
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import Options, document_filter
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.limits import Limits
 from extract.preptool.revise import Reviser
@@ -55,9 +56,9 @@ def scheme_of(schema: extract.Schema, queries: dict[str, str], version: str = "1
     return extract.prepare(schema, extract.Subscriptions.of(some, NAMESPACES), chunks=1)
 
 
-def process(scheme: Any, document: bytes, matcher: str = "auto", **limits: Any) -> Processed:
+def process(scheme: Any, document: bytes, matcher: str = "auto", **limits: Any) -> DocumentOutcome:
     options = Options(limits=Limits(**limits))
-    (done,) = DocumentFilter(scheme, load_matcher(matcher), options).process([("d", document)])
+    (done,) = document_filter(scheme, load_matcher(matcher), options).process([("d", document)])
     return done
 
 

@@ -21,7 +21,7 @@ from lxml import etree
 import extract
 from extract.cli import cli
 from extract.errors import MatcherError, QuerySyntaxError, SubscriptionsError
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.registry import load_matcher
 from extract.limits import Limits
 from extract.preptool.query_report import explain_query
@@ -109,7 +109,7 @@ def test_kinds_of_nodes_and_values() -> None:
 def test_what_counts(xpath: str, expected: int) -> None:
     scheme = scheme_of(("2.0", xpath))
     assert sum(n for *_, n in extract.count(scheme, DOCUMENT)) == expected
-    ready = DocumentFilter(scheme, load_matcher(), Options("doc"))
+    ready = document_filter(scheme, load_matcher(), Options("doc"))
     (done,) = ready.process([("d", DOCUMENT)])
     assert len(done.findings) == bool(expected)
 
@@ -161,7 +161,7 @@ def test_the_oracle() -> None:
     for seed in range(3):
         document = b"".join(scenario("university").document(6_000, seed=seed))
         for matcher in ("lxml", "columnar"):
-            ready = DocumentFilter(scheme, load_matcher(matcher), Options())
+            ready = document_filter(scheme, load_matcher(matcher), Options())
             (done,) = ready.process([("d", document)])
             found: dict[str, list[str | None]] = {name: [] for name in ids}
             for match in done.findings.matches("d", ids):
@@ -190,7 +190,7 @@ def test_a_document_that_breaks_the_schema() -> None:
 def test_equal_queries_are_evaluated_once() -> None:
     scheme = scheme_of(("2.0", "//name"), ("2.0", "//name"), ("3.1", "//name"))
     assert scheme.counts()["canonical"] == 2
-    ready = DocumentFilter(scheme, load_matcher(), Options())
+    ready = document_filter(scheme, load_matcher(), Options())
     (done,) = ready.process([("d", DOCUMENT)])
     assert len(done.findings) == 6
     assert done.figures["elementpath_evaluations"] == 2
@@ -199,7 +199,7 @@ def test_equal_queries_are_evaluated_once() -> None:
 
 def test_too_large_a_document() -> None:
     scheme = scheme_of(("2.0", "//name"), names="//name")
-    ready = DocumentFilter(scheme, load_matcher(), Options(limits=Limits(whole_bytes=10)))
+    ready = document_filter(scheme, load_matcher(), Options(limits=Limits(whole_bytes=10)))
     (done,) = ready.process([("d", DOCUMENT)])
     assert len(done.findings) == 2
     assert [(one.query, "evaluated whole up to" in one.reason) for one in done.rejections] == [
@@ -216,7 +216,7 @@ def test_too_large_a_document() -> None:
 )
 def test_a_hostile_query_is_given_up(xpath: str) -> None:
     scheme = scheme_of(("2.0", xpath), ("2.0", "//email"), names="//name")
-    ready = DocumentFilter(scheme, load_matcher(), Options(limits=Limits(query_seconds=2.0)))
+    ready = document_filter(scheme, load_matcher(), Options(limits=Limits(query_seconds=2.0)))
     (done,) = ready.process([("d", DOCUMENT)])
     assert [one.query for one in done.rejections] == ["0"]
     assert "longer than 2 s" in done.rejections[0].reason

@@ -19,9 +19,11 @@ from click.testing import CliRunner
 import extract
 from extract.cli import cli
 from extract.errors import SubscriptionsError
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.job import Job
 from extract.filtertool.local import run_local
+from extract.filtertool.matcher import UnlimitedFactory
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
 from extract.limits import Limits, option
@@ -65,8 +67,8 @@ def scheme_of(schema: extract.Schema, *xpaths: str) -> extract.Scheme:
     return extract.prepare(schema, extract.Subscriptions.of(xpaths or ("//b",)), chunks=1)
 
 
-def process(scheme: extract.Scheme, document: bytes, **options: Any) -> Processed:
-    (done,) = DocumentFilter(scheme, load_matcher("auto"), Options(**options)).process(
+def process(scheme: extract.Scheme, document: bytes, **options: Any) -> DocumentOutcome:
+    (done,) = document_filter(scheme, load_matcher("auto"), Options(**options)).process(
         [("doc.xml", document)]
     )
     return done
@@ -250,7 +252,7 @@ class _Greedy:
 
 
 @dataclass(frozen=True)
-class GreedyFactory:
+class GreedyFactory(UnlimitedFactory):
     """Makes them."""
 
     name: str = "greedy"

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import gzip
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import extract
 from extract.errors import DocumentError, MatcherError
+from extract.filtertool.job import Job
+from extract.filtertool.last_filter import LastFilter
+from extract.filtertool.options import Options
+from extract.filtertool.registry import load_matcher
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
 DOCUMENT = (
@@ -145,3 +151,51 @@ def test_only_xml_white_space_separates(tmp_path: Path, matcher: str, encoding: 
         ("j", "/a[1]/x\u1680y[1]/@j", "\xa0"),
         ("x\u1680y", "/a[1]/x\u1680y[1]", "<x\u1680y k\u1680='1' j='\xa0'>z</x\u1680y>"),
     ]
+
+
+def test_an_option_that_there_is_not(scheme: extract.Scheme) -> None:
+    for name, value in {"mather": "lxml", "priority": True, "select": "doc"}.items():
+        wrong: dict[str, Any] = {name: value}
+        for function in (extract.match, extract.count, extract.by_priority):
+            with pytest.raises(TypeError, match=name):
+                function(scheme, DOCUMENT, **wrong)
+
+
+# -- the last filter
+
+
+def job_of(scheme: extract.Scheme, matcher: str = "lxml") -> Job:
+    return Job(scheme, load_matcher(matcher), Options())
+
+
+def test_a_filter_serves_the_next_document_of_the_same_job(scheme: extract.Scheme) -> None:
+    last = LastFilter()
+    with last.lend(job_of(scheme)) as first:
+        assert len(first.process([("d", DOCUMENT)])[0].findings)
+    with last.lend(job_of(scheme)) as second:
+        assert second is first
+    with last.lend(job_of(scheme, "columnar")) as other:
+        assert other is not first
+    with last.lend(job_of(scheme)) as third:
+        assert third is not first  # only one is kept
+
+
+def test_a_filter_that_is_lent_is_nobody_elses(scheme: extract.Scheme) -> None:
+    last = LastFilter()
+    with last.lend(job_of(scheme)) as one, last.lend(job_of(scheme)) as other:
+        assert one is not other
+
+
+def test_a_filter_that_something_went_wrong_with_is_not_kept(scheme: extract.Scheme) -> None:
+    last = LastFilter()
+    with pytest.raises(MemoryError), last.lend(job_of(scheme)) as broken:
+        raise MemoryError
+    with last.lend(job_of(scheme)) as fresh:
+        assert fresh is not broken
+
+
+def test_threads_that_match_at_the_same_time(scheme: extract.Scheme) -> None:
+    wanted = list(extract.match(scheme, DOCUMENT))
+    with ThreadPoolExecutor(4) as pool:
+        every = list(pool.map(lambda _: list(extract.match(scheme, DOCUMENT)), range(40)))
+    assert every == [wanted] * 40

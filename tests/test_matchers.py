@@ -9,49 +9,72 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import extract
+from extract.chunktool.scanner import kernel_available
 from extract.errors import MatcherError
 from extract.filtertool.auto import AutoFactory, lxml_is_cheaper
 from extract.filtertool.columnar import ColumnarFactory
 from extract.filtertool.cost import Bound, nodes_allowed
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.lxml_matcher import LxmlFactory, better_as_written
 from extract.filtertool.matcher import MatcherFactory, Question, Unit
-from extract.filtertool.plan import Plan
+from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.registry import load_matcher, matcher_names
 from extract.filtertool.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
-from tests.matchers import DOCUMENT, MatcherContract, unit_of
+from extract.testing.matcher_contract import (
+    DOCUMENT,
+    MatcherContract,
+    UpdatableMatcherContract,
+    unit_of,
+)
 from tests.plugin.extract_naive import NaiveFactory
+from tests.test_filter_oracle import Round
 
 PLUGIN = Path(__file__).parent / "plugin"
 SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
 
 
-class TestLxml(MatcherContract):
+class RandomSchemes:
+    """Random schemes, queries and documents of all kinds; the contract has simpler ones."""
+
+    factory: MatcherFactory
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_random_schemes_give_libxml2s_rows(self, seed: int) -> None:
+        total: Counter[str] = Counter()
+        one = Round(Random(seed), 30)
+        for scheme in one.schemes():
+            total += one.check(self.factory, scheme, kernel=kernel_available())
+        assert total["answers"] > 50
+
+
+class TestLxml(UpdatableMatcherContract, RandomSchemes):
     factory = LxmlFactory()
 
 
-class TestGuardedLxml(MatcherContract):
+class TestGuardedLxml(UpdatableMatcherContract, RandomSchemes):
     """All that may take long at all in the child process."""
 
     factory = LxmlFactory(limit=100.0)
 
 
-class TestColumnar(MatcherContract):
+class TestColumnar(MatcherContract, RandomSchemes):
     factory = ColumnarFactory()
 
 
-class TestAuto(MatcherContract):
+class TestAuto(MatcherContract, RandomSchemes):
     factory = AutoFactory()
 
 
-class TestNaive(MatcherContract):
+class TestNaive(RandomSchemes):  # tests/plugin has the contract
     factory = NaiveFactory()
 
 
@@ -127,6 +150,34 @@ def test_a_broken_plug_in_says_why(install: Install, value: str, message: str) -
         load_matcher("broken")
     assert "some_matchers" in caught.value.hint
     assert caught.value.__cause__ is not None or "is no" in message
+
+
+class OldFactory:
+    """A factory from before there was `MatcherFactory.with_limits`."""
+
+    name = "old"
+    consumes = "xml"
+
+    def build(self, questions: object, namespaces: object) -> None:
+        raise NotImplementedError
+
+
+def test_a_plug_in_that_lacks_something_says_what(install: Install) -> None:
+    install("old = tests.test_matchers:OldFactory")
+    with pytest.raises(MatcherError, match="is no MatcherFactory, but OldFactory") as caught:
+        load_matcher("old")
+    assert "has no with_limits" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["auto", "columnar", "lxml"])
+def test_limits_reach_the_child_process_that_holds_them(name: str) -> None:
+    """Columns leave to it what may take too long; the one that they would choose is asked twice."""
+    students = b"".join(b"<student id='%d'><name/></student>" % n for n in range(3_000))
+    factory = load_matcher(name).with_limits(Limits(query_seconds=0.5))
+    matcher = factory.build([Question((HOSTILE,)), Question(("/db",))], {})
+    answers = matcher.match([unit_of(b"<db>" + students + b"</db>")], "count")
+    ((_, question, reason),) = answers.failures
+    assert (question, "(--max-query-seconds)" in reason) == (0, True)
 
 
 def test_one_name_for_two_matchers_is_an_error(install: Install) -> None:
@@ -223,7 +274,7 @@ def test_no_way_through_match_hangs(matcher: str, document: str) -> None:
     scheme = extract.prepare(schema, extract.Subscriptions.of(queries), 2)
     students = b"".join(b"<student id='%d'><name>n</name></student>" % n for n in range(3_000))
     data = b"<db>" + b"<zzz/>" * (document == "nonconforming") + students + b"</db>"
-    ready = DocumentFilter(
+    ready = document_filter(
         scheme,
         load_matcher(matcher),
         Options("count", limits=Limits(query_seconds=0.5)),
@@ -292,7 +343,7 @@ def test_what_libxml2_is_slow_at_is_asked_as_it_was_written() -> None:
         "document": "/ | //title[lang('de')]",
     }
     scheme = extract.prepare(book, extract.Subscriptions.of(queries), 1)
-    asked = Plan.of(scheme, together=True).parts[0]
+    asked = QueryPlan.of(scheme, together=True).parts[0]
     ids = [scheme.queries[n].subscribers[0].id for n in asked.queries.tolist()]
     as_written = {
         name: question.original
@@ -310,7 +361,7 @@ def test_but_not_where_only_some_of_its_branches_are_asked_for() -> None:
     book = extract.Schema.load(SCHEMA.with_name("book.dtd"), root="book")
     queries = {"all": "//title", "a": "/book/title", "b": "/book/section/title"}
     scheme = extract.prepare(book, extract.Subscriptions.of(queries), 2)
-    parts = Plan.of(scheme, together=False).parts
+    parts = QueryPlan.of(scheme, together=False).parts
     assert any(part.shared.any() for part in parts)
     for part in parts:
         for shared, question in zip(part.shared.tolist(), part.questions, strict=True):

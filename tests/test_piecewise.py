@@ -16,12 +16,12 @@ from extract.chunktool.scanner import kernel_available
 from extract.chunktool.split.divide import Division, divide
 from extract.chunktool.split.survey import Survey, survey
 from extract.errors import DocumentError
-from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.filtering import document_filter
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
-from extract.filtertool.piecewise import PieceBytes, PieceFilter
+from extract.filtertool.pieces import PieceBytes, piece_filter
 from extract.filtertool.registry import load_matcher
-from extract.filtertool.results import Findings
 from extract.filtertool.spark.worker.row_numbers import RowNumbering
 from extract.pipeline import prepare
 from extract.scenarios import scenario
@@ -118,12 +118,12 @@ def by_pieces(
     quick: bool = False,
 ) -> list[Any]:
     some = reduced(scheme, sorted(division.queries))
-    pieces = PieceFilter(some, load_matcher(matcher), Options(select), division.names)
+    pieces = piece_filter(some, load_matcher(matcher), Options(select), division.names)
     found: list[Findings] = []
     ids = [one.id for one in pieces.plan.subscribers]
     for piece in surveyed(scheme, division, data, size, quick).pieces:
         body = data[piece.start : piece.end]
-        done = pieces.process_piece("d", PieceBytes(piece, body))
+        (done,) = pieces.process([("d", PieceBytes(piece, body))])
         assert (done.fate, done.rejections) == ("conforming", ())
         found.append(done.findings)
     joined = RowNumbering(len(ids))
@@ -140,7 +140,7 @@ def test_pieces_give_the_rows_of_the_document(scheme: Scheme, seed: int, matcher
     data = document(seed)
     some = reduced(scheme, sorted(division.queries))
     for select in ("nodes", "count", "doc"):
-        whole = DocumentFilter(some, load_matcher(matcher), Options(select))
+        whole = document_filter(some, load_matcher(matcher), Options(select))
         (done,) = whole.process([("d", data)])
         ids = [one.id for one in whole.plan.subscribers]
         if select == "nodes":
@@ -208,8 +208,8 @@ def test_pieces_that_nobody_has_looked_at_tell_what_the_document_is(
 ) -> None:
     division, chance = divide(scheme), random.Random(seed)
     some = reduced(scheme, sorted(division.queries))
-    pieces = PieceFilter(some, load_matcher(), Options("count"), division.names)
-    whole = DocumentFilter(some, load_matcher(), Options("count"))
+    pieces = piece_filter(some, load_matcher(), Options("count"), division.names)
+    whole = document_filter(some, load_matcher(), Options("count"))
     told = Counter[bool]()
     for _ in range(60):
         data, at = document(seed), chance.randrange(len(document(seed)))
@@ -219,8 +219,8 @@ def test_pieces_that_nobody_has_looked_at_tell_what_the_document_is(
             cut = surveyed(scheme, division, data, 100, quick=True).pieces
         except DocumentError:
             cut = ()
-        parts = [(one, data[one.start : one.end]) for one in cut]
-        done = [pieces.process_piece("d", PieceBytes(*part)) for part in parts]
+        parts = [("d", PieceBytes(one, data[one.start : one.end])) for one in cut]
+        done = pieces.process(parts)
         if cut and all(one.fate == "conforming" for one in done):
             assert wanted.fate == "conforming", data
             total = RowNumbering(len(pieces.plan.subscribers)).sum([d.findings for d in done], True)
@@ -233,9 +233,10 @@ def test_pieces_that_nobody_has_looked_at_tell_what_the_document_is(
 def test_a_document_that_has_changed_is_not_taken_for_the_old_one(scheme: Scheme) -> None:
     division, data = divide(scheme), document(1)
     some = reduced(scheme, sorted(division.queries))
-    pieces = PieceFilter(some, load_matcher(), Options("count"), division.names)
+    pieces = piece_filter(some, load_matcher(), Options("count"), division.names)
     for piece in surveyed(scheme, division, data, 300).pieces:
-        done = pieces.process_piece("d", PieceBytes(piece, data[piece.start : piece.end - 1]))
+        short = PieceBytes(piece, data[piece.start : piece.end - 1])
+        (done,) = pieces.process([("d", short)])
         assert done.fate != "conforming"
 
 
@@ -246,7 +247,7 @@ def test_the_scenarios_are_evaluated_on_pieces() -> None:
         division = divide(scheme)
         assert len(division.queries) == len(scheme.queries)
         data = b"".join(given.document(60_000, seed=1))
-        whole = DocumentFilter(scheme, load_matcher(), Options("count"))
+        whole = document_filter(scheme, load_matcher(), Options("count"))
         (done,) = whole.process([("d", data)])
         ids = [one.id for one in whole.plan.subscribers]
         wanted = {

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import extract
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import document_filter
+from extract.filtertool.options import Options
 from extract.filtertool.parsed import compiled
 from extract.filtertool.registry import load_matcher
 from extract.markup.lxml_parser import parse_tree
@@ -31,7 +32,7 @@ def differences(
 ) -> tuple[int, list[str]]:
     """How many answers were compared, and those that differ."""
     scheme = extract.prepare(schema, extract.Subscriptions.of(list(queries)), chunks)
-    ready = DocumentFilter(scheme, load_matcher(), Options("count"))
+    ready = document_filter(scheme, load_matcher(), Options("count"))
     subscribers = scheme.subscribers
     asked = [compiled(one.absolute, scheme.namespaces) for one in subscribers]
     wrong: list[str] = []

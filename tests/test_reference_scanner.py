@@ -21,9 +21,9 @@ from extract.chunktool.scan import HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
+from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
+from extract.testing.scanning import run, whole_document
 from tests.generate.oracle import parse
-from tests.scanning import run, whole_document
-from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 OUTPUTS = [output_of("/a/b subtree")]

@@ -14,10 +14,11 @@ from pyarrow import parquet
 import extract
 from extract.filtertool import arrow
 from extract.filtertool.arrow import SCHEMAS
-from extract.filtertool.filtering import DocumentFilter, Options, Processed
+from extract.filtertool.filtering import Options, document_filter
+from extract.filtertool.findings import Match
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
-from extract.filtertool.results import Match
 from extract.filtertool.writers import Format, open_writer
 from extract.limits import Limits
 from extract.pipeline import prepare
@@ -43,8 +44,8 @@ def scheme_of(tmp_path: Path, *queries: str, chunks: int = 3) -> Scheme:
     return prepare(extract.Schema.load(file, root="a"), subscriptions, chunks)
 
 
-def process(scheme: Scheme, document: bytes, **options: Any) -> tuple[Processed, list[str]]:
-    filter_ = DocumentFilter(scheme, load_matcher("auto"), Options(**options))
+def process(scheme: Scheme, document: bytes, **options: Any) -> tuple[DocumentOutcome, list[str]]:
+    filter_ = document_filter(scheme, load_matcher("auto"), Options(**options))
     (done,) = filter_.process([("doc.xml", document)])
     return done, [one.id for one in filter_.plan.subscribers]
 
@@ -327,7 +328,7 @@ def test_rows_of_documents_that_are_written_together(
     """Each has its own, whatever is written before and after, and the order stays."""
     monkeypatch.setattr(arrow, "_LARGEST", largest)  # bytes in one batch
     scheme = scheme_of(tmp_path, "//b", "//@x", "count(//c)", "//c")
-    filter_ = DocumentFilter(scheme, load_matcher("auto"), Options(select=select))
+    filter_ = document_filter(scheme, load_matcher("auto"), Options(select=select))
     texts = [b"<b x='%d'>one</b><b/>" % n + b"<c>%d</c>" % n * (n % 4) for n in range(7)]
     every = filter_.process([(f"{n}.xml", b"<a>%b</a>" % text) for n, text in enumerate(texts)])
     empty = filter_.process([("empty.xml", b"<a/>")])

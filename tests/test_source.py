@@ -115,6 +115,30 @@ def test_two_readers_at_the_same_time_are_noticed(tmp_path: Path) -> None:
             next(first)
 
 
+def test_a_document_is_loaded_once(tmp_path: Path) -> None:
+    data = b"<a>" + b"x" * 100 + b"</a>"
+    path = tmp_path / "a.xml.gz"
+    path.write_bytes(gzip.compress(data))
+    with open_source(path) as source:
+        assert source.load(len(data) - 1) is None
+        assert source.memory is None
+        assert source.load(len(data)) == data
+        path.write_bytes(b"")
+        assert b"".join(source.windows(7)) == data
+        assert source.load(0) == data  # it is in memory already
+
+
+def test_bytes_that_may_change_are_copied_when_they_are_loaded() -> None:
+    mutable = bytearray(b"<a/>")
+    with open_source(mutable) as source:
+        data = source.load(100)
+        mutable[1:2] = b"b"
+        assert data == bytes(next(source.windows())) == b"<a/>"
+    fixed = b"<a/>"
+    with open_source(fixed) as source:
+        assert source.load(100) is fixed
+
+
 def test_what_is_no_document() -> None:
     with pytest.raises(TypeError, match="opened for bytes"):
         open_source(io.StringIO("<a/>"))

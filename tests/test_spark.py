@@ -23,10 +23,10 @@ import extract
 from extract import Scheme
 from extract.cli import cli
 from extract.errors import DocumentError, ExtractError
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import MatcherFactory, Select
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.options import Options
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
 from extract.filtertool.writers import Format, open_writer
@@ -269,9 +269,9 @@ def test_progress_adds_up_to_what_the_report_says(
     if shared:
         monkeypatch.setattr(planner, "LARGE", 1)
         monkeypatch.setattr(planner, "LEAST", 1)
-    steps: list[Step] = []
+    steps: list[ProgressStep] = []
     report = run_spark(spark, scheme, docs, progress=steps.append)
-    told = Step(*map(sum, zip(*steps, strict=True)))
+    told = ProgressStep(*map(sum, zip(*steps, strict=True)))
     assert (told.documents, told.bytes) == (report.documents["seen"], report.bytes)
     assert told.matches == report.matches
     assert shared or told.rejected == report.rejections  # shares may each reject a document

@@ -15,7 +15,7 @@ import pytest
 
 import extract
 from extract.filtertool.columnar import strings
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
@@ -73,7 +73,7 @@ WITHOUT = {
 def rows(scheme: extract.Scheme, documents: list[bytes], how: Without) -> Rows:
     """All rows, and all rejections."""
     with how.around():
-        filter_ = DocumentFilter(scheme, load_matcher(how.matcher), how.options)
+        filter_ = document_filter(scheme, load_matcher(how.matcher), how.options)
         done = filter_.process([(str(n), document) for n, document in enumerate(documents)])
     ids = [one.id for one in filter_.plan.subscribers]
     found: Rows = []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import extract
 from extract.filtertool.columnar.accept import reason_against
-from extract.filtertool.results import Match
+from extract.filtertool.findings import Match
 from extract.preptool.query_report import explain_query
 from extract.xpath.ast import AXES
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS

@@ -9,7 +9,7 @@ from pathlib import Path
 from lxml import etree
 
 from extract.bench.table import ResultTable
-from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.filtering import document_filter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO, load_matcher
@@ -77,7 +77,7 @@ def _figures(
     scheme: Scheme, documents: Sequence[bytes], select: Select, lxml: float
 ) -> list[float | int]:
     """Milliseconds a document and what follows from them."""
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options(select=select))
+    filter_ = document_filter(scheme, load_matcher(AUTO), Options(select=select))
     named = [(str(number), document) for number, document in enumerate(documents)]
     seconds = best(lambda: filter_.process(named)) / len(documents)
     return [seconds * 1e3, 1 / seconds, lxml * 1e3, lxml / seconds]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from extract.bench.match import best
 from extract.bench.table import ResultTable
-from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.filtering import document_filter
 from extract.filtertool.matcher import Select
 from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO, load_matcher
@@ -46,6 +46,6 @@ def _times(scheme: Scheme, documents: Sequence[bytes], select: Select) -> list[f
 
 
 def _time(scheme: Scheme, documents: Sequence[bytes], select: Select, matcher: str) -> float:
-    ready = DocumentFilter(scheme, load_matcher(matcher), Options(select=select))
+    ready = document_filter(scheme, load_matcher(matcher), Options(select=select))
     named = [(str(number), document) for number, document in enumerate(documents)]
     return best(lambda: ready.process(named)) * 1e3 / len(documents)

@@ -106,6 +106,25 @@ class Sink(Protocol):
         """
 
 
+class BatchSink:
+    """A sink that keeps what a scan says, and nothing of the windows.
+
+    Attributes:
+        batches: What was found, window by window.
+    """
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+
+    def restart(self) -> None:
+        """Forgets everything."""
+        self.batches.clear()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Keeps what was found in a window."""
+        self.batches.append(batch)
+
+
 MakeScanner = Callable[[Automaton, Limits, bool], Scanner]
 
 

@@ -32,7 +32,7 @@ from extract.chunktool.streams import (
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, RAISE, Limits
 
-__all__ = ["WINDOW", "Document", "Source", "open_source", "unpacked_source"]
+__all__ = ["WINDOW", "Document", "Source", "open_source"]
 
 WINDOW: Final = 1 << 22  # bytes read at a time
 
@@ -150,6 +150,33 @@ class Source:
             if self._reading != mine:
                 raise RuntimeError(f"{self.name} is being read twice at the same time")
 
+    def load(self, most: int) -> bytes | None:
+        """Reads the whole document into memory, where every later reading finds it.
+
+        Args:
+            most: How many bytes to read at most. A document that is in memory already has no limit.
+
+        Returns:
+            The document; None if it is larger, and then it is not in memory.
+
+        Raises:
+            DocumentError: It cannot be read, or cannot be unpacked.
+        """
+        if self.memory is not None:
+            whole = self.memory.obj
+            data = whole if isinstance(whole, bytes) else bytes(self.memory)
+        else:
+            parts: list[bytes] = []
+            size = 0
+            for window in self.windows():
+                size += len(window)
+                if size > most:
+                    return None
+                parts.append(bytes(window))
+            data = b"".join(parts)
+        self.memory = memoryview(data)
+        return data
+
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a byte, both from 1. Reads the document up to there.
 
@@ -231,12 +258,6 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
     if start == GZIP:
         memory, data = None, Unpacked(data, limits)
     return Source(name, data, memory, lasting, limits)
-
-
-def unpacked_source(data: bytes, name: str) -> Source:
-    """Bytes that came out of a source: they are the document, also if they look gzipped again."""
-    memory = memoryview(data)
-    return Source(name, InMemory(memory), memory)
 
 
 def _is_all(view: memoryview) -> bool:

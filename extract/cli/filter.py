@@ -21,11 +21,11 @@ from extract.cli.preparing import load_with_digest, rejected_facts, report_rejec
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.terminal import warn
-from extract.filtertool.chunk_files import ChunkFileFilter, chunk_directories
-from extract.filtertool.filtering import Options
+from extract.filtertool.chunk_files import chunk_directories, chunk_file_filter
 from extract.filtertool.jsonl_writer import JsonWriter
 from extract.filtertool.matcher import Select
-from extract.filtertool.progress import Step
+from extract.filtertool.options import Options
+from extract.filtertool.progress import ProgressStep
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.limits import Limits
@@ -65,18 +65,17 @@ def filter(  # noqa: A001 (it is the name of the command)
     started = time.perf_counter()
     loaded, digest = load_with_digest(scheme)
     factory = load_matcher(matcher)
-    ready = ChunkFileFilter(loaded, factory, Options(select, limits=limits))
-    ready.digest = digest
+    ready = chunk_file_filter(loaded, factory, Options(select, limits=limits), digest)
     report = Report(loaded, "local", factory.name, select)
     rejected: list[str] = []
     directories = chunk_directories(directory)
     with open_output(output) as stream, display(len(directories), progress) as shown:
         writer = JsonWriter(stream, None, [one.id for one in ready.plan.subscribers], select)
         for each in directories:
-            for done in ready.process([(str(each), str(each))]):
+            for done in ready.process([(str(each), each)]):
                 writer.write(done.document, done.findings)
                 report.add(done)
-                shown.advance(*Step.of(done))
+                shown.advance(*ProgressStep.of(done))
                 if done.error is not None:
                     rejected.append(str(done.error))
                 rejected += [

@@ -30,7 +30,7 @@ from extract.cli.run_options import GIVES_WAY, RunOptions
 from extract.cli.run_summary import show_rejections, show_summary
 from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
-from extract.filtertool.progress import Step
+from extract.filtertool.progress import ProgressStep
 from extract.filtertool.report import Report
 from extract.filtertool.result_directory import check_target
 from extract.filtertool.spark.driver.explain import explain_run
@@ -167,7 +167,7 @@ def _run(
     """Filters the documents on the engine that was asked for."""
     with display(len(documents), options.progress) as shown:
 
-        def progress(step: Step) -> None:
+        def progress(step: ProgressStep) -> None:
             shown.advance(*step)
 
         if options.engine == "spark":

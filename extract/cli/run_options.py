@@ -9,8 +9,8 @@ import click
 
 from extract.cli.config import GivesWay
 from extract.cli.preparing import PrepareOptions
-from extract.filtertool.filtering import Options
 from extract.filtertool.matcher import Select
+from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO
 from extract.filtertool.writers import Format
 from extract.limits import DEFAULTS, Limits

@@ -1,13 +1,31 @@
-"""FILTERTOOL: evaluates each chunk's own queries, in this process or spread over Spark.
+"""FILTERTOOL: evaluates each chunk's own queries, in this process, on all cores, or on Spark.
 
-The way of a document: `cutting` makes *units* of it (chunks, or all of them together), `plan` says
-what is asked of each, a matcher (`matcher`, `registry`) answers, `results` merges the answers over
-chunks and gives each subscriber its rows, `describe_nodes` says name, span, path and value of each
-node, and `writers` write. `filtering` is all of that for a batch of documents, and `local` runs it
-on all cores. `whole` is the way of documents and queries that cannot be cut.
+Usage, for documents one batch after the other:
+
+    ready = document_filter(scheme, load_matcher("auto"), Options("nodes"))   # filtering
+    for done in ready.process([("a.xml", b"<db/>"), ("b.xml", "b.xml")]):     # outcome
+        for match in done.findings.matches(done.document, ready.plan.ids):    # findings
+            ...
+
+The way of a document, opened, cut, asked, described and written once:
+    A cutter makes the *units* of it (`units`; chunks, or all of them together). The query plan has
+    the questions for each (`query_plan`), matchers answer them (`evaluation`), the answers are
+    merged over chunks and become each subscriber's rows (`merge`, `findings`), with name, span,
+    path and value of each node (`describe_nodes`). The outcome (`outcome`) is written (`writers`)
+    and counted (`account`, `report`). `filtering` is this recipe.
+
+When to use which:
+    A filter: `document_filter` for documents, `pieces.piece_filter` for pieces of large ones,
+    `chunk_files.chunk_file_filter` for what ``extract chunk`` wrote; `DocumentFilter` itself with a
+    cutter of your own.
+    An engine: `local.run_local` for many documents on the cores of this machine, `spark` for a
+    cluster; both run a `Job`.
+    A matcher: ``auto``, unless you know better; ``columnar`` for many queries or documents,
+    ``lxml`` for few queries on small documents or as the reference. Queries in XPath 2.0 and later,
+    and documents that cannot be cut, go to `whole`, whatever the matcher.
 
 Comes in:
-    Chunks with their query sets, and the name of a matcher.
+    Documents, a scheme, and the name of a matcher (`registry`).
 
 Goes out:
     Matches: one row for each document, query and node; and one row for each document or query that
@@ -16,9 +34,14 @@ Goes out:
 Always holds:
     The rows of a query are the nodes that libxml2 selects on the whole document, in document order,
     without duplicates, whichever matcher or engine ran. A failure is a row, not an exception. Only
-    the modules here whose name starts with ``spark`` import pyspark.
+    the modules in ``spark`` import pyspark. Imports go one way: matchers, then results, then
+    output and whole-document evaluation, then the filter, then the engines.
 
 To add a matcher:
-    Write a `MatcherFactory`, here or in a package of your own (``tests/plugin`` is one), register
-    it under the entry points ``extract.matchers``, and let ``tests/matchers.py`` run on it.
+    Write a `MatcherFactory` (`matcher`), here or in a package of your own (``tests/plugin`` is
+    one), register it under the entry points ``extract.matchers``, and run the contract suite on it
+    (`extract.testing.matcher_contract`).
+
+To add a kind of document:
+    Write a `UnitCutter` (`units`), and a function that makes a `DocumentFilter` with it.
 """

@@ -1,4 +1,4 @@
-"""What became of documents, in numbers that can be added: those of a task, or of a whole run."""
+"""The account of documents: numbers that can be added, for a task or a whole run."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.seconds import Seconds
 
 _NOTES: Final = 50  # different reasons that are listed
-EXAMPLES: Final = 20  # rejections that are told one by one; all are in the results
+EXAMPLES: Final = 20  # rejections that are listed; all are in the results
 
 
 @dataclass
 class Account:
-    """What became of some documents.
+    """The account of some documents.
 
     Every document that was seen was processed or rejected. Of those that were processed,
     ``conforming`` were cut into chunks and ``whole`` were evaluated as they are. ``nonconforming``
     break the schema: they are among the ``whole``, or among the rejected.
 
     Attributes:
-        documents: How many had which fate.
-        matches: How many rows they gave.
-        bytes: How large they are together.
+        documents: Number of documents by fate.
+        matches: Number of rows.
+        bytes: Size of all documents.
         rejected_evaluations: How often a query could not be evaluated on a document.
         failing_queries: The ids of those queries.
-        scanners: How many documents which scanner did.
+        scanners: Number of documents by scanner.
         notes: Why documents went another way than most.
-        examples: The first rejections, in words.
+        examples: The first rejections, as text.
         seconds: Time by stage; of several processes, added up.
-        delivered: For each chunk the shortest and the longest time, from the moment that a document
-            was taken up until the answers of the chunk were there.
-        workers: What the matchers of each process say of their work.
+        answer_seconds: By chunk the shortest and the longest time, from the moment that a document
+            was opened until the answers of the chunk were ready.
+        workers: By process, what its matchers report of their work.
     """
 
     documents: Counter[str] = field(default_factory=Counter)
@@ -46,11 +46,11 @@ class Account:
     notes: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
     seconds: Seconds = field(default_factory=Seconds)
-    delivered: dict[str, tuple[float, float]] = field(default_factory=dict)
+    answer_seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
     workers: dict[int, Mapping[str, float]] = field(default_factory=dict)
 
-    def add(self, done: Processed) -> None:
-        """Takes account of a document."""
+    def add(self, done: DocumentOutcome) -> None:
+        """Adds one document."""
         rejected = done.fate == "rejected"
         self.documents["seen"] += 1
         self.documents["rejected" if rejected else "processed"] += 1
@@ -68,12 +68,12 @@ class Account:
         if done.rejections and len(self.examples) < EXAMPLES:
             self.examples.append(_in_words(done))
         self.seconds.update_by(done.seconds)
-        self.deliver({chunk: (spent, spent) for chunk, spent in done.delivered.items()})
+        self.add_answer_seconds({chunk: (n, n) for chunk, n in done.answer_seconds.items()})
         if done.figures:
             self.workers[done.worker] = done.figures
 
     def merge(self, other: Account) -> None:
-        """Takes account of other documents, of which only the numbers are left."""
+        """Adds the account of other documents."""
         self.documents += other.documents
         self.matches += other.matches
         self.bytes += other.bytes
@@ -83,32 +83,32 @@ class Account:
         self._note(other.notes)
         self.examples += other.examples[: EXAMPLES - len(self.examples)]
         self.seconds.update_by(other.seconds)
-        self.deliver(other.delivered)
+        self.add_answer_seconds(other.answer_seconds)
         self.workers = {0: added([self.figures(), other.figures()])}
 
     def figures(self) -> dict[str, float]:
-        """What the matchers of all processes say together."""
+        """Returns what the matchers of all processes report, added up."""
         return added(self.workers.values())
 
     @property
     def rejections(self) -> int:
-        """How many rows there are of what was rejected."""
+        """The number of rows in ``rejected``."""
         return self.documents["rejected"] + self.rejected_evaluations
 
     def _note(self, notes: Counter[str]) -> None:
         for note, count in notes.items():
-            known = note in self.notes or len(self.notes) < _NOTES
-            self.notes[note if known else "other reasons"] += count
+            listed = note in self.notes or len(self.notes) < _NOTES
+            self.notes[note if listed else "other reasons"] += count
 
-    def deliver(self, times: Mapping[str, tuple[float, float]]) -> None:
-        """Notes how long chunks took: the shortest and the longest time."""
+    def add_answer_seconds(self, times: Mapping[str, tuple[float, float]]) -> None:
+        """Takes account of when chunks were ready: by chunk the shortest and the longest time."""
         for chunk, (first, last) in times.items():
-            shortest, longest = self.delivered.get(chunk, (first, last))
-            self.delivered[chunk] = (min(first, shortest), max(last, longest))
+            shortest, longest = self.answer_seconds.get(chunk, (first, last))
+            self.answer_seconds[chunk] = (min(first, shortest), max(last, longest))
 
 
 def added(all_figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Figures of several processes. Each has the same questions; all else is added up.
+    """Adds the figures of several processes, which all have the same questions.
 
     >>> added([{"lxml_questions": 5, "units": 2}, {"lxml_questions": 5, "units": 3}])
     {'lxml_questions': 5, 'units': 5}
@@ -121,7 +121,7 @@ def added(all_figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return dict(sorted(total.items()))
 
 
-def _in_words(done: Processed) -> str:
+def _in_words(done: DocumentOutcome) -> str:
     if done.error is not None:
         return str(done.error)
     first = done.rejections[0]

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 
 _LARGEST: Final = 1 << 25  # bytes of values in one record batch
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
 from extract.filtertool.columnar.factory import ColumnarFactory
 from extract.filtertool.lxml_matcher import LxmlFactory
-from extract.filtertool.matcher import Answers, Matcher, Question, Report, Select, Unit
+from extract.filtertool.matcher import Answers, Matcher, MatcherReport, Question, Select, Unit
+from extract.limits import Limits
 
 # Milliseconds, measured on one core: what a batch of columns costs more than a parsed unit, and
 # what a branch costs libxml2 on a unit, and on each of its elements.
@@ -38,8 +39,12 @@ class AutoFactory:
     fallback: LxmlFactory = field(default_factory=LxmlFactory)
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
-        """A matcher for these questions."""
+        """Builds a matcher for these questions."""
         return AutoMatcher(questions, namespaces, self.fallback)
+
+    def with_limits(self, limits: Limits) -> AutoFactory:
+        """Returns a factory whose matchers keep to limits for one question."""
+        return replace(self, fallback=self.fallback.with_limits(limits))
 
 
 class AutoMatcher:
@@ -67,8 +72,8 @@ class AutoMatcher:
         self._units["lxml_units" if few else "columnar_units"] += len(units)
         return (self._lxml if few else self._columnar).match(units, select)
 
-    def report(self) -> Report:
-        """What was done so far."""
+    def report(self) -> MatcherReport:
+        """Returns what was done so far."""
         parts = [self._columnar] if self._units["columnar_units"] else []
         if not parts or self._units["lxml_units"]:
             parts.append(self._lxml)
@@ -79,11 +84,12 @@ class AutoMatcher:
             for name, number in mine.items():
                 if name.endswith("_questions"):  # of columns, if these were asked
                     figures[name] = int(number)
-        return Report(dict(figures))
+        return MatcherReport(dict(figures))
 
     @cached_property
     def _columnar(self) -> Matcher:
-        return ColumnarFactory(fallback=self._fallback).build(self._questions, self._namespaces)
+        factory = ColumnarFactory(fallback=self._fallback, seconds=self._fallback.seconds)
+        return factory.build(self._questions, self._namespaces)
 
     @cached_property
     def _lxml(self) -> Matcher:

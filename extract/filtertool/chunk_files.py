@@ -1,27 +1,28 @@
-"""Filtering what ``extract chunk`` wrote: chunks as files, with maps to their documents."""
+"""Filters the files that ``extract chunk`` wrote: chunks, with maps to their documents."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from extract.chunktool.manifest import MANIFEST, ChunkFile, ChunkMap, Manifest
 from extract.chunktool.scanner import Outcome, Verdict
 from extract.errors import DocumentError, SchemeError
-from extract.filtertool.cutting import Cut, DocumentCutter, Origin
+from extract.filtertool.cutting import DocumentCutter
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import MatcherFactory, Unit
-from extract.filtertool.plan import Plan
+from extract.filtertool.options import Options
+from extract.filtertool.query_plan import QueryPlan
+from extract.filtertool.units import DocumentUnits, Origin
 from extract.scheme.model import DOCUMENT, Scheme
 
 _AGAIN = "write the chunks again with `extract chunk`"
 
 
 def chunk_directories(top: str | Path) -> list[Path]:
-    """The directories of documents in a directory that ``extract chunk`` wrote, or that itself.
+    """Returns the directories of documents in one that ``extract chunk`` wrote, or that itself.
 
     Raises:
         DocumentError: There is none.
@@ -43,39 +44,62 @@ def chunk_directories(top: str | Path) -> list[Path]:
     return found
 
 
-class ChunkFileFilter(DocumentFilter):
-    """Filters chunks in files. Its documents are directories.
+def chunk_file_filter(
+    scheme: Scheme, factory: MatcherFactory, options: Options, digest: str = ""
+) -> DocumentFilter[Path]:
+    """Makes a filter for chunks in files. Its documents are directories.
 
     Args:
-        digest: That of the scheme file; chunks must have been cut for it. Empty to trust them.
+        scheme: The queries.
+        factory: Makes the matchers.
+        options: How to filter.
+        digest: That of the scheme file; the chunks must have been cut for it. Empty to trust them.
+    """
+    plan = QueryPlan.of(scheme, together=False)
+    return DocumentFilter(plan, ChunkFileCutter(plan, options, digest), factory, options)
+
+
+class ChunkFileCutter:
+    """Makes units of chunks in files. Its documents are directories.
+
+    Args:
+        plan: The questions of each chunk.
+        options: How to filter.
+        digest: As for `chunk_file_filter`.
     """
 
-    digest: str = ""
-
-    def _make_plan(self, scheme: Scheme, factory: MatcherFactory) -> Plan:
-        plan = Plan.of(scheme, together=False)
+    def __init__(self, plan: QueryPlan, options: Options, digest: str = "") -> None:
+        self._digest = digest
         # A chunk is a document of its own, and all that is in it is wanted.
         self._cutters = {
             part.output.id: DocumentCutter(
-                scheme, [part.output], True, self.options.limits, self.options.kernel
+                plan.scheme, [part.output], True, options.limits, options.kernel
             )
             for part in plan.parts
         }
-        return plan
 
-    def _cut(self, name: str, document: Any) -> Cut:
-        directory = Path(document)
-        manifest = Manifest.load(directory)
-        if self.digest and manifest.scheme and manifest.scheme != self.digest:
+    def cut(self, name: str, document: Path) -> DocumentUnits:
+        """Reads the chunks of one document.
+
+        Args:
+            name: The directory, for messages.
+            document: The directory.
+
+        Raises:
+            DocumentError: A file is missing, cannot be read, or does not fit the others.
+            SchemeError: The chunks were cut for another scheme.
+        """
+        manifest = Manifest.load(document)
+        if self._digest and manifest.scheme and manifest.scheme != self._digest:
             reason = "the chunks were cut for another scheme, or for another version of it"
-            raise SchemeError(reason, _AGAIN, str(directory))
+            raise SchemeError(reason, _AGAIN, str(document))
         files = {one.id: one for one in manifest.chunks}
         whole = files.get(DOCUMENT)
 
         def read() -> bytes:
             if whole is None:
-                raise DocumentError("the whole document is not there", _AGAIN, str(directory))
-            return _bytes(directory / whole.file)
+                raise DocumentError("the whole document is not there", _AGAIN, str(document))
+            return _bytes(document / whole.file)
 
         outcome = Outcome(
             manifest.verdict,
@@ -85,12 +109,13 @@ class ChunkFileFilter(DocumentFilter):
             line=manifest.line,
             column=manifest.column,
         )
+        name, size = manifest.document, manifest.bytes
         if manifest.verdict is not Verdict.CONFORMING:
             reason = manifest.reason or "it is to be evaluated whole"
-            return Cut(manifest.document, manifest.bytes, outcome, read, reason=reason)
-        parts = [self._part(directory, files, id_) for id_ in self._cutters]
+            return DocumentUnits(name, size, outcome, read, reason=reason)
+        parts = [self._part(document, files, id_) for id_ in self._cutters]
         units, origins = [unit for unit, _ in parts], [origin for _, origin in parts]
-        return Cut(manifest.document, manifest.bytes, outcome, read, units, origins)
+        return DocumentUnits(name, size, outcome, read, units, origins)
 
     def _part(self, directory: Path, files: dict[str, ChunkFile], id_: str) -> tuple[Unit, Origin]:
         if id_ not in files:
@@ -108,8 +133,8 @@ class ChunkFileFilter(DocumentFilter):
         at = np.minimum(np.searchsorted(where.starts, starts), max(0, len(where.starts) - 1))
         position = table.elements.position
         if len(where.starts):
-            known = where.starts[at] == starts
-            position = np.where(known, where.positions[at], position).astype(np.int32)
+            mapped = where.starts[at] == starts
+            position = np.where(mapped, where.positions[at], position).astype(np.int32)
         return Unit(table.with_positions(position), cut.read), where.original
 
 

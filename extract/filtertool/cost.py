@@ -111,14 +111,17 @@ class Bound:
     Args:
         xpath: The expression.
         limit: The cost from which on it can.
+
+    Attributes:
+        allowed: The number of elements up to which it is fast enough, whatever their names.
     """
 
-    __slots__ = ("_allowed", "_expr", "_limit", "_xpath")
+    __slots__ = ("_expr", "_limit", "_xpath", "allowed")
 
     def __init__(self, xpath: str, limit: float = LIMIT) -> None:
         self._xpath = xpath
         self._limit = limit
-        self._allowed = nodes_allowed(xpath, limit)
+        self.allowed = nodes_allowed(xpath, limit)
         self._expr: Expr | None = None
 
     def affords(self, elements: int, named: Callable[[], Mapping[str, int]] | None = None) -> bool:
@@ -133,7 +136,7 @@ class Bound:
         >>> Bound("//a//b").affords(1_000_000, lambda: {"a": 1_000, "b": 5_000})
         True
         """
-        if elements <= self._allowed:
+        if elements <= self.allowed:
             return True
         if named is None:
             return False

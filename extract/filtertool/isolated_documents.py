@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from extract.errors import DocumentError
+from extract.filtertool.findings import Findings
 from extract.filtertool.guard import exit_reason
 from extract.filtertool.isolation import ChildExit, each_in_child
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import DocumentOutcome, Rejection
 from extract.limits import Limits
 
 _T = TypeVar("_T")
@@ -17,11 +17,11 @@ _T = TypeVar("_T")
 
 def process_isolated(
     documents: Iterable[_T],
-    process: Callable[[_T], Processed],
+    process: Callable[[_T], DocumentOutcome],
     name: Callable[[_T], str],
     limits: Limits,
     begin: Callable[[], object] | None = None,
-) -> Iterator[Processed]:
+) -> Iterator[DocumentOutcome]:
     """Processes documents, or pieces of one, in a child; one that kills the child is rejected.
 
     Args:
@@ -38,8 +38,8 @@ def process_isolated(
             yield answer
 
 
-def _rejected(name: str, status: int | None, limits: Limits) -> Processed:
+def _rejected(name: str, status: int | None, limits: Limits) -> DocumentOutcome:
     reason, hint = exit_reason(status, limits)
     rejection = Rejection(name, None, "filter", reason)
     error = DocumentError(reason, hint, name)
-    return Processed(name, "rejected", Findings.none(), (rejection,), error=error)
+    return DocumentOutcome(name, "rejected", Findings.none(), (rejection,), error=error)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extract.filtertool.filtering import DocumentFilter
+from extract.chunktool.source import Document
+from extract.filtertool.filtering import DocumentFilter, document_filter
 from extract.filtertool.matcher import MatcherFactory
 from extract.filtertool.options import Options
 from extract.scheme.model import Scheme
@@ -12,12 +13,12 @@ from extract.scheme.model import Scheme
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to filter documents."""
+    """All that a worker needs to filter documents."""
 
     scheme: Scheme
     factory: MatcherFactory
     options: Options
 
-    def filter(self) -> DocumentFilter:
+    def filter(self) -> DocumentFilter[Document]:
         """Makes a filter for one worker."""
-        return DocumentFilter(self.scheme, self.factory, self.options)
+        return document_filter(self.scheme, self.factory, self.options)

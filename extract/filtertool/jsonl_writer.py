@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 
 
 class JsonWriter:

@@ -25,13 +25,15 @@ from functools import partial
 from typing import Final, TextIO
 
 from extract.chunktool.find import STDIN, input_file
+from extract.chunktool.source import Document
 from extract.filtertool.batching import BATCH_BYTES, batches
-from extract.filtertool.filtering import DocumentFilter, Processed
+from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.guard import guarded
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.isolation import FORKS
 from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.signals import deferred_signals, reset_signals
 
 _BATCHES_A_WORKER: Final = 4  # at least, so that all workers have something to do until the end
@@ -45,7 +47,7 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Processed]:
+def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[DocumentOutcome]:
     """Filters documents.
 
     Args:
@@ -98,9 +100,9 @@ class _Pool:
         context = multiprocessing.get_context("fork" if FORKS else "spawn")
         return ProcessPoolExecutor(self._workers, context, _begin, (self._job, None))
 
-    def run(self, work: Sequence[list[str]]) -> Iterator[Processed]:
+    def run(self, work: Sequence[list[str]]) -> Iterator[DocumentOutcome]:
         waiting = deque(work)
-        running: deque[tuple[list[str], Future[list[Processed]]]] = deque()
+        running: deque[tuple[list[str], Future[list[DocumentOutcome]]]] = deque()
         while waiting or running:
             try:
                 while waiting and waiting[0] != [STDIN] and len(running) < self._workers + _AHEAD:
@@ -120,12 +122,14 @@ class _Pool:
             running.popleft()
             yield from done
 
-    def _isolated(self, batch: Sequence[str], stdin: TextIO | None = None) -> Iterator[Processed]:
+    def _isolated(
+        self, batch: Sequence[str], stdin: TextIO | None = None
+    ) -> Iterator[DocumentOutcome]:
         """Filters documents that a worker may have died of, each in a child."""
         begin = partial(_begin, self._job, stdin)
         yield from process_isolated(batch, _process_one, _name, self._job.options.limits, begin)
 
-    def _stdin(self, batch: list[str]) -> Iterator[Processed]:
+    def _stdin(self, batch: list[str]) -> Iterator[DocumentOutcome]:
         """Filters standard input in a child: nobody can read it again if a worker dies of it."""
         if not FORKS:  # then no child has it
             yield from self._job.filter().process([(_name(path), path) for path in batch])
@@ -135,7 +139,7 @@ class _Pool:
         yield from done
 
 
-def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[Processed]]:
+def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[DocumentOutcome]]:
     """Gives a batch to a worker. This may start a process, and what is raised then gets lost."""
     with warnings.catch_warnings(), deferred_signals():
         # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
@@ -165,7 +169,7 @@ def _kill(executor: ProcessPoolExecutor) -> None:
             child.join()
 
 
-_filter: DocumentFilter | None = None
+_filter: DocumentFilter[Document] | None = None
 
 
 def _begin(job: Job, stdin: TextIO | None) -> None:
@@ -178,13 +182,13 @@ def _begin(job: Job, stdin: TextIO | None) -> None:
     _filter = job.filter()
 
 
-def _process(batch: Sequence[str]) -> list[Processed]:
+def _process(batch: Sequence[str]) -> list[DocumentOutcome]:
     assert _filter is not None
     with guarded(_filter.options.limits):
         return _filter.process([(_name(path), path) for path in batch])
 
 
-def _process_one(path: str) -> Processed:
+def _process_one(path: str) -> DocumentOutcome:
     assert _filter is not None
     (done,) = _filter.process([(_name(path), path)])
     return done

@@ -1,14 +1,16 @@
 """The lxml matcher: one compiled XPath for each branch, evaluated by libxml2.
 
-It is the engine that answers are defined by, answers every question, and is what others are
-compared with. Its time grows with the number of questions; prefer ``columnar`` for many.
+Answers are defined by this engine: it answers every question, and the others are compared with it.
+Its time grows with the number of questions; prefer ``columnar`` for many. Its questions can change
+(`UpdatableMatcher`), at the cost of those that are added.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,8 +23,8 @@ from extract.filtertool.cost import Bound, limit_for
 from extract.filtertool.matcher import (
     Answers,
     Matcher,
+    MatcherReport,
     Question,
-    Report,
     Select,
     Unit,
 )
@@ -71,6 +73,10 @@ class LxmlFactory:
         limits = Limits(query_seconds=self.seconds, query_memory=self.memory)
         return LxmlMatcher(questions, namespaces, limits, limit)
 
+    def with_limits(self, limits: Limits) -> LxmlFactory:
+        """Returns a factory whose matchers give a question so much time and memory."""
+        return replace(self, seconds=limits.query_seconds, memory=limits.query_memory)
+
 
 class LxmlMatcher:
     """Answers questions by libxml2; see `LxmlFactory`."""
@@ -82,9 +88,11 @@ class LxmlMatcher:
         limits: Limits,
         limit: float,
     ) -> None:
-        self._questions = [_Question(question, namespaces, limit) for question in questions]
         self._namespaces = dict(namespaces)
         self._limits = limits
+        self._limit = limit
+        self._questions: list[_Question] = []
+        self.update(questions, ())
         self._figures: Counter[str] = Counter()
 
     def match(self, units: Sequence[Unit], select: Select) -> Answers:
@@ -108,9 +116,23 @@ class LxmlMatcher:
         self._figures["units"] += len(units)
         return collector.answers()
 
-    def report(self) -> Report:
-        """What was done so far."""
-        return Report({"lxml_questions": len(self._questions), **self._figures})
+    def update(self, added: Sequence[Question], removed: Collection[int]) -> None:
+        """Changes the questions, as `UpdatableMatcher.update` says. Others stay compiled.
+
+        Raises:
+            IndexError: There is no question of such a number.
+        """
+        for number in removed:
+            if not 0 <= number < len(self._questions):
+                raise IndexError(f"there is no question {number}")
+        gone = frozenset(removed)
+        kept = [each for number, each in enumerate(self._questions) if number not in gone]
+        fresh = [_Question(each, self._namespaces, self._limit) for each in added]
+        self._questions = [*kept, *fresh]
+
+    def report(self) -> MatcherReport:
+        """Returns what was done so far."""
+        return MatcherReport({"lxml_questions": len(self._questions), **self._figures})
 
     def _evaluation(self, unit: Unit) -> _Evaluation:
         if unit.xml is None:
@@ -129,7 +151,7 @@ class LxmlMatcher:
         index: int,
         select: Select,
     ) -> None:
-        guarded = not all(bound.affords(unit.size, unit.named) for bound in question.bounds)
+        guarded = unit.size > question.allowed and not question.affords(unit)
         if guarded:
             self._figures["guarded_evaluations"] += 1
         if question.type is not Type.NODES:
@@ -213,9 +235,17 @@ class _Question:
         self._limit = limit
 
     @cached_property
-    def bounds(self) -> list[Bound]:
-        """How long its branches may take."""
+    def _bounds(self) -> list[Bound]:
         return [Bound(xpath, self._limit) for xpath in self.branches]
+
+    @cached_property
+    def allowed(self) -> float:
+        """The number of elements up to which no branch takes very long."""
+        return min([bound.allowed for bound in self._bounds], default=math.inf)
+
+    def affords(self, unit: _Evaluation) -> bool:
+        """Whether no branch takes very long on a unit, by the names of its elements."""
+        return all(bound.affords(unit.size, unit.named) for bound in self._bounds)
 
     @cached_property
     def countable(self) -> bool:

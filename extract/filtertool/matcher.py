@@ -1,24 +1,25 @@
-"""What a matcher is: the interface between chunks and answers, for our matchers and others'.
+"""The protocol of matchers: the interface between units and answers, for all matchers.
 
 A `MatcherFactory` is found by its name (`extract.filtertool.registry`), sent to the workers, and
 there builds a `Matcher` for a set of questions, once. The matcher then answers them for many units:
 a *unit* is a chunk of a document, or all that a document's chunks have together.
 
 To add one from another package: write a factory, register it under the entry point group
-``extract.matchers``, and let the contract suite (``tests/matchers.py``) run on it.
+``extract.matchers``, and run the contract suite on it (`extract.testing.matcher_contract`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.nodes import NodeTable
 from extract.filtertool.node_refs import NodeRefs
+from extract.limits import Limits
 from extract.xpath.functions import Type
 
 Select = Literal["doc", "count", "nodes"]
@@ -125,8 +126,8 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a matcher has to say about its work: figures with units in their names.
+class MatcherReport:
+    """What a matcher reports of its work: figures with units in their names.
 
     Attributes:
         figures: Such as ``{"columnar_questions": 990, "lxml_questions": 10}``.
@@ -135,6 +136,7 @@ class Report:
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
+@runtime_checkable
 class Matcher(Protocol):
     """Answers a set of questions on one unit after another."""
 
@@ -145,8 +147,29 @@ class Matcher(Protocol):
             MatcherError: None of the questions can be answered on a unit.
         """
 
-    def report(self) -> Report:
-        """What was done so far."""
+    def report(self) -> MatcherReport:
+        """Returns what was done so far."""
+
+
+@runtime_checkable
+class UpdatableMatcher(Matcher, Protocol):
+    """A matcher whose questions can change. Optional: any other matcher is built anew."""
+
+    def update(self, added: Sequence[Question], removed: Collection[int]) -> None:
+        """Changes the questions, from the next call of `match` on.
+
+        The questions that stay keep their order and close up; those that are added come behind
+        them. So a matcher of questions ``q`` then answers as one that is built for
+        ``[each for n, each in enumerate(q) if n not in removed] + added``. What it has reported so
+        far stays reported.
+
+        Args:
+            added: New questions.
+            removed: Numbers of questions, as they were before.
+
+        Raises:
+            IndexError: There is no question of such a number; then nothing has changed.
+        """
 
 
 @runtime_checkable
@@ -172,3 +195,27 @@ class MatcherFactory(Protocol):
             questions: What to answer; results are numbered as these are.
             namespaces: Prefix to namespace URI, for all branches.
         """
+
+    def with_limits(self, limits: Limits) -> MatcherFactory:
+        """Returns a factory whose matchers keep to limits for one question on one unit.
+
+        Those are `Limits.query_seconds` and `Limits.query_memory`. A question that passes one is a
+        failure with the reason `Limits.passed`. A factory that holds no limits returns itself; it
+        can inherit that from `UnlimitedFactory`.
+
+        Args:
+            limits: The limits of whoever filters documents.
+        """
+
+
+class UnlimitedFactory:
+    """Base class for factories whose matchers hold no limits of their own.
+
+    A document that takes too long is then given up as a whole, by the engine.
+    """
+
+    __slots__ = ()
+
+    def with_limits(self, limits: Limits) -> Self:
+        """Returns the factory as it is."""
+        return self

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-from extract.filtertool.cutting import IN_MEMORY
 from extract.filtertool.matcher import Select
 from extract.limits import Limits
+
+IN_MEMORY: Final = 1 << 27  # bytes of a document that are read into memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from extract.filtertool.arrow import REJECTED, SCHEMAS, joined_batches, rejected_batch
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 
 _GROUP_ROWS: Final = 1 << 17
 _GROUP_BYTES: Final = 1 << 26

@@ -1,21 +1,21 @@
-"""How far a run is: what both engines tell while they work."""
+"""The progress of a run, as both engines report it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 
 
-class Step(NamedTuple):
-    """What was done since the last step.
+class ProgressStep(NamedTuple):
+    """The work done since the last step.
 
     Attributes:
-        documents: How many documents.
-        bytes: How large they are together.
-        matches: How many rows they gave.
-        rejected: How many rejections they gave: of documents, or of a query on a document.
+        documents: Number of documents.
+        bytes: Size of all of them.
+        matches: Number of their rows.
+        rejected: Number of their rejections: of documents, or of a query on a document.
     """
 
     documents: int = 0
@@ -24,9 +24,9 @@ class Step(NamedTuple):
     rejected: int = 0
 
     @classmethod
-    def of(cls, done: Processed) -> Step:
-        """What one document adds."""
+    def of(cls, done: DocumentOutcome) -> ProgressStep:
+        """Makes the step of one document."""
         return cls(1, done.bytes, len(done.findings), len(done.rejections))
 
 
-Progress = Callable[[Step], object]
+Progress = Callable[[ProgressStep], object]

@@ -1,4 +1,4 @@
-"""What was done, in numbers that add up."""
+"""The report of a run: what ``report.json`` says."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 from extract.filtertool.account import Account
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.registry import AUTO
 from extract.scheme.model import Scheme
 
 
 class Report(Account):
-    """The account of a run: what ``report.json`` says.
+    """The account of a run, with what ran.
 
     Args:
         scheme: The scheme.
-        engine, matcher: What ran.
+        engine, matcher: The names of the engine and the matcher.
         select: What was asked for.
 
     Attributes:
-        parallel: What was gained by doing tasks side by side; empty where nobody has measured it.
+        parallel: What was gained by running tasks in parallel; empty where it was not measured.
     """
 
     def __init__(self, scheme: Scheme, engine: str, matcher: str, select: Select) -> None:
@@ -33,7 +33,7 @@ class Report(Account):
 
     @property
     def matcher(self) -> str:
-        """Which matcher ran; if that was left open, which were chosen, the busiest first."""
+        """The matcher that ran; for ``auto`` those that it chose, the busiest first."""
         figures = self.figures()
         ran = {name: figures.get(f"{name}_units", 0) for name in ("columnar", "lxml")}
         chosen = sorted([name for name, units in ran.items() if units], key=lambda n: -ran[n])
@@ -41,7 +41,7 @@ class Report(Account):
 
     @property
     def kernel(self) -> str:
-        """Which scanners ran, the busiest first."""
+        """The scanners that ran, the busiest first."""
         return " and ".join(name for name, _ in self.scanners.most_common()) or "none"
 
     @property
@@ -50,7 +50,7 @@ class Report(Account):
         return not (self.documents["rejected"] or self.rejected_evaluations or self.scheme.rejected)
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """Returns the report as ``report.json`` has it."""
         fates = ("seen", "processed", "conforming", "whole", "nonconforming", "rejected")
         return {
             "documents": {fate: self.documents[fate] for fate in fates},
@@ -62,10 +62,10 @@ class Report(Account):
             "seconds": {name: round(n, 3) for name, n in sorted(self.seconds.items())},
             "chunks": {
                 chunk: {
-                    "first_delivery_ms": round(1000 * first, 3),
-                    "last_delivery_ms": round(1000 * last, 3),
+                    "first_answer_ms": round(1000 * first, 3),
+                    "last_answer_ms": round(1000 * last, 3),
                 }
-                for chunk, (first, last) in self.delivered.items()
+                for chunk, (first, last) in self.answer_seconds.items()
             },
             **({"parallel": self.parallel} if self.parallel else {}),
             "kernel": self.kernel,
@@ -78,7 +78,7 @@ class Report(Account):
 
 
 def rejected_queries(scheme: Scheme) -> list[Rejection]:
-    """The queries that were turned away when the scheme was made."""
+    """Returns the queries that were rejected when the scheme was made."""
     return [
         Rejection(
             None,

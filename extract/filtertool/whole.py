@@ -17,14 +17,14 @@ import numpy as np
 from extract.errors import DocumentError
 from extract.filtertool.cost import LIMIT, Bound
 from extract.filtertool.elementpath_queries import LaterXPath
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
 from extract.filtertool.memory import is_out_of_memory
 from extract.filtertool.node_columns import Described
 from extract.filtertool.parsed import compiled
-from extract.filtertool.plan import Originals, WholeQuery
-from extract.filtertool.results import Findings, expanded
 from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
 from extract.filtertool.whole_document import OutputLimit, WholeDocument
+from extract.filtertool.whole_queries import WholeQueries, WholeQuery
 from extract.limits import Limits
 from extract.xpath.later import FIRST
 
@@ -83,7 +83,9 @@ class WholeMatcher:
         self.check_size(len(data), name)
         return WholeDocument(data, name, self._limits, self._alone)
 
-    def find(self, document: WholeDocument, queries: Originals) -> tuple[Findings, dict[int, str]]:
+    def find(
+        self, document: WholeDocument, queries: WholeQueries
+    ) -> tuple[Findings, dict[int, str]]:
         """Evaluates queries.
 
         Returns:
@@ -114,7 +116,7 @@ class WholeMatcher:
         many = np.array([count for _, count in counts], np.int64)
         if self._select == "doc":
             many = np.ones(len(which), np.int64)
-        subscriber, index, _ = expanded(which, queries.owners)
+        subscriber, index, _ = queries.owners.expand(which)
         order = np.argsort(subscriber, kind="stable")
         none = Findings.none()
         return Findings(
@@ -122,7 +124,7 @@ class WholeMatcher:
         ), failed
 
     def _rows(
-        self, described: Described, found: Iterable[tuple[int, Any]], queries: Originals
+        self, described: Described, found: Iterable[tuple[int, Any]], queries: WholeQueries
     ) -> Findings:
         query: list[int] = []
         node: list[int] = []
@@ -134,7 +136,7 @@ class WholeMatcher:
                 query.append(number)
                 node.append(len(described))
                 described.add_value(nodes, self._limits.value_bytes)
-        subscriber, index, ordinal = expanded(np.array(query, np.int32), queries.owners)
+        subscriber, index, ordinal = queries.owners.expand(np.array(query, np.int32))
         order = np.argsort(subscriber, kind="stable")
         rows = np.array(node, np.int32)[index][order]
         return Findings(subscriber[order], np.empty(0, np.int64), rows, ordinal[order], described)

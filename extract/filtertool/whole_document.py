@@ -11,9 +11,9 @@ from lxml import etree
 from extract.chunktool.verdict import error_parts, rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.elementpath_queries import LaterXPath, NodeTree
+from extract.filtertool.findings import is_true
 from extract.filtertool.node_columns import AtomicValue, Described, limited, standalone
 from extract.filtertool.parsed import local_names, plain
-from extract.filtertool.results import is_true
 from extract.filtertool.sibling_numbers import SiblingNumbers
 from extract.limits import DEFAULTS, Limits
 from extract.markup.lxml_parser import parse_tree

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from extract.filtertool.findings import Findings
 from extract.filtertool.jsonl_writer import JsonWriter
 from extract.filtertool.matcher import Select
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.parquet_writer import ParquetWriter
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
 from extract.filtertool.xml_writer import XmlWriter
 
 Format = Literal["parquet", "jsonl", "xml"]

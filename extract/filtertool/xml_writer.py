@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from extract.chunktool.names import FileNames, safe_name
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 
 
 class XmlWriter:

@@ -16,7 +16,7 @@ from extract.bench.experiments.results import Bar, BarChart, Check, Section, tim
 from extract.bench.experiments.rivals import RIVALS, Absent, Rival
 from extract.bench.experiments.subject import Subject, described
 from extract.bench.table import ResultTable
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.preptool.prepare import prepare
@@ -118,7 +118,7 @@ class _OurAnswers:
     def values(self, queries: Sequence[Subscription], document: bytes) -> dict[str, list[str]]:
         """The string value of every node that queries select, in document order."""
         scheme = prepare(self._subject.schema, Subscriptions.of(queries), 3)
-        filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("nodes", standalone=True))
+        filter_ = document_filter(scheme, load_matcher(AUTO), Options("nodes", standalone=True))
         ids = [one.id for one in filter_.plan.subscribers]
         (done,) = filter_.process([("", document)])
         strings: dict[str, list[str]] = {one.id: [] for one in queries}

@@ -17,9 +17,9 @@ from extract.bench.experiments.subject import Subject
 from extract.bench.table import ResultTable
 from extract.chunktool.find import find_inputs
 from extract.errors import ExtractError
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.local import available_cores
+from extract.filtertool.options import Options
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.report import Report
 from extract.filtertool.spark.java import require_spark

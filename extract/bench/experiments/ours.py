@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.subject import named
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.matcher import Select
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.scheme import Scheme
@@ -14,14 +14,14 @@ from extract.scheme import Scheme
 
 def seconds_of(scheme: Scheme, documents: Sequence[bytes], select: Select = "count") -> float:
     """What all queries of a scheme take on all documents, on one core; the scheme is prepared."""
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options(select))
+    filter_ = document_filter(scheme, load_matcher(AUTO), Options(select))
     filter_.process(named(documents[:1]))  # builds what is kept for all documents
     return best(lambda: filter_.process(named(documents)))[0]
 
 
 def numbers_of(scheme: Scheme, documents: Sequence[bytes]) -> list[dict[str, int]]:
     """For each document how many nodes queries select, where they select any."""
-    filter_ = DocumentFilter(scheme, load_matcher(AUTO), Options("count"))
+    filter_ = document_filter(scheme, load_matcher(AUTO), Options("count"))
     ids = [one.id for one in filter_.plan.subscribers]
     counts = []
     for done in filter_.process(named(documents)):

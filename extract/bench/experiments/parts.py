@@ -12,9 +12,9 @@ from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject, described, megabytes, named
 from extract.bench.table import ResultTable
 from extract.chunktool.scanner import kernel_available
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.scheme import Scheme
 
@@ -74,13 +74,13 @@ def parts(subject: Subject) -> Section:
 def _measure(
     scheme: Scheme, documents: Sequence[bytes], matcher: str, options: Options
 ) -> tuple[float, list[_Answers]]:
-    filter_ = DocumentFilter(scheme, load_matcher(matcher), options)
+    filter_ = document_filter(scheme, load_matcher(matcher), options)
     # The first turn also builds what is kept for all documents; the best one is another.
     seconds, done = best(lambda: filter_.process(named(documents)))
     return seconds, [_answers(one) for one in done]
 
 
-def _answers(done: Processed) -> tuple[NDArray[np.int64], ...]:
+def _answers(done: DocumentOutcome) -> tuple[NDArray[np.int64], ...]:
     """Who has found how many nodes, and where they are."""
     findings = done.findings
     spans = findings.described.lists()

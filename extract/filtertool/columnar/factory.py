@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -34,12 +34,13 @@ from extract.filtertool.matcher import (
     Failure,
     Matcher,
     MatcherFactory,
+    MatcherReport,
     Question,
-    Report,
     Select,
     Unit,
     Value,
 )
+from extract.limits import DEFAULTS, Limits
 from extract.xpath.ast import Expr
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
@@ -57,16 +58,23 @@ class ColumnarFactory:
     """Makes matchers that answer questions together, by operations on columns of nodes.
 
     Attributes:
-        fallback: Who answers what cannot be answered so; None for nobody.
+        fallback: Makes the matcher that answers what columns cannot; None for none.
+        seconds: How long a question may take. One that may take longer is left to the fallback.
     """
 
     name: str = "columnar"
     consumes: Literal["xml", "table"] = "table"
     fallback: MatcherFactory | None = field(default_factory=LxmlFactory)
+    seconds: float = DEFAULTS.query_seconds
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
-        """A matcher for these questions."""
-        return ColumnarMatcher(questions, namespaces, self.fallback)
+        """Builds a matcher for these questions."""
+        return ColumnarMatcher(questions, namespaces, self.fallback, limit_for(self.seconds))
+
+    def with_limits(self, limits: Limits) -> ColumnarFactory:
+        """Returns a factory whose matchers keep to limits for one question."""
+        fallback = None if self.fallback is None else self.fallback.with_limits(limits)
+        return replace(self, fallback=fallback, seconds=limits.query_seconds)
 
 
 class ColumnarMatcher:
@@ -81,6 +89,7 @@ class ColumnarMatcher:
         questions: Sequence[Question],
         namespaces: Mapping[str, str],
         fallback: MatcherFactory | None,
+        limit: float = LIMIT,
     ) -> None:
         self._questions = tuple(questions)
         self._namespaces = dict(namespaces)
@@ -89,8 +98,7 @@ class ColumnarMatcher:
         self.declined: dict[int, str] = {}
         self._alone: list[tuple[int, Expr]] = []  # questions that are evaluated one by one
         self._bounds: dict[int, list[Bound]] = {}  # of those that may take very long
-        seconds = getattr(fallback, "seconds", None)
-        self._limit = LIMIT if seconds is None else limit_for(seconds)
+        self._limit = limit
         spines = Spines()
         for number, question in enumerate(questions):
             try:
@@ -156,13 +164,13 @@ class ColumnarMatcher:
             return shares[0].answers
         return united(shares, select, failures)
 
-    def report(self) -> Report:
+    def report(self) -> MatcherReport:
         """What was done so far."""
         figures = {"columnar_questions": len(self._own), "lxml_questions": len(self._left)}
         guarded = [one.report().figures.get(_GUARDED, 0) for one in self._matchers.values()]
         if any(guarded):
             figures[_GUARDED] = int(sum(guarded))
-        return Report({**figures, **self._figures})
+        return MatcherReport({**figures, **self._figures})
 
     def _ask_other(
         self, name: str, questions: Indices, units: Sequence[Unit], places: Indices, select: Select

@@ -30,7 +30,7 @@ from pyspark import SparkContext
 from extract.chunktool.find import STDIN, InputFile
 from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.report import Report, rejected_queries
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.commit import (
@@ -160,7 +160,7 @@ class _Run:
                 self._finished.append(FinishedTask(task, note.output))
                 report.notes["finished by a run that was interrupted"] += len(batch)
         names = {one.name for task, _ in self._finished for one in task.batches[0]}
-        self._progress(Step(len(names)))
+        self._progress(ProgressStep(len(names)))
         return [one for one in documents if one.name not in names]
 
     def _survey(

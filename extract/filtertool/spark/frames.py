@@ -25,9 +25,9 @@ from pyspark.sql.types import StructType
 from extract.chunktool.find import find_inputs
 from extract.errors import DocumentError
 from extract.filtertool.arrow import SCHEMAS
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
+from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import broadcast_job
@@ -189,7 +189,7 @@ def _loaded(scheme: Scheme | str | Path) -> Scheme:
 
 def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Options | None) -> Job:
     chosen = replace(options or Options(), select=select)
-    return Job(_loaded(scheme), load_matcher(matcher, chosen.limits.query_seconds), chosen)
+    return Job(_loaded(scheme), load_matcher(matcher), chosen)
 
 
 def _evaluated(

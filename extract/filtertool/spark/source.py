@@ -20,9 +20,9 @@ from pyspark.sql.types import StructType
 from extract.chunktool.find import find_inputs
 from extract.errors import ExtractError, SchemeError
 from extract.filtertool.arrow import SCHEMAS
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
 from extract.filtertool.matcher import Select
+from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.frames import attempts_before, spark_schema
@@ -116,6 +116,6 @@ class _Reader(DataSourceReader):
         options = Options(self._select)
         return Job(
             Scheme.load(self._scheme),
-            load_matcher(self._matcher, options.limits.query_seconds),
+            load_matcher(self._matcher),
             options,
         )

@@ -22,8 +22,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from extract.chunktool.find import InputFile, input_file
 from extract.files import whole_file
-from extract.filtertool.filtering import Options
 from extract.filtertool.job import Job
+from extract.filtertool.options import Options
 from extract.filtertool.registry import AUTO, load_matcher
 from extract.filtertool.result_directory import REPORT, result_directory
 from extract.filtertool.spark.engine import run_into_directory
@@ -78,7 +78,7 @@ def stream(
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
     top.mkdir(parents=True, exist_ok=True)
     chosen = options or Options()
-    factory = load_matcher(matcher, chosen.limits.query_seconds)
+    factory = load_matcher(matcher)
     schemes = _Schemes(Path(scheme), pins)
 
     def filter_batch(batch: DataFrame, number: int) -> None:

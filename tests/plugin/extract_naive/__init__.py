@@ -12,15 +12,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from extract.filtertool.collect import Collector
-from extract.filtertool.matcher import Answers, Question, Report, Select, Unit
+from extract.filtertool.matcher import (
+    Answers,
+    MatcherReport,
+    Question,
+    Select,
+    Unit,
+    UnlimitedFactory,
+)
 from extract.filtertool.parsed import ParsedUnit, compiled, plain
 from extract.filtertool.table_refs import TableRefs
 from extract.xpath.functions import Type
 
 
 @dataclass(frozen=True)
-class NaiveFactory:
-    """Makes naive matchers. It is sent to the workers, so it is small and can be pickled."""
+class NaiveFactory(UnlimitedFactory):
+    """Makes naive matchers. It is sent to the workers, so it is small and can be pickled.
+
+    It holds no limits of time or memory for a question: `UnlimitedFactory` says so.
+    """
 
     name: str = "naive"
     consumes: Literal["xml", "table"] = "xml"
@@ -52,9 +62,9 @@ class NaiveMatcher:
                     collector.fail(number, index, str(error))
         return collector.answers()
 
-    def report(self) -> Report:
+    def report(self) -> MatcherReport:
         """What was done so far."""
-        return Report({"naive_evaluations": self._evaluations})
+        return MatcherReport({"naive_evaluations": self._evaluations})
 
     def _answer(
         self,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extract.filtertool.account import Account
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.results import Findings
 from extract.filtertool.spark.worker.document_results import DocumentResults, PieceResults
 from extract.filtertool.spark.worker.findings_file import copy_findings
 from extract.filtertool.spark.worker.row_numbers import NumberedRows, numbered_findings

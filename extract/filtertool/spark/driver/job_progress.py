@@ -18,12 +18,12 @@ from pyspark import (
     accumulators,
 )
 
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 
 _LOOK: Final = 0.5  # seconds between two looks
 _T = TypeVar("_T")
 
-FinishedSteps = dict[int, Step]
+FinishedSteps = dict[int, ProgressStep]
 
 
 class StepsByTask(AccumulatorParam[FinishedSteps]):
@@ -78,12 +78,12 @@ def watched(
         finished: Where its tasks add their steps.
         progress: Told what was done since the last call. A step may be empty, as a sign of life.
     """
-    reported = Step()
+    reported = ProgressStep()
 
     def report() -> None:
         nonlocal reported
-        now = Step(*map(sum, zip(Step(), *finished.value.values(), strict=True)))
-        progress(Step(*(a - b for a, b in zip(now, reported, strict=True))))
+        now = ProgressStep(*map(sum, zip(ProgressStep(), *finished.value.values(), strict=True)))
+        progress(ProgressStep(*(a - b for a, b in zip(now, reported, strict=True))))
         reported = now
 
     try:

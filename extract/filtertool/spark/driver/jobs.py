@@ -18,7 +18,7 @@ from extract.chunktool.find import InputFile
 from extract.errors import NO_ROOM, ExtractError
 from extract.filtertool.account import Account
 from extract.filtertool.isolation import SUSPICIOUS
-from extract.filtertool.progress import Progress, Step
+from extract.filtertool.progress import Progress, ProgressStep
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import BroadcastJob
 from extract.filtertool.spark.driver.job_progress import FinishedSteps, StepsByTask, watched
@@ -149,10 +149,10 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _step(task: Task, account: Account) -> Step:
+def _step(task: Task, account: Account) -> ProgressStep:
     """Returns what a task adds to the progress; a document that several share counts once."""
     size = account.bytes if task.documents else 0
-    return Step(task.documents, size, account.matches, account.rejections)
+    return ProgressStep(task.documents, size, account.matches, account.rejections)
 
 
 def reason_of(error: Exception) -> str:

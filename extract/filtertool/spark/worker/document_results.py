@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from extract.filtertool.account import Account
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.spark.worker.findings_file import FindingsFile
 from extract.filtertool.spark.worker.row_numbers import RowCounts, RowNumbering, UnnumberedRows
 from extract.filtertool.spark.worker.task_output import FinishedTask
@@ -143,7 +143,7 @@ class DocumentResults:
         every = [one.output.account for one in (*self.whole, *cut)]
         for account in every:
             total.seconds.update_by(account.seconds)
-            total.deliver(account.delivered)
+            total.add_answer_seconds(account.answer_seconds)
         total.workers = {number: account.figures() for number, account in enumerate(every)}
         if self.rejecting is not None:
             return total

@@ -17,7 +17,7 @@ from extract.filtertool.batching import BATCH_BYTES
 from extract.filtertool.guard import guarded
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.isolation import SUSPICIOUS
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 NamedDocument = tuple[str, Document]
@@ -44,7 +44,7 @@ def filter_batch(
     batch: Sequence[_T],
     open_batch: Callable[[Iterable[_T]], Sequence[NamedDocument]],
     attempt: int = 0,
-) -> Iterator[Processed]:
+) -> Iterator[DocumentOutcome]:
     """Filters a batch of documents.
 
     Args:
@@ -56,7 +56,7 @@ def filter_batch(
     """
     limits = cached.filter.options.limits
 
-    def process(one: _T) -> Processed:
+    def process(one: _T) -> DocumentOutcome:
         return _process(cached, open_batch([one]))[0]
 
     if attempt >= SUSPICIOUS:
@@ -67,7 +67,7 @@ def filter_batch(
         yield from done
 
 
-def _process(cached: CachedFilter, batch: Sequence[NamedDocument]) -> list[Processed]:
+def _process(cached: CachedFilter, batch: Sequence[NamedDocument]) -> list[DocumentOutcome]:
     with contextlib.ExitStack() as stack:
         for _, document in batch:
             if isinstance(document, RemoteFile):

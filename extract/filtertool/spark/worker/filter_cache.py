@@ -13,7 +13,7 @@ from extract.chunktool.split.divide import Division, divide
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.job import Job
 from extract.filtertool.memory import keep_memory
-from extract.filtertool.piecewise import PieceFilter
+from extract.filtertool.pieces import piece_filter
 from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
 from extract.filtertool.spark.worker.tasks import TaskInput
 
@@ -32,7 +32,7 @@ class CachedFilter:
     """
 
     key: tuple[str, tuple[int, ...], TaskInput]
-    filter: DocumentFilter
+    filter: DocumentFilter[Any]
     ids: tuple[str, ...]
     id_column: Any
 
@@ -67,7 +67,9 @@ def cached_filter(
     return _filters[-1]
 
 
-def _make_filter(key: str, job: Job, shares: tuple[int, ...], reads: TaskInput) -> DocumentFilter:
+def _make_filter(
+    key: str, job: Job, shares: tuple[int, ...], reads: TaskInput
+) -> DocumentFilter[Any]:
     if not shares:
         return job.filter()
     division = cached_division(key, job)
@@ -77,7 +79,7 @@ def _make_filter(key: str, job: Job, shares: tuple[int, ...], reads: TaskInput) 
         return job.filter()
     valid = job.options.assume_valid or reads is TaskInput.CHECKED_PIECES
     options = replace(job.options, assume_valid=valid)
-    return PieceFilter(job.scheme, job.factory, options, division.names)
+    return piece_filter(job.scheme, job.factory, options, division.names)
 
 
 def cached_job(key: str, load: Callable[[], Job]) -> Job:

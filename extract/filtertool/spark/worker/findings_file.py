@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.findings import Findings
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.writers import Writer
 
 _FILE: Final = "findings.pickle"

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extract.filtertool.arrow import SCHEMAS, printable, record_batches
+from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
-from extract.filtertool.processed import Processed, Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
@@ -38,7 +38,7 @@ class AccountRow(NamedTuple):
     """The row of kind ``account`` of a document.
 
     Attributes:
-        fate: As in `Processed`; None where another task says it.
+        fate: As in `DocumentOutcome`; None where another task says it.
         bytes: The document's size; None where another task says it.
         rows: How many rows it has here.
     """
@@ -66,7 +66,7 @@ class DocumentRows(NamedTuple):
     account: AccountRow | None = None
 
     @classmethod
-    def of(cls, cached: CachedFilter, done: Processed) -> DocumentRows:
+    def of(cls, cached: CachedFilter, done: DocumentOutcome) -> DocumentRows:
         """Returns all rows of a document."""
         account = AccountRow(done.fate, done.bytes, len(done.findings))
         return cls(done.document, cached.id_column, done.findings, done.rejections, account)

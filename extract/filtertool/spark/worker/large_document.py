@@ -32,11 +32,11 @@ from typing import Final
 from extract.chunktool.find import InputFile
 from extract.chunktool.remote import file_version
 from extract.chunktool.split.survey import Survey
+from extract.filtertool.findings import Findings
 from extract.filtertool.guard import guarded
 from extract.filtertool.isolation import SUSPICIOUS, ChildExit, each_in_child
 from extract.filtertool.job import Job
-from extract.filtertool.processed import Rejection
-from extract.filtertool.results import Findings
+from extract.filtertool.outcome import Rejection
 from extract.filtertool.spark.worker.document_results import DocumentResults, PieceResults
 from extract.filtertool.spark.worker.documents import filter_batch, open_documents
 from extract.filtertool.spark.worker.filter_cache import (

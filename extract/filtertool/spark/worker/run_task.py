@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from uuid import uuid4
 
 from extract.chunktool.remote import RangeReader
@@ -17,8 +17,8 @@ from extract.filtertool.guard import guarded
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.isolation import SUSPICIOUS
 from extract.filtertool.matcher import Select
-from extract.filtertool.piecewise import PieceBytes, PieceFilter
-from extract.filtertool.processed import Processed
+from extract.filtertool.outcome import DocumentOutcome
+from extract.filtertool.pieces import PieceBytes
 from extract.filtertool.spark.worker.checkpoint import TaskNote, document_versions, write_note
 from extract.filtertool.spark.worker.document_results import PieceResults
 from extract.filtertool.spark.worker.documents import filter_batch, open_documents
@@ -103,7 +103,7 @@ def _open_writer(place: Path, cached: CachedFilter, task: Task, target: TaskTarg
     return open_writer(place, target.form, cached.ids, target.select)
 
 
-def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Processed]:
+def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[DocumentOutcome]:
     if task.pieces:
         yield from _outcomes_of_pieces(cached, task, attempt)
     else:
@@ -111,19 +111,21 @@ def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Proces
             yield from filter_batch(cached, batch, open_documents, attempt)
 
 
-def _outcomes_of_pieces(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Processed]:
+def _outcomes_of_pieces(
+    cached: CachedFilter, task: Task, attempt: int
+) -> Iterator[DocumentOutcome]:
     """Filters pieces of a document, up to the first that does not fit it any more."""
     document = task.document
-    pieces = cast(PieceFilter, cached.filter)
-    limits = pieces.options.limits
+    limits = cached.filter.options.limits
 
-    def process(piece: Piece) -> Processed:
+    def process(piece: Piece) -> DocumentOutcome:
         body = b""  # does not fit
         with contextlib.suppress(OSError, ValueError), RangeReader(document) as reader:
             body = reader.read(piece.start, piece.end)
-        return pieces.process_piece(document.name, PieceBytes(piece, body))
+        (done,) = cached.filter.process([(document.name, PieceBytes(piece, body))])
+        return done
 
-    def process_guarded(piece: Piece) -> Processed:
+    def process_guarded(piece: Piece) -> DocumentOutcome:
         with guarded(limits):
             return process(piece)
 

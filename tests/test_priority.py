@@ -10,8 +10,8 @@ import pytest
 
 import extract
 from extract.errors import DocumentError, MatcherError
-from extract.filtertool.asking import Asker
-from extract.filtertool.filtering import DocumentFilter, Options
+from extract.filtertool.evaluation import PlanEvaluator
+from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.lxml_matcher import LxmlFactory, LxmlMatcher
 from extract.filtertool.registry import load_matcher
 from tests.test_filter_oracle import Round
@@ -40,7 +40,7 @@ BOTH = ("b", "//name", 1)  # a branch in each of the chunks of the others, and m
 @pytest.mark.parametrize("matcher", ["auto", "lxml"])
 def test_the_heaviest_comes_first(matcher: str) -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS)
-    found = list(extract.deliver(scheme, DOCUMENT, matcher=matcher))
+    found = list(extract.by_priority(scheme, DOCUMENT, matcher=matcher))
     assert [(one.weight, {m.query for m in one.matches}) for one in found] == [
         (5, {"p"}),
         (2, {"s"}),
@@ -51,7 +51,7 @@ def test_the_heaviest_comes_first(matcher: str) -> None:
 
 def test_a_query_of_several_chunks_comes_once_and_complete() -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS, BOTH)
-    found = list(extract.deliver(scheme, DOCUMENT))
+    found = list(extract.by_priority(scheme, DOCUMENT))
     queries = [[m.query for m in one.matches] for one in found]
     assert queries[0] == ["p"]
     assert sum(some.count("b") for some in queries) == 3
@@ -63,14 +63,14 @@ def test_a_query_of_several_chunks_comes_once_and_complete() -> None:
 def test_chunks_are_evaluated_when_they_are_asked_for() -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS)
     asked = []
-    ask = Asker.ask
+    evaluate = PlanEvaluator.evaluate_part
 
-    def noted(self: Asker, number: int, documents: object) -> None:
+    def noted(self: PlanEvaluator, number: int, documents: object) -> None:
         asked.append(number)
-        ask(self, number, documents)  # type: ignore[arg-type]  # whatever it is
+        evaluate(self, number, documents)  # type: ignore[arg-type]  # whatever it is
 
-    with patch.object(Asker, "ask", noted):
-        found = extract.deliver(scheme, DOCUMENT)
+    with patch.object(PlanEvaluator, "evaluate_part", noted):
+        found = extract.by_priority(scheme, DOCUMENT)
         assert asked == []
         next(found)
         assert asked == [0]
@@ -78,7 +78,7 @@ def test_chunks_are_evaluated_when_they_are_asked_for() -> None:
 
 def test_the_whole_document_has_its_place() -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS, ("2", "//name[ends-with(., 'n')]", 3), version="2.0")
-    found = list(extract.deliver(scheme, DOCUMENT))
+    found = list(extract.by_priority(scheme, DOCUMENT))
     assert [(one.weight, len(one.matches)) for one in found] == [(5, 1), (3, 2), (2, 2)]
     assert found[1].chunk == "document"
 
@@ -86,17 +86,17 @@ def test_the_whole_document_has_its_place() -> None:
 def test_a_document_that_breaks_the_schema_comes_in_one_go() -> None:
     scheme = scheme_of(STUDENTS, PROFESSORS)
     document = DOCUMENT.replace(b"<professor>", b"<zzz/><professor>")
-    (found,) = extract.deliver(scheme, document)
+    (found,) = extract.by_priority(scheme, document)
     assert (found.chunk, found.weight, len(found.matches)) == ("document", 7, 3)
     with pytest.raises(DocumentError):
-        extract.deliver(scheme, document, on_nonconforming="reject")
+        extract.by_priority(scheme, document, on_nonconforming="reject")
     with pytest.raises(DocumentError):
-        extract.deliver(scheme, b"<db>")
+        extract.by_priority(scheme, b"<db>")
 
 
 def test_a_query_that_fails() -> None:
     bad = ("2", "error()", 9)
-    first, *rest = extract.deliver(scheme_of(STUDENTS, bad, version="2.0"), DOCUMENT)
+    first, *rest = extract.by_priority(scheme_of(STUDENTS, bad, version="2.0"), DOCUMENT)
     assert (first.chunk, first.matches) == ("document", ())
     assert "Unidentified error" in first.failed["2"]
     assert len(rest) == 1
@@ -115,8 +115,8 @@ def test_a_chunk_that_cannot_be_evaluated() -> None:
         return match(self, units, select)  # type: ignore[arg-type]  # whatever they are
 
     with patch.object(LxmlMatcher, "match", second_fails):
-        ready = DocumentFilter(scheme, LxmlFactory(), Options(priority=True))
-        found = list(ready.deliveries("d", DOCUMENT))
+        ready = document_filter(scheme, LxmlFactory(), Options(priority=True))
+        found = list(ready.by_priority("d", DOCUMENT))
         calls.clear()
         (done,) = ready.process([("d", DOCUMENT)])
     ids = [one.id for one in ready.plan.subscribers]
@@ -132,12 +132,12 @@ def test_a_chunk_that_cannot_be_evaluated() -> None:
 def test_together_they_are_what_match_gives(seed: int) -> None:
     one = Round(Random(seed), 30)
     for matcher in ("lxml", "columnar"):
-        ready = DocumentFilter(one.scheme, load_matcher(matcher), Options(priority=True))
-        plain = DocumentFilter(one.scheme, load_matcher(matcher), Options())
+        ready = document_filter(one.scheme, load_matcher(matcher), Options(priority=True))
+        plain = document_filter(one.scheme, load_matcher(matcher), Options())
         ids = [each.id for each in plain.plan.subscribers]
         for document in one.documents:
             (done,) = plain.process([("d", document)])
-            parts = list(ready.deliveries("d", document))
+            parts = list(ready.by_priority("d", document))
             weights = [part.weight for part in parts]
             assert weights == sorted(weights, reverse=True)
             rows = [m for part in parts for m in part.findings.matches("d", ids)]

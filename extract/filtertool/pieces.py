@@ -1,9 +1,9 @@
-"""Filtering pieces of a document: each gives the rows that the document gives in that range."""
+"""Filters pieces of a document: each gives the rows that the document gives in that range."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from extract.chunktool.nodes import NodeTable
 from extract.chunktool.scanner import Outcome, Verdict
 from extract.chunktool.split.survey import Piece
-from extract.filtertool.cutting import Cut, Origin
+from extract.filtertool.cutting import DocumentCutter
 from extract.filtertool.filtering import DocumentFilter
 from extract.filtertool.matcher import MatcherFactory, Unit
 from extract.filtertool.options import Options
-from extract.filtertool.processed import Processed
+from extract.filtertool.query_plan import QueryPlan
+from extract.filtertool.units import DocumentUnits, Origin
 from extract.scheme.model import Scheme
 
-_CHANGED = "the document has changed since it was surveyed"
+_CHANGED: Final = "the document has changed since it was surveyed"
 
 
 class PieceBytes(NamedTuple):
@@ -28,43 +29,63 @@ class PieceBytes(NamedTuple):
     body: bytes
 
 
-class PieceFilter(DocumentFilter):
-    """Filters pieces. Its documents are `PieceBytes`.
+def piece_filter(
+    scheme: Scheme,
+    factory: MatcherFactory,
+    options: Options,
+    names: tuple[tuple[str, str], ...],
+) -> DocumentFilter[PieceBytes]:
+    """Makes a filter for pieces of documents.
+
+    Unless the fate of a piece is ``conforming`` it does not fit its document any more, and nothing
+    of it counts.
 
     Args:
-        scheme: With those queries only that can be evaluated on pieces.
-        factory, options: As for `DocumentFilter`. Where a survey has seen that the document keeps
-            to the schema, pieces may be assumed to be valid.
+        scheme: The scheme, with those queries only that can be evaluated on pieces.
+        factory: Makes the matchers.
+        options: How to filter. Where a survey has seen that the document keeps to the schema,
+            pieces may be assumed to be valid.
+        names: The names of records, `Division.names`.
+    """
+    together = factory.consumes == "table" and not options.priority
+    plan = QueryPlan.of(scheme, together, options.priority)
+    cutter = PieceCutter(DocumentCutter.of(plan, options), names)
+    return DocumentFilter(plan, cutter, factory, options)
+
+
+class PieceCutter:
+    """Makes units of pieces, with the positions and offsets of the document.
+
+    Args:
+        cutter: Cuts a piece as if it were a document.
         names: The names of records, `Division.names`.
     """
 
-    def __init__(
-        self,
-        scheme: Scheme,
-        factory: MatcherFactory,
-        options: Options,
-        names: tuple[tuple[str, str], ...],
-    ) -> None:
-        super().__init__(scheme, factory, options)
+    def __init__(self, cutter: DocumentCutter, names: tuple[tuple[str, str], ...]) -> None:
+        self._cutter = cutter
         self._names = names
 
-    def process_piece(self, document: str, piece: PieceBytes) -> Processed:
-        """Filters a piece of a document. Unless its fate is ``conforming`` the piece does not fit
-        the document any more, and nothing of it counts."""
-        (done,) = self.process([(document, cast(Any, piece))])
-        return done
+    def cut(self, name: str, document: PieceBytes) -> DocumentUnits:
+        """Scans one piece, between the tags that are open around it.
 
-    def _cut(self, name: str, document: Any) -> Cut:
+        Args:
+            name: The name of the piece's document.
+            document: The piece.
+
+        Raises:
+            DocumentError: The piece is not well-formed, or passes a limit.
+        """
         piece, body = document
         if len(body) != piece.size:
-            return Cut(name, len(body), Outcome(Verdict.WHOLE), lambda: body, reason=_CHANGED)
+            whole = Outcome(Verdict.WHOLE)
+            return DocumentUnits(name, len(body), whole, lambda: body, reason=_CHANGED)
         cut = self._cutter.cut(name, piece.head + body + piece.tail)
         units = [self._placed(unit, piece) for unit in cut.units]
         origin = _origin(piece)
         return replace(cut, size=len(body), units=units, origins=[origin] * len(units))
 
     def _placed(self, unit: Unit, piece: Piece) -> Unit:
-        """The unit with the positions that its elements have in the document."""
+        """Returns the unit with the positions that its elements have in the document."""
         table = unit.table
         if not piece.above:
             return unit
@@ -84,7 +105,7 @@ class PieceFilter(DocumentFilter):
         piece: Piece,
         position: NDArray[np.int32],
     ) -> None:
-        """Adds to the children of open elements those that came before the piece."""
+        """Adds to the positions of children of open elements those that came before the piece."""
         symbols = [table.automaton.symbol(*name) for name in self._names]
         before = np.zeros((len(piece.above), table.automaton.symbols), np.int32)
         before[:, symbols] = [one.before for one in piece.above]

@@ -1,6 +1,6 @@
-"""Runs a scanner over a document in windows, and puts together what it says.
+"""Runs a scanner over a document in windows, and joins the batches that it gives.
 
-The windows are gone once they are consumed, as in earnest: a range that goes back further than the
+A window is gone once it is consumed, as in a real scan: a range that goes back further than a
 scanner may is an error.
 """
 
@@ -10,15 +10,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
+from typing import Protocol
 
 import numpy as np
 
 from extract.chunktool.scan import Batch, Elements, Ends, Leaves, Scanner, Violation
-from tests.anatomy import Piece
 
 
 class Different(AssertionError):
-    """A scanner that says something else than what is specified."""
+    """A scanner does not do what is specified."""
+
+
+class Token(Protocol):
+    """A token of a document."""
+
+    @property
+    def kind(self) -> str:
+        """``text`` or ``cdata`` for characters; anything else for markup."""
+
+    @property
+    def start(self) -> int:
+        """Its first byte."""
+
+    @property
+    def end(self) -> int:
+        """The byte after it."""
 
 
 def same(found: object, wanted: object, what: str) -> None:
@@ -33,7 +49,7 @@ def same(found: object, wanted: object, what: str) -> None:
 
 @dataclass
 class Scan:
-    """What a scanner said of a document, its batches put together.
+    """The batches of a scanner for one document, joined.
 
     Attributes:
         texts: The bytes of each output.
@@ -66,17 +82,17 @@ def run(
     document: bytes,
     outputs: int,
     cuts: Iterator[int],
-    parts: Sequence[Piece] | None = None,
+    parts: Sequence[Token] | None = None,
 ) -> Scan:
-    """Feeds a document to a scanner and puts together what comes.
+    """Feeds a document to a scanner and joins the batches that it gives.
 
     Args:
         scanner: The scanner.
         document: The document.
         outputs: How many outputs the automaton has.
         cuts: By how many bytes each window is longer than what was not yet consumed.
-        parts: Given, a token that began in one window may end in another, as for a scanner that
-            always consumes everything; these are the tokens.
+        parts: The tokens of the document, for a scanner that always consumes everything, so that a
+            token may begin in one window and end in another; None for any other scanner.
     """
     scan = Scan([b""] * outputs)
     tags: dict[int, bytes] = {}
@@ -102,7 +118,7 @@ def run(
     return scan
 
 
-def _last(parts: Sequence[Piece], taken: int) -> int:
+def _last(parts: Sequence[Token], taken: int) -> int:
     """Where the token begins that a window ends in, with the texts before it."""
     start = taken
     for part in reversed([part for part in parts if part.start < taken]):

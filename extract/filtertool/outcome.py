@@ -1,4 +1,4 @@
-"""What becomes of documents."""
+"""The outcome of one document: its findings, its rejections, or the error that stopped it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from extract.errors import DocumentError
-from extract.filtertool.results import Findings
+from extract.filtertool.findings import Findings
 from extract.filtertool.seconds import Seconds
 
 
@@ -32,16 +32,16 @@ class Rejection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """What one chunk of a document has answered.
+class ChunkOutcome:
+    """The outcome of one chunk of a document, as soon as the chunk is evaluated.
 
     Attributes:
         document: The document's name.
-        chunk: The chunk; ``document`` for what was evaluated on all of it.
-        weight: How much the subscribers weigh who wait for the chunk.
-        seconds: When it was there, from the moment that the document was taken up.
-        findings: What was found for queries that no later chunk can add to.
-        rejections: Those of them that could not be evaluated.
+        chunk: The chunk; ``document`` for queries that were evaluated on the whole document.
+        weight: The weight of the subscribers who wait for the chunk.
+        seconds: When the answers were ready, from the moment that the document was opened.
+        findings: The rows of queries that no later chunk can add to.
+        rejections: Those of these queries that could not be evaluated.
     """
 
     document: str
@@ -53,26 +53,26 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Processed:
-    """What became of one document.
+class DocumentOutcome:
+    """The outcome of one document.
 
     Attributes:
-        document: Its name.
+        document: The document's name.
         fate: ``conforming``; ``nonconforming`` or ``whole``: evaluated as a whole, because it
             breaks the schema or could not be cut; or ``rejected``.
-        findings: What was found.
+        findings: The rows of all queries.
         rejections: The document, or queries that could not be evaluated on it.
         nonconforming: Whether it breaks the schema, be it rejected or not.
         bytes: Its size; 0 if unknown.
-        scanner: Which scanner did it; empty if none.
+        scanner: The scanner that read it; empty if none did.
         notes: Why it went another way than most; counted in the report.
-        seconds: By stage. Of documents in one batch, the first has the time of all.
+        seconds: Time by stage. Of documents in one batch, the first has the time of all.
         error: The error, if it was rejected.
-        worker: The process that did it.
-        figures: What the matchers of this process say of their work so far; only with the last
+        worker: The process that filtered it.
+        figures: What the matchers of this process report of their work so far; only with the last
             document of a batch.
-        delivered: When the answers of each chunk were there: seconds from the moment that the
-            document was taken up.
+        answer_seconds: By chunk, when its answers were ready: seconds from the moment that the
+            document was opened.
     """
 
     document: str
@@ -87,4 +87,4 @@ class Processed:
     error: DocumentError | None = None
     worker: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
-    delivered: Mapping[str, float] = field(default_factory=dict)
+    answer_seconds: Mapping[str, float] = field(default_factory=dict)

@@ -1,14 +1,13 @@
-"""From answers to rows: merged over chunks, unique, in document order, and each subscriber's own.
+"""Merges the answers of a document's parts into findings.
 
-Everything is columns of numbers until the last step. A node is described once, however many queries
-have selected it, and a query's rows are multiplied by its subscribers at the very end.
+Nodes that several parts have found become one, in document order. All columns hold numbers until
+the last step: a node is described once, however many queries select it, and the rows of a query are
+multiplied by its subscribers at the very end.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,112 +16,22 @@ from numpy.typing import NDArray
 from extract.chunktool.nodes import NodeTable
 from extract.filtertool.describe_nodes import NodeDescriber
 from extract.filtertool.document_order import BITS, DocumentOrder, Keys
+from extract.filtertool.findings import Findings, is_true
 from extract.filtertool.matcher import Nodes, Select
-from extract.filtertool.node_columns import AtomicValue, Described
-from extract.filtertool.plan import Indices, Owners
+from extract.filtertool.node_columns import Described
+from extract.filtertool.owners import Indices, Longs, Owners
 from extract.limits import DEFAULTS, Limits
 from extract.markup.node_kinds import NodeKind
 
-Longs = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A node that a query selects in a document, or the value of a query that is no node set.
-
-    Attributes:
-        document: The document's name or path, as given or found.
-        query: Id of the subscription.
-        node: ``element``, ``attribute``, ``text``, ``comment``, ``pi`` or ``namespace``; or
-            ``number``, ``string`` or ``boolean`` for a value.
-        name: Name of the element or attribute as written; target of the processing instruction.
-        start, end: Bytes of the element, comment or processing instruction in the document; for an
-            attribute or text those of the element that it belongs to. None if the node came out of
-            an entity.
-        ordinal: Number of the match among those of its query in its document, from 0.
-        path: Unique location path of the node.
-        value: The element as XML, or the value of anything else; None if it is too long.
-    """
-
-    document: str
-    query: str
-    node: str
-    name: str | None
-    start: int | None
-    end: int | None
-    ordinal: int
-    path: str | None
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What was found in one document: rows in columns.
-
-    Attributes:
-        subscriber: Whose each row is: indices into `Plan.subscribers`, ascending.
-        count: Number of nodes, where only that was asked for; else empty.
-        node: What was found: indices into ``described``; empty if only numbers were asked for.
-        ordinal: Number of each row among its subscriber's.
-        described: The nodes and values, each once.
-    """
-
-    subscriber: Indices
-    count: Longs
-    node: Indices
-    ordinal: Longs
-    described: Described = field(repr=False)
-
-    @classmethod
-    def none(cls) -> Findings:
-        """Nothing."""
-        small, long = np.empty(0, np.int32), np.empty(0, np.int64)
-        return cls(small, long, small, long, Described())
-
-    def __len__(self) -> int:
-        return len(self.subscriber)
-
-    def only(self, wanted: NDArray[np.bool_]) -> Findings:
-        """The rows of some subscribers.
-
-        Args:
-            wanted: For each subscriber whether it is one of them.
-        """
-        ours = wanted[self.subscriber]
-        return Findings(
-            self.subscriber[ours],
-            self.count[ours] if len(self.count) else self.count,
-            self.node[ours] if len(self.node) else self.node,
-            self.ordinal[ours] if len(self.ordinal) else self.ordinal,
-            self.described,
-        )
-
-    def matches(self, document: str, ids: Sequence[str]) -> Iterator[Match]:
-        """The rows one by one; ``ids`` are those of all subscribers."""
-        d = self.described.lists()
-        rows = zip(self.subscriber.tolist(), self.node.tolist(), self.ordinal.tolist(), strict=True)
-        for who, n, ordinal in rows:
-            yield Match(
-                document,
-                ids[who],
-                d.node[n],
-                d.name[n],
-                d.start[n],
-                d.end[n],
-                ordinal,
-                d.path[n],
-                d.value[n],
-            )
-
 
 class Answered(NamedTuple):
-    """What one part of a document has answered.
+    """The nodes that a matcher selected in one part of a document.
 
     Attributes:
         table: The nodes of the part.
-        nodes: The nodes found, with questions already replaced by queries; None for none.
+        nodes: The selected nodes, with questions already replaced by queries; None for none.
         describer: Describes them.
-        original: Where in the document offsets of the table are; None if they are of the document.
+        original: Turns offsets of the table into those of the document; None if they are the same.
     """
 
     table: NodeTable
@@ -131,23 +40,15 @@ class Answered(NamedTuple):
     original: Callable[[Longs], Longs] | None = None
 
 
-def is_true(value: float | str | bool | AtomicValue) -> bool:
-    """Whether a value counts as a match where only numbers of matches are asked for.
-
-    >>> [is_true(v) for v in (True, 0.0, float("nan"), -2.0, "", "0")]
-    [True, False, False, True, False, True]
-    """
-    if isinstance(value, AtomicValue):
-        return value.counts
-    return bool(value) and not (isinstance(value, float) and math.isnan(value))
-
-
 class Merger:
-    """Puts together what the parts of one document have answered.
+    """Merges the answers of the parts of one document.
 
     Args:
-        select: What is asked for.
+        select: What the answers are: nodes, counts, or which queries match.
         limits: How many bytes a value may have, and how many nodes a query may select.
+
+    Attributes:
+        failed: By query, why it could not be evaluated.
     """
 
     def __init__(self, select: Select, limits: Limits | None = None) -> None:
@@ -160,12 +61,12 @@ class Merger:
         self.failed: dict[int, str] = {}
 
     def nodes(self, answered: Answered) -> None:
-        """Adds nodes of a part; those of one query may come from several parts."""
+        """Adds nodes of a part. The nodes of one query may come from several parts."""
         if answered.nodes is not None and len(answered.nodes.question):
             self._parts.append(answered)
 
     def counts(self, queries: Indices, counts: Longs) -> None:
-        """Adds numbers of nodes of queries that no other part has."""
+        """Adds the numbers of nodes of queries that no other part has."""
         self._counts.append((queries, counts))
 
     def value(self, query: int, value: float | str | bool) -> None:
@@ -173,7 +74,7 @@ class Merger:
         self._values.append((query, value))
 
     def taken(self, complete: NDArray[np.bool_]) -> Merger:
-        """All that was answered of some queries, which then is here no more.
+        """Moves the answers of some queries to a merger of their own, and returns that.
 
         Args:
             complete: For each query whether it is one of them.
@@ -196,18 +97,18 @@ class Merger:
         return mine
 
     def fail(self, query: int, reason: str) -> None:
-        """Notes that a query could not be answered: nothing is said of what it has found."""
+        """Notes that a query could not be evaluated: it then gives no rows at all."""
         self.failed.setdefault(query, reason)
 
     def findings(self, owners: Owners) -> Findings:
-        """The rows of all subscribers."""
+        """Returns the rows of all subscribers."""
         if self._select == "nodes":
             self._check_output()
             return self._rows(owners)
         return self._numbers(owners)
 
     def _check_output(self) -> None:
-        """Fails queries that select too much, before it is put into words."""
+        """Fails queries that select too much, before their nodes are described."""
         limits = self._limits
         rows = sum([len(part.nodes.question) for part in self._parts if part.nodes is not None])
         most = max([int(part.table.elements.end.max(initial=0)) for part in self._parts], default=0)
@@ -231,7 +132,7 @@ class Merger:
                 self.fail(number, limits.passed(limit))
 
     def _merged(self) -> tuple[Indices, Keys, NDArray[np.int32], NDArray[np.int64]]:
-        """Queries, keys, parts and places within those of all nodes, sorted and unique."""
+        """Returns query, key, part and place in that part of all nodes, sorted and unique."""
         queries, keys, parts, places = [], [], [], []
         for number, part in enumerate(self._parts):
             nodes = part.nodes
@@ -273,11 +174,11 @@ class Merger:
             node = np.concatenate((node, fresh))
             order = np.argsort(query, kind="stable")
             query, node = query[order], node[order]
-        subscriber, index, ordinal = expanded(query, owners)
+        subscriber, index, ordinal = owners.expand(query)
         return Findings(subscriber, np.empty(0, np.int64), node[index], ordinal, described)
 
     def _rows_of_one_part(self, described: Described) -> tuple[Indices, Indices]:
-        """Queries and nodes of all rows, which are sorted and unique already."""
+        """Returns query and node of all rows, which are sorted and unique already."""
         (part,) = self._parts
         nodes = part.nodes
         assert nodes is not None
@@ -288,7 +189,7 @@ class Merger:
     def _describe(
         self, part_of: NDArray[np.int32], place: NDArray[np.int64], into: Described
     ) -> NDArray[np.int32]:
-        """Describes nodes of several parts; returns where each has come."""
+        """Describes nodes of several parts; returns the row of each in ``into``."""
         where = np.empty(len(part_of), np.int32)
         for number, part in enumerate(self._parts):
             ours = np.flatnonzero(part_of == number)
@@ -311,7 +212,7 @@ class Merger:
         query, number = query[keep].astype(np.int32), number[keep]
         order = np.argsort(query, kind="stable")
         query, number = query[order], number[order]
-        subscriber, index, _ = expanded(query, owners)
+        subscriber, index, _ = owners.expand(query)
         none = Findings.none()
         return Findings(subscriber, number[index], none.node, none.ordinal, none.described)
 
@@ -322,57 +223,3 @@ def _keys(part: Answered, nodes: Nodes) -> Keys:
         return keys
     moved: Keys = (part.original(keys >> BITS) << BITS) + (keys & ((1 << BITS) - 1))
     return moved
-
-
-def expanded(query: Indices, owners: Owners) -> tuple[Indices, Longs, Longs]:
-    """Rows of queries as rows of subscribers.
-
-    Args:
-        query: Whose each row is, ascending.
-        owners: The subscribers of queries.
-
-    Returns:
-        For each new row its subscriber, which row it was, and its number among the subscriber's.
-
-    >>> owners = Owners.of([[0], [1, 2]])
-    >>> [column.tolist() for column in expanded(np.array([0, 1, 1], np.int32), owners)]
-    [[0, 1, 1, 2, 2], [0, 1, 2, 1, 2], [0, 0, 1, 0, 1]]
-    """
-    first = np.flatnonzero(np.diff(query, prepend=-1))
-    found, length = query[first], np.diff(first, append=len(query))
-    times = owners.at[found + 1] - owners.at[found]
-    who = owners.subscribers[_runs(owners.at[found], times)]
-    begin, many = np.repeat(first, times), np.repeat(length, times)
-    index = _runs(begin, many)
-    return np.repeat(who, many), index, index - np.repeat(begin, many)
-
-
-def _runs(start: Longs, length: Longs) -> Longs:
-    """Numbers that count up from each start, for a length, one run after the other."""
-    ends = np.cumsum(length)
-    total = int(ends[-1]) if len(ends) else 0
-    found: Longs = np.arange(total) + np.repeat(start - (ends - length), length)
-    return found
-
-
-def together(findings: Iterable[Findings]) -> Findings:
-    """Findings of different subscribers in one document, as one."""
-    parts = [one for one in findings if len(one)]
-    if len(parts) <= 1:
-        return parts[0] if parts else Findings.none()
-    described = Described()
-    nodes = []
-    for part in parts:
-        nodes.append(part.node + len(described))
-        described.extend(part.described)
-    subscriber = np.concatenate([part.subscriber for part in parts])
-    order = np.argsort(subscriber, kind="stable")
-    count = np.concatenate([part.count for part in parts])
-    ordinal = np.concatenate([part.ordinal for part in parts])
-    return Findings(
-        subscriber[order],
-        count[order] if len(count) else count,
-        np.concatenate(nodes)[order] if len(ordinal) else parts[0].node,
-        ordinal[order] if len(ordinal) else ordinal,
-        described,
-    )

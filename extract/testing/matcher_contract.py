@@ -1,43 +1,47 @@
-"""The contract of matchers: what every one must pass, ours and others'.
+"""The contract of matchers: what every one must pass.
 
-    class TestMine(MatcherContract):
+    class TestMine(MatcherContract):  # or UpdatableMatcherContract
         factory = MyFactory()
 
-The rest is done by pytest. `unit_of` makes a unit out of a document. Answers are compared with
-libxml2's on the whole document (`tests.generate.oracle`).
+pytest runs the inherited tests. `unit_of` makes a unit of a document, for tests of your own. Random
+questions on random documents are compared with what libxml2 selects.
 """
 
 from __future__ import annotations
 
 import math
 import pickle
-from collections import Counter
+from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from lxml import etree
 
-import extract
 from extract.chunktool.outputs import Output
-from extract.chunktool.scanner import kernel_available
 from extract.filtertool.cutting import DocumentCutter
 from extract.filtertool.document_order import DocumentOrder
 from extract.filtertool.matcher import (
     Answers,
+    Matcher,
     MatcherFactory,
     Nodes,
     Question,
     Select,
     Unit,
+    UpdatableMatcher,
 )
+from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 from extract.preptool.prepare import prepare
+from extract.schema.model import Attribute, Declaration, Schema
+from extract.subscriptions import Subscriptions
 from extract.xpath.functions import EXSLT_REGEXP, Type
-from tests.test_filter_oracle import Round
 
-SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
+PEOPLE = ("student", "professor", "secretary")
+DETAILS = ("name", "email", "url")
 
 DOCUMENT = b"""<!--before--><?go now?><db>
  <student id="1"><name>Ann &amp; Bo</name><email>a@b</email></student>
@@ -50,20 +54,35 @@ OTHER = b"<db><student id='3'><name/></student><secretary><name>1.5</name></secr
 
 @cache
 def _cutter() -> DocumentCutter:
-    schema = extract.Schema.load(SCHEMA, root="db")
-    scheme = prepare(schema, extract.Subscriptions.of(["//name"]), 1)
+    people, details = (1, 2, 3), (4, 5, 6)
+    with_id = (Attribute("id"),)
+    schema = Schema(
+        "memory",
+        "dtd",
+        (
+            Declaration(0, "db", children=people),
+            *[Declaration(n, PEOPLE[n - 1], "", details, with_id) for n in people],
+            *[Declaration(n, DETAILS[n - 4]) for n in details],
+        ),
+        roots=(0,),
+    )
+    scheme = prepare(schema, Subscriptions.of(["//name"]), 1)
     return DocumentCutter(scheme, [Output("all", (), whole=True)])
 
 
 def unit_of(document: bytes) -> Unit:
-    """A document of the university's schema as one unit."""
+    """Makes one unit of a document: a ``db`` of people (`PEOPLE`) with details (`DETAILS`)."""
     cut = _cutter().cut("", document)
     assert cut.outcome.conforming, cut.outcome
     return cut.units[0]
 
 
 class MatcherContract:
-    """What a matcher must do. Set `factory` in a subclass."""
+    """What a matcher must do. Set `factory` in a subclass.
+
+    Attributes:
+        factory: The factory to test.
+    """
 
     factory: MatcherFactory
 
@@ -81,7 +100,7 @@ class MatcherContract:
         return answers
 
     def nodes(self, *branches: str) -> list[tuple[int, int, int]]:
-        """Kind, row and number of the nodes that a question selects."""
+        """Returns kind, row and number of the nodes that a question selects."""
         found = self.ask(Question(branches)).nodes
         assert found is not None
         return _rows(found)
@@ -91,6 +110,13 @@ class MatcherContract:
         assert isinstance(copy, MatcherFactory)
         assert copy.name == self.factory.name
         assert copy.consumes in ("xml", "table")
+
+    def test_a_factory_takes_limits(self) -> None:
+        limited = self.factory.with_limits(Limits(query_seconds=30.0))
+        assert isinstance(limited, MatcherFactory)
+        assert (limited.name, limited.consumes) == (self.factory.name, self.factory.consumes)
+        matcher = limited.build([Question(("/db/student",))], {})
+        assert matcher.match([unit_of(DOCUMENT)], "count").count.tolist() == [2]
 
     def test_elements(self) -> None:
         assert self.nodes("/db/student/name") == [
@@ -227,16 +253,168 @@ class MatcherContract:
         keys = DocumentOrder(unit_of(DOCUMENT).table).keys(nodes.refs)
         assert sorted(keys.tolist()) == keys.tolist()
 
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(20))
     def test_random_questions_have_libxml2s_answers(self, seed: int) -> None:
-        total: Counter[str] = Counter()
-        one = Round(Random(seed), 30)
-        for scheme in one.schemes():
-            total += one.check(self.factory, scheme, kernel=kernel_available())
-        assert total["answers"] > 50
+        rng = Random(seed)
+        questions = [random_question(rng) for _ in range(20)]
+        documents = [random_document(rng) for _ in range(4)]
+        matcher = self.factory.build(questions, {})
+        units = [unit_of(document) for document in documents]
+        answers, counts = matcher.match(units, "nodes"), matcher.match(units, "count")
+        assert not answers.failures
+        assert answers.nodes is not None
+        nodes = answers.nodes
+        for unit, document in enumerate(documents):
+            for number, question in enumerate(questions):
+                wanted = expected_nodes(document, question)
+                ours = nodes.where((nodes.unit == unit) & (nodes.question == number))
+                assert _rows(ours) == wanted, (question, document)
+                counted = counts.count[(counts.unit == unit) & (counts.question == number)]
+                assert int(counted.sum()) == len(wanted), (question, document)
+
+    def test_a_matcher_with_updates_is_held_to_their_contract(self) -> None:
+        updatable = isinstance(self.factory.build([], {}), UpdatableMatcher)
+        assert updatable == isinstance(self, UpdatableMatcherContract)
+
+
+class UpdatableMatcherContract(MatcherContract):
+    """What a matcher must do whose questions can change (`UpdatableMatcher`)."""
+
+    def updatable(self, questions: Sequence[Question]) -> UpdatableMatcher:
+        """Builds a matcher that can be updated."""
+        matcher = self.factory.build(questions, {})
+        assert isinstance(matcher, UpdatableMatcher)
+        return matcher
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_an_updated_matcher_answers_as_a_new_one(self, seed: int) -> None:
+        rng = Random(seed)
+        questions = [random_question(rng) for _ in range(6)]
+        matcher = self.updatable(questions)
+        units = [unit_of(random_document(rng)) for _ in range(3)]
+        for _ in range(6):
+            matcher.match(units, "count")
+            removed = rng.sample(range(len(questions)), rng.randrange(len(questions) + 1))
+            added = [random_question(rng) for _ in range(rng.randrange(4))]
+            matcher.update(added, removed)
+            questions = [each for n, each in enumerate(questions) if n not in removed] + added
+            fresh = self.factory.build(questions, {})
+            for select in ("nodes", "count", "doc"):
+                assert _facts(matcher, units, select) == _facts(fresh, units, select)
+
+    def test_an_update_of_values_and_failures(self) -> None:
+        bad, value = Question(("/db[re:test(., '(')]",)), Question(("1 + 1",), Type.NUMBER)
+        units = [unit_of(DOCUMENT)]
+        matcher = self.updatable([bad, Question(("/db",))])
+        matcher.update([value], [0])
+        answers = matcher.match(units, "nodes")
+        assert not answers.failures
+        assert [tuple(one) for one in answers.values] == [(0, 1, 2.0)]
+        matcher.update([], [0, 1])
+        assert len(matcher.match(units, "nodes").count) == 0
+
+    @pytest.mark.parametrize("number", [-1, 2])
+    def test_an_update_of_a_question_that_is_not_there(self, number: int) -> None:
+        matcher = self.updatable([Question(("/db",)), Question(("/db/student",))])
+        with pytest.raises(IndexError):
+            matcher.update([Question(("/db/professor",))], [0, number])
+        answers = matcher.match([unit_of(DOCUMENT)], "count")
+        assert answers.count.tolist() == [1, 2]
+
+
+def _facts(matcher: Matcher, units: Sequence[Unit], select: Select) -> tuple[Any, ...]:
+    answers = matcher.match(units, select)
+    rows = None if answers.nodes is None else _rows(answers.nodes)
+    counts = (answers.unit.tolist(), answers.question.tolist(), answers.count.tolist())
+    return rows, counts, tuple(answers.values), tuple(answers.failures)
 
 
 def _rows(nodes: Nodes) -> list[tuple[int, int, int]]:
     refs = nodes.refs
     columns = (refs.kind.tolist(), refs.row.tolist(), refs.number.tolist())
     return list(zip(*columns, strict=True))
+
+
+# -- random questions and documents, and libxml2's answers
+
+
+def random_document(rng: Random) -> bytes:
+    """Makes a small document that `unit_of` takes."""
+    people = []
+    for _ in range(rng.randrange(6)):
+        person = rng.choice(PEOPLE)
+        attribute = f" id='{rng.randrange(4)}'" if rng.random() < 0.7 else ""
+        details = "".join(_detail(rng) for _ in range(rng.randrange(4)))
+        people.append(f"{_between(rng)}<{person}{attribute}>{details}</{person}>")
+    return f"<db>{''.join(people)}{_between(rng)}</db>".encode()
+
+
+def _detail(rng: Random) -> str:
+    name = rng.choice(DETAILS)
+    content = rng.choice(["", "1", "2.5", "Ann", "a &amp; b", "<!--c-->", "<![CDATA[<]]>x"])
+    return f"{_between(rng)}<{name}>{content}</{name}>" if content else f"<{name}/>"
+
+
+def _between(rng: Random) -> str:
+    return rng.choice(["", "", "\n ", "text", "<!--note-->", "<?go on?>"])
+
+
+def random_question(rng: Random) -> Question:
+    """Makes a question of one or two branches that select nodes."""
+    return Question(tuple([random_path(rng) for _ in range(rng.choice([1, 1, 2]))]))
+
+
+def random_path(rng: Random) -> str:
+    """Makes an XPath that selects elements, attributes, texts, comments or instructions."""
+    person, detail = rng.choice([*PEOPLE, "*"]), rng.choice([*DETAILS, "*"])
+    path = rng.choice(["/db", f"/db/{person}", f"/db/{person}/{detail}", f"//{detail}", "//*"])
+    path += rng.choice(["", "", *_FILTERS])
+    last = ["/*", "/@id", "/text()", "/comment()", "/node()", "/processing-instruction()", "/.."]
+    return path + rng.choice(["", "", "", *last, "/following-sibling::*", "/ancestor::*"])
+
+
+_FILTERS = (
+    "[1]",
+    "[last()]",
+    "[position() > 1]",
+    "[name]",
+    "[not(email)]",
+    "[@id]",
+    "[@id = 2]",
+    "[name = 'Ann' or email]",
+    "[contains(., 'a')]",
+    "[count(*) > 1]",
+    "[. > 1]",
+    "[name = ../*/email]",
+    "[string-length(.) < 3]",
+    "[preceding-sibling::*]",
+)
+
+
+def expected_nodes(document: bytes, question: Question) -> list[tuple[int, int, int]]:
+    """Returns kind, row and number of the nodes that libxml2 selects, in document order."""
+    tree = etree.fromstring(document).getroottree()
+    rows = {element: row for row, element in enumerate(tree.getroot().iter("*"))}
+    rows[None] = -1
+    nodes = []
+    selected: list[Any] = tree.xpath(" | ".join(question.branches))
+    for node in selected:
+        if hasattr(node, "is_attribute"):  # a string of lxml's, which knows where it is
+            owner = node.getparent()
+            if node.is_attribute:
+                number = list(owner.attrib).index(node.attrname)
+                nodes.append((NodeKind.ATTRIBUTE, rows[owner], number))
+            else:
+                parent = owner.getparent() if node.is_tail else owner
+                before = owner.xpath("count(preceding-sibling::text())") if node.is_tail else 0
+                nodes.append((NodeKind.TEXT, rows[parent], 1 + int(before)))
+        elif isinstance(node.tag, str):
+            nodes.append((NodeKind.ELEMENT, rows[node], 0))
+        else:
+            comment = node.tag is etree.Comment
+            test = "comment()" if comment else "processing-instruction()"
+            number = 1 + int(node.xpath(f"count(preceding-sibling::{test})"))
+            nodes.append(
+                (NodeKind.COMMENT if comment else NodeKind.PI, rows[node.getparent()], number)
+            )
+    return nodes
