@@ -350,7 +350,7 @@ def test_progress_is_shown_when_asked_for(here: Path) -> None:
 def test_a_worker_that_is_killed_takes_one_document_with_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from extract.filtertool import local
+    from extract.filtertool import batching
     from extract.filtertool.cutting import DocumentCutter
 
     cut = DocumentCutter.cut
@@ -361,7 +361,7 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
         return cut(self, name, document)
 
     monkeypatch.setattr(DocumentCutter, "cut", fatal)
-    monkeypatch.setattr(local, "_BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(batching, "BATCH_DOCUMENTS", 2)
     result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--jobs", "2")
     assert result.exit_code == 1
     check_account()

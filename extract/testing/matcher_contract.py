@@ -396,7 +396,7 @@ def expected_nodes(document: bytes, question: Question) -> list[tuple[int, int, 
     tree = etree.fromstring(document).getroottree()
     rows = {element: row for row, element in enumerate(tree.getroot().iter("*"))}
     rows[None] = -1
-    nodes = []
+    nodes: list[tuple[int, int, int]] = []
     selected: list[Any] = tree.xpath(" | ".join(question.branches))
     for node in selected:
         if hasattr(node, "is_attribute"):  # a string of lxml's, which knows where it is
