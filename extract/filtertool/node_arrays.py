@@ -7,7 +7,7 @@ left to `extract.filtertool.single_nodes`.
 
 from __future__ import annotations
 
-from itertools import islice
+from array import array
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from extract.chunktool.scan import Elements
 from extract.filtertool.document_order import LocatedNodes
 from extract.filtertool.node_refs import NodeRefs
 from extract.markup.node_kinds import LEAF_KINDS, NodeKind
-from extract.markup.tags import attribute_spans
+from extract.markup.tags import attribute_span
 from extract.markup.values import NORMALISED
 
 Longs = NDArray[np.int64]
@@ -91,9 +91,8 @@ class NodeArrays:
         if texts.any():
             value[texts], odd[texts] = self._texts(nodes.leaf[texts])
         if attributes.any():
-            spans = self._attributes(refs.where(attributes))
-            name[attributes], value[attributes] = spans[:, :2], spans[:, 2:4]
-            odd[attributes] = spans[:, 4] != 0
+            where = self._attributes(refs.where(attributes))
+            name[attributes], value[attributes], odd[attributes] = where
         too_long = np.zeros(len(refs), np.bool_)
         if self._most is not None:
             too_long = value[:, 1] - value[:, 0] > self._most
@@ -115,18 +114,20 @@ class NodeArrays:
         )
         return value, several | ~NodeKind.TEXT.among(leaves.kind[first])
 
-    def _attributes(self, refs: NodeRefs) -> Longs:
-        """Where names and values of attributes are, and whether the value is something else."""
-        data, elements, declared = self._table.data, self._table.elements, self._declares_attributes
-        out = np.empty((len(refs), 5), np.int64)
+    def _attributes(self, refs: NodeRefs) -> tuple[Longs, Longs, Flags]:
+        """Where names and values of attributes are, and which values are not just there."""
+        data, elements = self._table.data, self._table.elements
         starts, ends = elements.start[refs.row].tolist(), elements.content[refs.row].tolist()
-        for n, (start, end, which) in enumerate(
-            zip(starts, ends, refs.number.tolist(), strict=True)
-        ):
-            span = next(islice(attribute_spans(data, start, end), which, None))
-            changed = declared or NORMALISED.search(data, span.start, span.end)
-            out[n] = (*span, bool(changed))
-        return out
+        tags = zip(starts, ends, refs.number.tolist(), strict=True)
+        spans = array("q")  # not a list of tuples, which the garbage collector would go through
+        odd = bytearray()
+        for start, end, number in tags:
+            span = attribute_span(data, start, end, number)
+            spans.extend(span)
+            odd.append(NORMALISED.search(data, span[2], span[3]) is not None)
+        places = np.frombuffer(spans, np.int64).reshape(-1, 4)
+        changed = np.frombuffer(odd, np.bool_) | self._declares_attributes
+        return places[:, :2], places[:, 2:], changed
 
     def _unique_paths(self, refs: NodeRefs, names: Any) -> Any:
         owners = self._paths.of(refs.row)

@@ -18,16 +18,13 @@ TAG: Final = re.compile(rb"<%s>" % INSIDE_TAG)
 # Not with possessive quantifiers: Python 3.11.2 takes them wrongly.
 MISC: Final = re.compile(rb"(?:\s|%s|%s)*" % (COMMENT, INSTRUCTION), re.DOTALL)
 _NAME: Final = re.compile(rb"</?([^\s/>]+)")
-_ATTRIBUTE: Final = re.compile(rb"""([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+# With the white space before it: the tag's name and other names are not tried from each of their
+# characters, which takes quadratic time.
+_ATTRIBUTE: Final = re.compile(rb"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
-class AttributeSpan(NamedTuple):
-    """Where an attribute is: its name, and its value without the quotes."""
-
-    name_start: int
-    name_end: int
-    start: int
-    end: int
+AttributeSpan = tuple[int, int, int, int]
+"""Where an attribute is: start and end of its name, start and end of its value in the quotes."""
 
 
 class WrittenAttribute(NamedTuple):
@@ -57,25 +54,42 @@ def tag_name(data: bytes, start: int = 0) -> bytes:
     >>> tag_name(b"<po:order id='1'>"), tag_name(b"<a></b >", 3)
     (b'po:order', b'b')
     """
-    return _match_name(data, start)[1]
-
-
-def _match_name(data: bytes, start: int) -> re.Match[bytes]:
     name = _NAME.match(data, start)
     assert name is not None, data[start : start + 100]
-    return name
+    return name[1]
 
 
 def attribute_spans(data: bytes, start: int, end: int) -> Iterator[AttributeSpan]:
-    """Yields where the attributes of a start tag are, namespace declarations among them.
+    """Says where the attributes of a start tag are, namespace declarations among them.
 
     Args:
         data: The document, or a part of it.
         start, end: Where the tag begins and ends.
     """
-    # From the end of the name: a long name would be tried from each of its characters.
-    for one in _ATTRIBUTE.finditer(data, _match_name(data, start).end(), end):
-        yield AttributeSpan(*one.span(1), *one.span(2 if one.start(2) >= 0 else 3))
+    return map(_span, _ATTRIBUTE.finditer(data, start, end))
+
+
+def attribute_span(data: bytes, start: int, end: int, number: int) -> AttributeSpan:
+    """Returns where one attribute of a start tag is.
+
+    Args:
+        data: The document, or a part of it.
+        start, end: Where the tag begins and ends.
+        number: Which attribute, from 0, namespace declarations counted.
+
+    >>> attribute_span(b"<a b='1' cd='23'>", 0, 17, 1)
+    (9, 11, 13, 15)
+    """
+    attribute = _ATTRIBUTE.search(data, start, end)
+    while number and attribute is not None:
+        attribute = _ATTRIBUTE.search(data, attribute.end(), end)
+        number -= 1
+    assert attribute is not None, data[start : start + 100]
+    return _span(attribute)
+
+
+def _span(attribute: re.Match[bytes]) -> AttributeSpan:
+    return (*attribute.span(1), *attribute.span(2 if attribute.start(2) >= 0 else 3))
 
 
 def tag_attributes(tag: bytes) -> list[WrittenAttribute]:
@@ -85,6 +99,6 @@ def tag_attributes(tag: bytes) -> list[WrittenAttribute]:
     [WrittenAttribute(name=b'xmlns:p', raw=b'urn:p'), WrittenAttribute(name=b'p:y', raw=b'>')]
     """
     return [
-        WrittenAttribute(tag[one.name_start : one.name_end], tag[one.start : one.end])
-        for one in attribute_spans(tag, 0, len(tag))
+        WrittenAttribute(tag[name:name_end], tag[value:value_end])
+        for name, name_end, value, value_end in attribute_spans(tag, 0, len(tag))
     ]

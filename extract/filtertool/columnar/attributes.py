@@ -80,8 +80,8 @@ def _find(data: bytes, start: Ints, content: Ints) -> Ints:
         if last - first <= len('<a b=""'):
             continue
         for number, span in enumerate(attribute_spans(data, first, last)):
-            odd = NORMALISED.search(data, span.start, span.end) is not None
-            same = first_of.setdefault(data[span.name_start : span.name_end], len(found))
+            odd = NORMALISED.search(data, *span[2:]) is not None
+            same = first_of.setdefault(data[slice(*span[:2])], len(found))
             found.append((tag, number, *span, odd, same))
     return np.array(found, np.int64).reshape(-1, 8).T
 
