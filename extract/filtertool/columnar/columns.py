@@ -133,8 +133,8 @@ class Columns:
 
     @cached_property
     def bounds(self) -> Ints:
-        """The first number of each kind of node, by kind; those of a kind without nodes, which
-        parts of leaves may have, is that of the next."""
+        """The first number of each kind of node. No node is `CDATA` or `REFERENCES`: only parts of
+        texts are, so that these kinds have the first number of comments."""
         many = np.zeros(len(NodeKind), np.int64)
         many[NodeKind.ELEMENT] = self.rows
         for kind, leaves in self.leaves.items():
