@@ -68,7 +68,7 @@ class LxmlFactory:
     limit: float | None = None
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
-        """A matcher for these questions."""
+        """Builds a matcher for these questions."""
         limit = limit_for(self.seconds) if self.limit is None else self.limit
         limits = Limits(query_seconds=self.seconds, query_memory=self.memory)
         return LxmlMatcher(questions, namespaces, limits, limit)
@@ -190,7 +190,7 @@ class LxmlMatcher:
         )
 
     def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
-        """How many nodes there are, without a look at where they are, if that can be said."""
+        """Counts the nodes that a question selects, without their places where that is possible."""
         tree = unit.parsed.tree
         if select == "doc":
             return int(any(exists(tree) for exists in question.existing))

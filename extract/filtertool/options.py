@@ -1,4 +1,4 @@
-"""How documents are filtered."""
+"""The options of a filter."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Options:
         select: Whether to give nodes, numbers of nodes, or only which queries match.
         on_nonconforming: What to do with a document that breaks the schema: evaluate it whole
             (``"fallback"``), or reject it (``"reject"``).
-        assume_valid: Trust that documents keep to the schema, and look less closely.
+        assume_valid: Trust that documents keep to the schema, and check less.
         standalone: Give elements as XML that stands alone.
         kernel: Which scanner to use; None for the fastest.
         limits: How large, deep and costly documents and answers may be.
-        in_memory: How large a document may be that is read into memory; of larger ones only what
-            the queries look at is.
+        in_memory: Bytes up to which a document is read into memory. Of a larger one only what the
+            queries look at is read.
         priority: Evaluate those chunks first whose subscribers weigh most.
     """
 

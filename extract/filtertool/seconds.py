@@ -1,4 +1,4 @@
-"""Time spent, by stage."""
+"""The time that a run spends, by stage."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ class Seconds(dict[str, float]):
         self.add(stage, time.perf_counter() - started)
 
     def update_by(self, others: Mapping[str, float]) -> None:
-        """Adds the times of others."""
+        """Adds the seconds of others, stage by stage."""
         for stage, seconds in others.items():
             self.add(stage, seconds)

@@ -1,8 +1,8 @@
-"""Whole documents: the queries as they were written, evaluated by libxml2 on everything.
+"""Evaluates queries, as they were written, on whole documents.
 
-For documents that break the schema, for those that no scanner can do, and for queries that may look
-anywhere. Slow, and exact by definition. A tree takes many times the memory of its document, so
-there is a limit (TRAPS 19).
+This is for documents that break the schema or that no scanner can read, and for queries that may
+look anywhere. It is slow, and exact by definition. A tree takes many times the memory of its
+document, so there is a limit (TRAPS 19).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class WholeMatcher:
         self.figures: Counter[str] = Counter()
 
     def too_large(self, size: int) -> str:
-        """Why a document of some size cannot be evaluated whole; empty if it can."""
+        """Returns why a document of some size cannot be evaluated whole; empty if it can."""
         if size <= self._limits.whole_bytes:
             return ""
         return f"it has {size:,} bytes, and {self._limits.passed('whole_bytes')}"
@@ -89,7 +89,7 @@ class WholeMatcher:
         """Evaluates queries.
 
         Returns:
-            The rows; and by its number why a query could not be evaluated.
+            The rows; and by the number of a query, why it could not be evaluated.
         """
         failed: dict[int, str] = {}
         found: list[tuple[int, Any]] = []
