@@ -18,6 +18,12 @@ Always holds:
     without duplicates, whichever matcher or engine ran. A failure is a row, not an exception. Only
     the modules here whose name starts with ``spark`` import pyspark.
 
+Processes, and when to use which:
+    `guard` holds limits of time and memory in a worker, by ending it. `isolation` calls a function
+    in a child that may die, for documents that a worker has died of (`isolated_documents` rejects
+    the one that kills its child). `sandbox` is an interpreter of its own that answers many calls,
+    for single queries that may take for ever.
+
 To add a matcher:
     Write a `MatcherFactory`, here or in a package of your own (``tests/plugin`` is one), register
     it under the entry points ``extract.matchers``, and let ``tests/matchers.py`` run on it.
