@@ -37,6 +37,12 @@ Always holds:
     the modules in ``spark`` import pyspark. Imports go one way: matchers, then results, then
     output and whole-document evaluation, then the filter, then the engines.
 
+Processes, and when to use which:
+    `guard` holds limits of time and memory in a worker, by ending it. `isolation` calls a function
+    in a child that may die, for documents that a worker has died of (`isolated_documents` rejects
+    the one that kills its child). `sandbox` is an interpreter of its own that answers many calls,
+    for single queries that may take for ever.
+
 To add a matcher:
     Write a `MatcherFactory` (`matcher`), here or in a package of your own (``tests/plugin`` is
     one), register it under the entry points ``extract.matchers``, and run the contract suite on it
