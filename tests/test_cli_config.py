@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from extract.cli import cli
-from extract.cli.config import FOUND, dropped, name_in_file
+from extract.cli.config import CONFIG_FILE, dropped, name_in_file
 from extract.cli.run import run as run_command
 from extract.cli.run_options import GIVES_WAY
 
@@ -43,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (job / "university.dtd").write_bytes((ROOT / "schemas" / "university.dtd").read_bytes())
     (job / "q.tsv").write_text("names\t//student/name\n", encoding="utf-8")
     (job / "docs/1.xml").write_text("<db><student><name>n</name></student></db>")
-    (job / FOUND).write_text(GOOD, encoding="utf-8")
+    (job / CONFIG_FILE).write_text(GOOD, encoding="utf-8")
     return job
 
 
@@ -84,13 +84,13 @@ def test_what_the_command_line_gives_replaces_what_it_excludes(here: Path) -> No
     assert prepared.exit_code == 0, prepared.stderr
     assert run("--config", "job/extract.toml", "--scheme", "s.json").exit_code == 0
     text = GOOD.replace('engine = "local"', 'master = "spark://nowhere:1"\nresume = true')
-    (here / FOUND).write_text(f'{text}[conf]\n"spark.x" = "1"\n', encoding="utf-8")
+    (here / CONFIG_FILE).write_text(f'{text}[conf]\n"spark.x" = "1"\n', encoding="utf-8")
     assert run("--config", "job/extract.toml", "--engine", "local").exit_code == 0
 
 
 def test_prefixes_are_a_table(here: Path) -> None:
     (here / "q.tsv").write_text("names\t//u:student\n", encoding="utf-8")
-    (here / FOUND).write_text(f'{GOOD}[ns]\nu = "urn:none"\n', encoding="utf-8")
+    (here / CONFIG_FILE).write_text(f'{GOOD}[ns]\nu = "urn:none"\n', encoding="utf-8")
     result = run("--config", "job/extract.toml")
     assert result.exit_code == 0, result.stderr
 
@@ -115,7 +115,7 @@ def test_prefixes_are_a_table(here: Path) -> None:
     ],
 )
 def test_a_wrong_line_is_pointed_at(here: Path, line: str, message: str) -> None:
-    (here / FOUND).write_text(f"# mine\n{line}\n{GOOD}", encoding="utf-8")
+    (here / CONFIG_FILE).write_text(f"# mine\n{line}\n{GOOD}", encoding="utf-8")
     result = run("--config", "job/extract.toml")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: job/extract.toml:2:")
@@ -127,13 +127,13 @@ def test_a_file_that_cannot_be_read(here: Path) -> None:
     result = run("--config", "none.toml")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: none.toml: cannot read the configuration")
-    (here / FOUND).write_bytes(b"\xff\xff")
+    (here / CONFIG_FILE).write_bytes(b"\xff\xff")
     assert "is not UTF-8" in run("--config", "job/extract.toml").stderr
 
 
 def test_help_works_whatever_the_file_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(here)
-    Path(FOUND).write_text("?")
+    Path(CONFIG_FILE).write_text("?")
     assert run("--help").exit_code == 0
 
 

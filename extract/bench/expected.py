@@ -38,7 +38,7 @@ def figures(one: Scenario, queries: int, documents: int, chunks: Iterable[int]) 
     return {
         "queries": queries,
         "documents": documents,
-        **found(scheme, one.documents(documents)),
+        **match_counts(scheme, one.documents(documents)),
         "chunks": {
             str(number): [part.prefix for part in scheme.chunks]
             for number, scheme in schemes.items()
@@ -46,7 +46,7 @@ def figures(one: Scenario, queries: int, documents: int, chunks: Iterable[int]) 
     }
 
 
-def found(scheme: Scheme, documents: Iterable[bytes]) -> dict[str, int]:
+def match_counts(scheme: Scheme, documents: Iterable[bytes]) -> dict[str, int]:
     """Counts of a scheme on documents."""
     facts = scheme.counts()
     size = nodes = 0

@@ -29,7 +29,7 @@ from click.core import ParameterSource
 
 from extract.errors import ExtractError
 
-FOUND: Final = "extract.toml"  # read if it is in the current directory
+CONFIG_FILE: Final = "extract.toml"  # read if it is in the current directory
 _NOT_THERE: Final = ("config", "no-config", "help", "debug")
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class ConfigError(ExtractError):
 
 def _load(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     path = value
-    if path is None and not ctx.params.get("no_config") and os.path.isfile(FOUND):
-        path = FOUND
+    if path is None and not ctx.params.get("no_config") and os.path.isfile(CONFIG_FILE):
+        path = CONFIG_FILE
     if path is not None:
         ctx.default_map = read_config(ctx, path)
     return path
@@ -57,11 +57,11 @@ config_option = click.option(
     metavar="FILE",
     is_eager=True,
     callback=_load,
-    help=f"Read options from this file; by default from {FOUND}, if that is in the current "
+    help=f"Read options from this file; by default from {CONFIG_FILE}, if that is in the current "
     "directory. What is given here wins.",
 )
 no_config_option = click.option(
-    "--no-config", is_flag=True, is_eager=True, help=f"Do not read {FOUND}."
+    "--no-config", is_flag=True, is_eager=True, help=f"Do not read {CONFIG_FILE}."
 )
 
 

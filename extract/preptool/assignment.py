@@ -43,21 +43,21 @@ class ChunkAssignment:
         self,
         prefixes: Collection[NamePath],
         whole: Container[int],
-        came: Mapping[str, Form],
-        went: Mapping[str, Form],
-        gone: Iterable[int],
+        added: Mapping[str, Form],
+        removed: Mapping[str, Form],
+        unneeded: Iterable[int],
     ) -> None:
-        """Brings all chunks up to date; only what came, went or moves is looked at.
+        """Brings all chunks up to date; only what was added, removed or moves is looked at.
 
         Args:
             prefixes: The prefixes of the chunks from now on.
             whole: The branches that need the whole document.
-            came: The subscribers that are new, with the normal forms of their queries.
-            went: The subscribers that are no more.
-            gone: The branches that no query needs any more; new ones are in the registry.
+            added: The subscribers that are new, with the normal forms of their queries.
+            removed: The subscribers that are no more.
+            unneeded: The branches that no query needs any more; new ones are in the registry.
         """
         keys, registry = self._keys, self._registry
-        for identifier, form in went.items():
+        for identifier, form in removed.items():
             for key in {keys[number] for number in form}:
                 self.builders[key].unsubscribe(identifier)
         moved = self._moved(prefixes)
@@ -65,11 +65,11 @@ class ChunkAssignment:
             if prefix not in self.builders:
                 self.builders[prefix] = ChunkBuilder(prefix, self._footprints)
         if moved:
-            self._move_ids(moved, came)
+            self._move_ids(moved, added)
         leaving: defaultdict[ChunkKey, list[int]] = defaultdict(list)
         entering: defaultdict[ChunkKey, list[int]] = defaultdict(list)
-        for number in gone:
-            if number < len(keys):  # others came and went before they were assigned
+        for number in unneeded:
+            if number < len(keys):  # others were removed before they were assigned
                 leaving[keys[number]].append(number)
         for number, key in moved.items():
             leaving[keys[number]].append(number)
@@ -86,7 +86,7 @@ class ChunkAssignment:
                 self.builders[key].remove(numbers)
         for key, numbers in entering.items():
             self.builders[key].add(sorted(numbers))
-        for identifier, form in came.items():
+        for identifier, form in added.items():
             for key in dict.fromkeys([keys[number] for number in form]):
                 self.builders[key].subscribe([identifier])
 
@@ -104,7 +104,7 @@ class ChunkAssignment:
                     moved[number] = target
         return moved
 
-    def _move_ids(self, moved: Mapping[int, ChunkKey], came: Container[str]) -> None:
+    def _move_ids(self, moved: Mapping[int, ChunkKey], added: Container[str]) -> None:
         """Lets subscribers follow the branches that move."""
         keys, placed = self._keys, len(self._keys)
         for form, canonical in self._registry.forms.items():
@@ -114,7 +114,7 @@ class ChunkAssignment:
             before = dict.fromkeys([keys[number] for number in numbers])
             after = dict.fromkeys([moved.get(number, keys[number]) for number in numbers])
             for identifier in canonical.subscribers:
-                if identifier in came:
+                if identifier in added:
                     continue
                 for key in before:
                     if key not in after:

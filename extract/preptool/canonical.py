@@ -253,17 +253,17 @@ def collect_queries(
 
 
 class Normalisers:
-    """One for most queries, and one for those that come when branches are very many and long."""
+    """Two normalisers: one that expands queries, and one for when there are too many branches."""
 
     def __init__(self, schema: Schema, prefixes: Prefixes, expansion: Expansion) -> None:
         self.prefixes = prefixes
         self._total = expansion.total
-        self._ample = Normaliser(schema, prefixes, expansion)
-        self._narrow = Normaliser(schema, prefixes, expansion.none)
+        self._expanding = Normaliser(schema, prefixes, expansion)
+        self._plain = Normaliser(schema, prefixes, expansion.none)
 
     def after(self, size: int) -> Normaliser:
         """The one for a query that comes after so many characters of branches."""
-        return self._ample if size < self._total else self._narrow
+        return self._expanding if size < self._total else self._plain
 
 
 def in_use(table: Mapping[str, str], schema: Schema, registry: QueryRegistry) -> dict[str, str]:

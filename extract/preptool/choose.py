@@ -53,6 +53,17 @@ class PrefixChoice:
     note: str = ""
 
 
+def check_chunks(chunks: int) -> None:
+    """Makes sure that documents can be cut into so many chunks.
+
+    Raises:
+        SchemeError: They cannot.
+    """
+    if chunks < 1:
+        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
+        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+
+
 def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     """Picks the paths to cut documents at, so that the queries spread evenly over the chunks.
 
@@ -74,9 +85,7 @@ def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     >>> choose(tree, 2).prefixes
     (('a', 'b', 'c'), ('a', 'b', 'd'))
     """
-    if chunks < 1:
-        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
-        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+    check_chunks(chunks)
     candidates = _Candidates(tree)
     steps: list[PickStep] = []
     picks: set[NamePath] = set()

@@ -175,7 +175,7 @@ class NeedCounts:
 
 
 def path_needs(partial: PartialFootprint) -> Iterator[PathNeed]:
-    """What a partial of a branch path_needs for, in paths from the document node."""
+    """The needs of a part of a branch, with paths from the document node."""
     if partial.below is None:
         for pattern, need in partial.beyond.wants:
             yield pattern_text(pattern), need

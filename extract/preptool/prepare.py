@@ -12,7 +12,7 @@ from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.auto import AUTO, ChunkingPlan, best_plan
 from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.canonical import collect_queries
-from extract.preptool.choose import PrefixChoice, PrefixIndex, choose
+from extract.preptool.choose import PrefixChoice, PrefixIndex, check_chunks, choose
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
 from extract.preptool.estimate import Estimator
 from extract.preptool.expected import expected_statistics
@@ -130,9 +130,8 @@ def prepare(
 
 
 def _check(chunks: int | Literal["auto"], workers: int, weights: Weigh | str) -> None:
-    if chunks != AUTO and chunks < 1:
-        hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
-        raise SchemeError(f"documents cannot be cut into {chunks} chunks", hint)
+    if chunks != AUTO:
+        check_chunks(chunks)
     if workers < 1:
         raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
     if isinstance(weights, str) and weights not in WEIGHTS:

@@ -93,10 +93,10 @@ class Reviser:
     def _forget_changes(self) -> None:
         """Forgets the changes, which the scheme and the chunks have now."""
         self._changed = False
-        self._removed = False
-        self._came: dict[str, Form] = {}
-        self._went: dict[str, Form] = {}
-        self._gone: list[int] = []
+        self._any_removed = False
+        self._added: dict[str, Form] = {}
+        self._removed: dict[str, Form] = {}
+        self._unneeded: list[int] = []
         self._absolutes: list[str] = []
 
     def __contains__(self, identifier: str) -> bool:
@@ -145,7 +145,7 @@ class Reviser:
         if isinstance(outcome, Rejected | Later):
             return outcome
         if isinstance(outcome, Subscriber):
-            self._came[outcome.id] = form = registry.ids[outcome.id]
+            self._added[outcome.id] = form = registry.ids[outcome.id]
             for number in range(first_new, len(registry.branches)):
                 if self._footprints.why_whole(number):
                     self._whole.add(number)
@@ -168,7 +168,7 @@ class Reviser:
         registry = self._registry
         if identifier not in registry:
             raise no_such_query(identifier, registry)
-        self._changed = self._removed = True
+        self._changed = self._any_removed = True
         form = registry.ids.get(identifier)
         if form is None:
             return registry.remove(identifier)
@@ -176,10 +176,10 @@ class Reviser:
         before = self._weights(canonical)
         outcome = registry.remove(identifier)
         self._reweigh(form, before, self._weights(canonical))
-        if self._came.pop(identifier, None) is None:
-            self._went[identifier] = form
+        if self._added.pop(identifier, None) is None:
+            self._removed[identifier] = form
         if not canonical.subscribers:
-            self._gone.extend([number for number in form if not registry.users[number]])
+            self._unneeded.extend([number for number in form if not registry.users[number]])
         return outcome
 
     def scheme(self) -> Scheme:
@@ -220,7 +220,9 @@ class Reviser:
         choice, settings = plan.choice, before.settings
         if settings.auto:
             settings = replace(settings, chunks=max(1, len(choice.prefixes)))
-        self._assignment.update(choice.prefixes, self._whole, self._came, self._went, self._gone)
+        self._assignment.update(
+            choice.prefixes, self._whole, self._added, self._removed, self._unneeded
+        )
         builders = self._assignment.builders
         rows, branches, queries = self._tables()
         chunks = [
@@ -287,6 +289,6 @@ class Reviser:
         return row, branches, tuple(queries)
 
     def _originals(self) -> tuple[str, ...]:
-        if self._removed:
+        if self._any_removed:
             return original_paths(self._registry.absolutes())
         return original_paths(chain(self._scheme.originals, self._absolutes))

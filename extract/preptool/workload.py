@@ -130,7 +130,7 @@ class _Marker:
         return numbers
 
     def of(self, partial: PartialFootprint) -> PathMarks:
-        """What a partial looks at."""
+        """What a part of a branch looks at."""
         if partial.below is None:
             return self._estimator.marks(partial.beyond.wants)
         paths = self.paths(partial.above)

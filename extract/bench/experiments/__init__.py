@@ -103,7 +103,7 @@ def _expected(subject: Subject) -> Iterator[Check]:
         ours = (len(subject.queries), len(subject.documents))
         if (entry["queries"], entry["documents"]) == ours:
             scheme = subject.scheme()
-            numbers = expected.found(scheme, subject.documents)
+            numbers = expected.match_counts(scheme, subject.documents)
             chunks = [part.prefix for part in scheme.chunks]
             same = numbers == {key: entry[key] for key in numbers}
             same = same and chunks == entry["chunks"][str(USUAL_CHUNKS)]

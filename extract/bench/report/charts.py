@@ -52,7 +52,7 @@ def picture(chart: BarChart, caption: str) -> str:
 def _across(
     axis: scale.Scale, top: float, bottom: float, words: Callable[[float], str]
 ) -> Iterator[str]:
-    """LineChart from top to bottom, with what they mean below; the first one not over the edge."""
+    """Lines from top to bottom, with what they mean below; the first one not over the edge."""
     for tick in axis.ticks():
         x = axis.at(tick)
         anchor = "middle" if x > 24 else "start"
@@ -77,7 +77,7 @@ def _label(bar: Bar, y: float) -> list[str]:
 
 
 def _bars(chart: BarChart) -> str:
-    """BarChart from zero; parts of different colours where there are several."""
+    """Bars from zero; parts of different colours where there are several."""
     axis = scale.linear(max(bar.value for bar in chart.bars), 8, svg.WIDTH - _VALUES)
     # A part has one colour in all bars of a chart.
     names = dict.fromkeys(name for bar in chart.bars for name, _ in bar.parts)
@@ -145,7 +145,7 @@ def _spans(chart: SpanChart) -> str:
 
 
 def _lines(chart: LineChart) -> str:
-    """LineChart on logarithmic axes."""
+    """Lines on logarithmic axes."""
     xs = [x for one in chart.lines for x, _ in one.points]
     ys = [max(y, 1e-9) for one in chart.lines for _, y in one.points]
     top, bottom, left, right = 14, 236, 52, svg.WIDTH - 58
