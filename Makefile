@@ -17,11 +17,14 @@ setup: $(STAMP) ## Build .venv with the package (editable) and the tools; again 
 demo: setup ## Run the whole pipeline on a bundled scenario, on Spark
 	$(BIN)/extract demo
 
+# Two processes: one has the tests of Spark, and the other is never without work.
+TESTS := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
 test: lint ## Check style and types, then run the fast tests
-	$(BIN)/python -m pytest
+	$(TESTS)
 
 test-all: lint ## The same with the slow tests and the long Hypothesis profile
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m ""
+	HYPOTHESIS_PROFILE=long $(TESTS) -m ""
 
 lint: setup ## Check style (ruff) and types (mypy --strict)
 	$(BIN)/python -m ruff check .

@@ -66,7 +66,7 @@ def results_state(path: Path) -> str:
     return rows_of(path) if path.exists() else "none"
 
 
-def prepare(place: Path) -> None:
+def prepare(place: Path, documents: int) -> None:
     """Files to work on."""
     university = scenario("university")
     (place / "docs").mkdir(parents=True)
@@ -74,7 +74,7 @@ def prepare(place: Path) -> None:
     lines = [f"{one.id}\t{one.xpath}\n" for one in university.queries(QUERIES)]
     (place / "queries.tsv").write_text("".join(lines))
     (place / "more.tsv").write_text("".join([f"more-{line}" for line in lines[:50]]))
-    for number, data in enumerate(university.documents(DOCUMENTS, SIZE_BYTES)):
+    for number, data in enumerate(university.documents(documents, SIZE_BYTES)):
         (place / "docs" / f"{number}.xml").write_bytes(data)
 
 
@@ -126,7 +126,9 @@ def through(command: Command) -> float:
     return time.monotonic() - started
 
 
-def torture(rounds: int, seed: int, engine: str = "local", only: str = "") -> Counter[str]:
+def torture(
+    rounds: int, seed: int, engine: str = "local", only: str = "", documents: int = DOCUMENTS
+) -> Counter[str]:
     """Kills, and looks; returns what was seen how often.
 
     Raises:
@@ -135,7 +137,7 @@ def torture(rounds: int, seed: int, engine: str = "local", only: str = "") -> Co
     rng, seen = Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="extract-crash-") as folder:
         place = Path(folder)
-        prepare(place)
+        prepare(place, documents)
         every = commands(place, engine)
         durations = {"prep": through(every["prep"])}
         shutil.copy(place / "scheme.json", place / "revised.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import cache
 from pathlib import Path
 
 from extract import Scheme
@@ -11,6 +12,7 @@ from extract.scenarios import scenario
 from extract.subscriptions import Subscription, Subscriptions
 
 
+@cache
 def university_scheme() -> Scheme:
     """Queries of all kinds: for pieces, for whole documents, rejected, dead, of later versions."""
     university = scenario("university")
@@ -20,14 +22,18 @@ def university_scheme() -> Scheme:
     return prepare(university.schema(), Subscriptions.of([*queries.items(), later]), 3)
 
 
+@cache
+def document(seed: int) -> bytes:
+    """A document of the university scenario."""
+    return b"".join(scenario("university").document(8_000, seed=seed))
+
+
 def write_documents(folder: Path) -> Path:
     """Good documents, and one of each kind that makes trouble."""
-    university = scenario("university")
     (folder / "deep").mkdir(parents=True)
     for n in range(4):
-        (folder / f"{n}.xml").write_bytes(b"".join(university.document(8_000, seed=n)))
-    packed = gzip.compress(b"".join(university.document(8_000, seed=9)))
-    (folder / "deep" / "9.xml.gz").write_bytes(packed)
+        (folder / f"{n}.xml").write_bytes(document(n))
+    (folder / "deep" / "9.xml.gz").write_bytes(gzip.compress(document(9)))
     (folder / "broken.xml").write_bytes(b"<db><student>")
     (folder / "odd.xml").write_bytes(b"<db><student><zzz><name>Z</name></zzz></student></db>")
     (folder / "empty.xml").write_bytes(b"")

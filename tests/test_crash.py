@@ -14,7 +14,7 @@ from tests.crash import torture
 
 
 def test_killed_at_random_moments() -> None:
-    assert sum(torture(6, seed=3).values()) == 6
+    assert sum(torture(6, seed=3, documents=3).values()) == 6
 
 
 @pytest.mark.slow

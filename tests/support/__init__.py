@@ -1,0 +1,1 @@
+"""What tests share: generators of schemas, documents and queries, oracles, and processes."""
