@@ -80,6 +80,7 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keeps the tests of Spark together, so that one process of pytest-xdist has a session."""
     for item in items:

@@ -91,7 +91,6 @@ def run_page(text: str, directory: Path) -> Iterator[tuple[Example, int, str]]:
     environment = os.environ | {
         "PATH": f"{directory / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
     }

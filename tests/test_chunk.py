@@ -76,7 +76,7 @@ def scanners(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 def use_window_scanner(monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> None:
     monkeypatch.delenv(scanner_module.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(scanner_module, "_kernel", lambda: WindowScanner)
+    monkeypatch.setattr(scanner_module, "load_kernel", lambda: WindowScanner)
     monkeypatch.setattr(scanner_module, "WINDOW", size)
 
 
@@ -283,7 +283,7 @@ def handing_over(reason: str) -> Callable[..., Any]:
 def test_the_next_scanner_starts_again(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
     use_window_scanner(monkeypatch, 100)
     chain = [("kernel", handing_over("no UTF-8")), ("reference", WindowScanner)]
-    monkeypatch.setattr(scanner_module, "_scanners", lambda _: iter(chain))
+    monkeypatch.setattr(scanner_module, "scanners", lambda _: iter(chain))
     document = university(20)
     for given in (document, io.BytesIO(document), _once(document)):
         parts = chunk(scheme, given)
@@ -307,7 +307,7 @@ def test_when_nobody_can_the_document_is_whole(
     scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = [("kernel", handing_over("no UTF-8")), ("reference", handing_over("markup"))]
-    monkeypatch.setattr(scanner_module, "_scanners", lambda _: iter(chain))
+    monkeypatch.setattr(scanner_module, "scanners", lambda _: iter(chain))
     document = university(5)
     for given in (document, _once(document)):
         parts = chunk(scheme, given, on_nonconforming="reject")  # for it may conform, who knows
@@ -325,9 +325,9 @@ def test_the_environment_chooses(scheme: Scheme, monkeypatch: pytest.MonkeyPatch
         assert isinstance(make_scanner(automaton), WindowScanner)
         monkeypatch.setenv("EXTRACT_KERNEL", "off")
         assert not kernel_available()
-        assert next(scanner_module._scanners(None))[0] == "reference"
-        assert next(scanner_module._scanners(True))[0] == "kernel"
-        monkeypatch.setattr(scanner_module, "_kernel", lambda: None)
+        assert next(scanner_module.scanners(None))[0] == "reference"
+        assert next(scanner_module.scanners(True))[0] == "kernel"
+        monkeypatch.setattr(scanner_module, "load_kernel", lambda: None)
         monkeypatch.setenv("EXTRACT_KERNEL", "on")
         with pytest.raises(ExtractError, match="not built"):
             make_scanner(automaton)
@@ -380,7 +380,7 @@ def test_gathering_short_and_long_ranges(
     length: int, native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not native:
-        monkeypatch.setattr(cut_module, "_native_gather", lambda: None)
+        monkeypatch.setattr(cut_module, "native_gather", lambda: None)
     data = bytes(Random(length).randbytes(20_000))
     ranges = np.array([[i, i + length] for i in range(3, 19_000, length + 1 + length % 7)])
     wanted = b"".join(data[a:b] for a, b in ranges.tolist())

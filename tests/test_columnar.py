@@ -165,7 +165,7 @@ def test_what_takes_too_much_memory_is_asked_of_another(
 def test_names_of_documents_are_forgotten(
     whole: Scheme, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.filtertool.columnar.names._MANY", 0)
+    monkeypatch.setattr("extract.filtertool.columnar.names.MANY_NAMES", 0)
     questions = as_written("//b/@x", "//c", "/a/b[c]")
     matcher = ColumnarFactory(fallback=None).build(questions, {})
     units = units_of(whole, *DOCUMENTS)
