@@ -4,7 +4,7 @@
         factory = MyFactory()
 
 The rest is done by pytest. `unit_of` makes a unit out of a document. Answers are compared with
-libxml2's on the whole document (`tests.generate.oracle`).
+libxml2's on the whole document (`tests.support.generate.oracle`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from extract.chunktool.scan import Batch, Elements, Ends, Leaves, Scanner, Violation
-from tests.anatomy import Piece
+from tests.support.anatomy import Piece
 
 
 class Different(AssertionError):

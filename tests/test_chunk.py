@@ -31,7 +31,7 @@ from extract.errors import DocumentError, ExtractError
 from extract.limits import Limits
 from extract.schema.model import Attribute, Declaration, Schema, Text
 from extract.scheme import Scheme
-from tests.window_scanner import WindowScanner
+from tests.support.window_scanner import WindowScanner
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 QUERIES = {

@@ -24,7 +24,7 @@ from extract.scheme.model import Scheme
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 from extract.xpath.types import type_of
-from tests.columnar_cases import SELECTS, automaton_of, compare, facts, round_of, unit_of
+from tests.support.columnar_cases import SELECTS, automaton_of, compare, facts, round_of, unit_of
 
 ANYTHING = """
 <!ELEMENT a ANY><!ELEMENT b ANY><!ELEMENT c ANY><!ELEMENT d ANY>

@@ -10,7 +10,7 @@ import pytest
 
 from extract.errors import ExtractError
 from extract.files import whole_directory, whole_file
-from tests.crash import torture
+from tests.support.crash import torture
 
 
 def test_killed_at_random_moments() -> None:

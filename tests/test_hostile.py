@@ -19,7 +19,7 @@ from extract.filtertool.filtering import DocumentFilter, Options, Processed
 from extract.filtertool.job import Job
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.writers import result_directory
-from tests.hostile import DTD, QUERIES, SECRET, Hostile, corpus
+from tests.support.hostile import DTD, QUERIES, SECRET, Hostile, corpus
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from extract.limits import Limits
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
 from extract.transtool.expansion import Expansion
-from tests.hostile import DTD, SECRET
+from tests.support.hostile import DTD, SECRET
 
 NAMESPACES = {
     "date": "http://exslt.org/dates-and-times",

@@ -17,6 +17,7 @@ from extract.chunktool.scanner import Verdict
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.scheme import Scheme
+from tests.support.window_scanner import WindowScanner
 from tests.test_chunk import (
     QUERIES,
     SCHEMAS,
@@ -25,7 +26,6 @@ from tests.test_chunk import (
     university,
     use_window_scanner,
 )
-from tests.window_scanner import WindowScanner
 
 
 @pytest.fixture(scope="module")

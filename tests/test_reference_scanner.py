@@ -20,8 +20,8 @@ from extract.chunktool.reference import ReferenceScanner
 from extract.chunktool.scan import REFERENCES, HandOver
 from extract.errors import DocumentError
 from extract.limits import Limits
-from tests.generate.oracle import parse
 from tests.scanning import run, whole_document
+from tests.support.generate.oracle import parse
 from tests.test_chunktool_contract import LETTERS, output_of, schema_of, scheme_of
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")

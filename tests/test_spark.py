@@ -34,8 +34,8 @@ from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
 from extract.subscriptions import Subscriptions
-from tests.spark_documents import university_scheme, write_documents, write_poison
-from tests.spark_faults import FaultyFactory
+from tests.support.spark_documents import university_scheme, write_documents, write_poison
+from tests.support.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 

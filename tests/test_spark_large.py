@@ -26,8 +26,8 @@ from extract.filtertool.spark.planning import Task, plan_frame, plan_tasks
 from extract.filtertool.spark.rows import Told, tagged_rows
 from extract.limits import Limits
 from extract.scenarios import scenario
-from tests.spark_documents import university_scheme, write_documents, write_poison
-from tests.spark_faults import FaultyFactory
+from tests.support.spark_documents import university_scheme, write_documents, write_poison
+from tests.support.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 if not kernel_available():

@@ -173,7 +173,13 @@ def check_cluster(directory: Path, master: str, fault: str, sizes: str) -> None:
     scheme = documents(directory)
     docs, out = directory / "docs", directory / "out"
     out.mkdir()
-    command = [sys.executable, "-m", "tests.spark_cluster", master, str(directory / "scheme.json")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.spark_cluster",
+        master,
+        str(directory / "scheme.json"),
+    ]
     command += [str(docs), str(out), str(directory / "marker"), fault, sizes]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -280,7 +286,7 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     docs.mkdir()
     for n in range(6):
         (docs / f"{n}.xml").write_bytes(b"".join(university.document(20_000, seed=n)))
-    command = [sys.executable, "-m", "tests.spark_stream", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.spark_stream", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def stream(fault: str) -> tuple[int, str]:

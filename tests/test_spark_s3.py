@@ -12,8 +12,8 @@ from extract import Scheme
 from extract.errors import DocumentError
 from extract.filtertool.spark import planning
 from extract.filtertool.spark.locations import Bytes, Listed, Remote, facts, find
-from tests.spark_documents import university_scheme, write_documents
-from tests.spark_s3 import s3
+from tests.support.spark_documents import university_scheme, write_documents
+from tests.support.spark_s3 import s3
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 if not hasattr(pytest.importorskip("pyarrow.fs"), "S3FileSystem"):
