@@ -17,11 +17,14 @@ setup: $(STAMP) ## Build .venv with the package (editable) and the tools; again 
 demo: setup ## Run the whole pipeline on a bundled scenario, on Spark
 	$(BIN)/extract demo
 
+# Two processes: one has the tests of Spark, and the other is never without work.
+TESTS := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
 test: lint ## Check style and types, then run the fast tests
-	$(BIN)/python -m pytest
+	$(TESTS)
 
 test-all: lint ## The same with the slow tests and the long Hypothesis profile
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m ""
+	HYPOTHESIS_PROFILE=long $(TESTS) -m ""
 
 lint: setup ## Check style (ruff) and types (mypy --strict)
 	$(BIN)/python -m ruff check .
@@ -33,7 +36,7 @@ format: setup ## Bring the code into shape
 	$(BIN)/python -m ruff format .
 
 docs: setup ## Bring README.md, docs and their pictures up to date
-	$(BIN)/python -m tests.handbook
+	$(BIN)/python -m tests.support.handbook
 
 bench: setup ## Repeat the paper's experiments, with a report; `extract bench --help` lists what else there is
 	$(BIN)/extract bench university --html bench-university.html
@@ -44,13 +47,13 @@ fuzz: setup ## Fuzz queries, schemas, schemes and, with clang, the kernel by cov
 	-@$(BIN)/python -m pip install --quiet 'atheris>=3.0' # else without coverage
 	@for target in xpath dtd xsd scheme document; do \
 	  echo "$$target, $(FUZZ_SECONDS) seconds"; \
-	  $(BIN)/python -m tests.fuzz.guided $$target --seconds $(FUZZ_SECONDS) || exit 1; \
+	  $(BIN)/python -m tests.support.fuzz.guided $$target --seconds $(FUZZ_SECONDS) || exit 1; \
 	done
-	$(BIN)/python -m tests.fuzz.native --seconds $(FUZZ_SECONDS)
-	$(BIN)/python -m tests.fuzz --executions 1000000
+	$(BIN)/python -m tests.support.fuzz.native --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m tests.support.fuzz --executions 1000000
 
 soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
-	$(BIN)/python -m tests.soak --rounds 300 --minutes 10
+	$(BIN)/python -m tests.support.soak --rounds 300 --minutes 10
 
 wheel: setup ## Build dist/*.whl, the same bytes each time from the same sources
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

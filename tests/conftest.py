@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,26 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# Commands and workers that tests start need not compile our modules each time, as they would where
+# the environment keeps Python from writing what it has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_heap() -> Iterator[None]:
+    """Keeps the garbage collector away from what pytest holds: thousands of tests, for ever.
+
+    A worker of Spark collects garbage for each filter that it makes, and looks at everything that
+    was there before. In a worker's process that is little; here, where tests call what a worker
+    does, it is a fifth of a second.
+    """
+    gc.collect()
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +72,17 @@ def spark() -> Iterator[SparkSession]:
     java = find_java()
     if java is None or not java.fits:
         pytest.skip("there is no Java for Spark")
-    session = local_session("local[2]")
+    session = local_session(
+        "local[2]", conf={"spark.python.daemon.module": "tests.support.spark_daemon"}
+    )
     session.conf.set("spark.sql.shuffle.partitions", "2")
     yield session
     session.stop()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests of Spark together, so that one process of pytest-xdist has a session."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -24,12 +24,12 @@ from extract.schema.model import (
 )
 from extract.schema.places import Place
 from extract.scheme.model import Need, Scheme, Want
-from tests.chunking import check_scanner
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import between, chance, pick
-from tests.generate.schemas import schema as random_schema
-from tests.generate.walk import bindings
-from tests.simple_scanner import SimpleScanner
+from tests.support.chunking import check_scanner
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.schemas import schema as random_schema
+from tests.support.generate.walk import bindings
+from tests.support.simple_scanner import SimpleScanner
 
 LETTERS = {"a": "b d", "b": "b c", "c": "", "d": ""}
 

@@ -29,7 +29,7 @@ from extract.chunktool.source import Document, open_source
 from extract.errors import DocumentError, ExtractError
 from extract.limits import Limits
 from extract.scheme import Scheme
-from tests.window_scanner import WindowScanner
+from tests.support.window_scanner import WindowScanner
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 QUERIES = {
@@ -74,7 +74,7 @@ def scanners(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 def use_window_scanner(monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> None:
     monkeypatch.delenv(scanner_module.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(scanner_module, "_kernel", lambda: WindowScanner)
+    monkeypatch.setattr(scanner_module, "load_kernel", lambda: WindowScanner)
     monkeypatch.setattr(scanner_module, "WINDOW", size)
 
 
@@ -281,7 +281,7 @@ def handing_over(reason: str) -> Callable[..., Any]:
 def test_the_next_scanner_starts_again(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
     use_window_scanner(monkeypatch, 100)
     chain = [("kernel", handing_over("no UTF-8")), ("reference", WindowScanner)]
-    monkeypatch.setattr(scanner_module, "_scanners", lambda _: iter(chain))
+    monkeypatch.setattr(scanner_module, "scanners", lambda _: iter(chain))
     document = university(20)
     for given in (document, io.BytesIO(document), _once(document)):
         parts = chunk(scheme, given)
@@ -305,7 +305,7 @@ def test_when_nobody_can_the_document_is_whole(
     scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = [("kernel", handing_over("no UTF-8")), ("reference", handing_over("markup"))]
-    monkeypatch.setattr(scanner_module, "_scanners", lambda _: iter(chain))
+    monkeypatch.setattr(scanner_module, "scanners", lambda _: iter(chain))
     document = university(5)
     for given in (document, _once(document)):
         parts = chunk(scheme, given, on_nonconforming="reject")  # for it may conform, who knows
@@ -324,7 +324,7 @@ def test_the_environment_chooses(scheme: Scheme, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("EXTRACT_KERNEL", "off")
     assert not kernel_available()
     assert chunk(scheme, document).outcome.scanner == "reference"
-    monkeypatch.setattr(scanner_module, "_kernel", lambda: None)
+    monkeypatch.setattr(scanner_module, "load_kernel", lambda: None)
     monkeypatch.setenv("EXTRACT_KERNEL", "on")
     with pytest.raises(ExtractError, match="not built"):
         chunk(scheme, document)
@@ -377,7 +377,7 @@ def test_gathering_short_and_long_ranges(
     length: int, native: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not native:
-        monkeypatch.setattr(cut_module, "_native_gather", lambda: None)
+        monkeypatch.setattr(cut_module, "native_gather", lambda: None)
     data = bytes(Random(length).randbytes(20_000))
     ranges = np.array([[i, i + length] for i in range(3, 19_000, length + 1 + length % 7)])
     wanted = b"".join(data[a:b] for a, b in ranges.tolist())

@@ -40,14 +40,14 @@ from extract.testing.scanner_cases import (
 )
 from extract.testing.scanning import Scan, run, whole_document, windows
 from extract.xpath.check import parse_checked
-from tests.anatomy import pieces
-from tests.chunking import MakeScanner, check_scanner
-from tests.equivalence import LIMITS
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import between, chance, pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
-from tests.simple_scanner import SimpleScanner
+from tests.support.anatomy import pieces
+from tests.support.chunking import MakeScanner, check_scanner
+from tests.support.equivalence import LIMITS
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
+from tests.support.simple_scanner import SimpleScanner
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_the_map_leads_back_to_the_original(
     scheme: extract.Scheme, tmp_path: Path, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_window_scanner(monkeypatch, window)
-    monkeypatch.setattr(maps_module, "_COLUMN", 100)  # so that columns go to files
+    monkeypatch.setattr(maps_module, "COLUMN_BYTES", 100)  # so that columns go to files
     document = university(60)
     (tmp_path / "doc.xml").write_bytes(document)
     manifest = write_chunks(scheme, tmp_path / "doc.xml", tmp_path / "out", digest="d")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -371,9 +372,10 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
     assert "was killed" in row["reason"]
 
 
-def _heed_ctrl_c() -> None:
-    """A shell lets its background jobs ignore Ctrl-C, and whatever these start."""
+def _heed_signals() -> None:
+    """A shell lets its background jobs ignore Ctrl-C, as nohup does with SIGHUP; so do children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def started(*command: str, stdin: int | None = None) -> subprocess.Popen[str]:
@@ -386,7 +388,7 @@ def started(*command: str, stdin: int | None = None) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         start_new_session=True,
-        preexec_fn=_heed_ctrl_c,
+        preexec_fn=_heed_signals,
     )
 
 
@@ -394,7 +396,8 @@ def check_ended(child: subprocess.Popen[str], partial: str, number: int, here: P
     """Ends a command when it has begun to write; then there is nothing half."""
     until = time.monotonic() + 60
     while not list(here.glob(partial)) and time.monotonic() < until and child.poll() is None:
-        pass
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(0.01)
     if number == signal.SIGINT:
         os.killpg(child.pid, number)  # as a terminal does
     else:

@@ -24,7 +24,7 @@ from extract.scheme.model import Scheme
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 from extract.xpath.types import type_of
-from tests.columnar_cases import SELECTS, automaton_of, compare, facts, round_of, unit_of
+from tests.support.columnar_cases import SELECTS, automaton_of, compare, facts, round_of, unit_of
 
 ANYTHING = """
 <!ELEMENT a ANY><!ELEMENT b ANY><!ELEMENT c ANY><!ELEMENT d ANY>
@@ -165,7 +165,7 @@ def test_what_takes_too_much_memory_is_asked_of_another(
 def test_names_of_documents_are_forgotten(
     whole: Scheme, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.filtertool.columnar.names._MANY", 0)
+    monkeypatch.setattr("extract.filtertool.columnar.names.MANY_NAMES", 0)
     questions = as_written("//b/@x", "//c", "/a/b[c]")
     matcher = ColumnarFactory(fallback=None).build(questions, {})
     units = units_of(whole, *DOCUMENTS)

@@ -16,7 +16,7 @@ from extract.filtertool.columnar.factory import ColumnarMatcher
 from extract.preptool.prepare import prepare
 from extract.schema.model import Schema
 from extract.xpath.check import parse_checked
-from tests.columnar_cases import automaton_of, compare, questions_of, unit_of
+from tests.support.columnar_cases import automaton_of, compare, questions_of, unit_of
 
 DUBLIN_CORE = {"dc": "https://globalwordnet.github.io/schemas/dc/"}
 

@@ -16,7 +16,7 @@ from extract.limits import Limits
 from extract.markup.encodings import Transcoder, Unmappable, find_encoding
 from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
 from extract.testing.scanning import run, whole_document, windows
-from tests.generate.oracle import parse
+from tests.support.generate.oracle import parse
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 TEXTS = {

@@ -1,4 +1,4 @@
-"""Oracle 1: a query and its normal form select the same nodes (see `tests.equivalence`).
+"""Oracle 1: a query and its normal form select the same nodes (see `tests.support.equivalence`).
 
 And who tests the oracle? Each wrong rule at the end of this file must be found out by it.
 """
@@ -30,10 +30,10 @@ from extract.transtool.rules import EXPAND
 from extract.transtool.rules.enter_child import enter_child
 from extract.transtool.rules.keep_elsewhere import keep_elsewhere
 from extract.xpath.ast import LocationPath, Step
-from tests.equivalence import LIMITS, Different, compare, round_of
-from tests.generate import oracle
-from tests.generate.draw import between, chance, pick
-from tests.generate.schemas import GeneratedSchema
+from tests.support.equivalence import LIMITS, Different, compare, round_of
+from tests.support.generate import oracle
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.schemas import GeneratedSchema
 
 
 @given(st.randoms(use_true_random=False))

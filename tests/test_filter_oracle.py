@@ -33,14 +33,14 @@ from extract.filtertool.registry import load_matcher, matcher_names
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 from extract.xpath.check import parse_checked
-from tests.anatomy import pieces
-from tests.equivalence import LIMITS
-from tests.expected_rows import ExpectedRows, Row, agree, row_of
-from tests.generate import documents as generate
-from tests.generate import oracle
-from tests.generate.draw import between, chance, pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
+from tests.support.anatomy import pieces
+from tests.support.equivalence import LIMITS
+from tests.support.expected_rows import ExpectedRows, Row, agree, row_of
+from tests.support.generate import documents as generate
+from tests.support.generate import oracle
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 from tests.test_transtool_real import xmark_cut
 
 MATCHERS = [name for name in ("lxml", "columnar") if name in matcher_names()]

@@ -15,9 +15,9 @@ from extract.scheme.splittable import why_not_splittable
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 from extract.xpath.types import type_of
-from tests import sufficiency
-from tests.equivalence import canonical
-from tests.generate import oracle
+from tests.support import sufficiency
+from tests.support.equivalence import canonical
+from tests.support.generate import oracle
 from tests.support.projector import Projection
 
 NODE, CHILDREN, STRING, SUBTREE = Need.NODE, Need.CHILDREN, Need.STRING, Need.SUBTREE

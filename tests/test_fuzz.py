@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.compare import difference
-from tests.fuzz.guided import once
-from tests.fuzz.native import target as native
-from tests.fuzz.targets import TARGETS, seeds
+from tests.support.fuzz.compare import difference
+from tests.support.fuzz.guided import once
+from tests.support.fuzz.native import target as native
+from tests.support.fuzz.targets import TARGETS, seeds
 
 
 @pytest.mark.parametrize("target", TARGETS)

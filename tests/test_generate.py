@@ -19,12 +19,12 @@ from lxml import etree
 
 from extract.schema.conformance import first_violation
 from extract.schema.model import Particle, Schema
-from tests.generate import oracle, schemas, strategies
-from tests.generate.cases import Case, cases, smallest
-from tests.generate.content import ANYTHING, content_model, is_deterministic
-from tests.generate.documents import Documents, Options, document, wrong_document
-from tests.generate.queries import PROFILES, Queries, query
-from tests.generate.schemas import GeneratedSchema
+from tests.support.generate import oracle, schemas, strategies
+from tests.support.generate.cases import Case, cases, smallest
+from tests.support.generate.content import ANYTHING, content_model, is_deterministic
+from tests.support.generate.documents import Documents, Options, document, wrong_document
+from tests.support.generate.queries import PROFILES, Queries, query
+from tests.support.generate.schemas import GeneratedSchema
 
 FUNCTIONS = [
     "last", "position", "count", "id", "local-name", "namespace-uri", "name",
@@ -350,7 +350,7 @@ class TestCases:
     def test_nothing_depends_on_the_order_of_sets(self) -> None:
         """The same seeds in two processes that hash differently."""
         script = (
-            "from random import Random; from tests.generate.cases import cases\n"
+            "from random import Random; from tests.support.generate.cases import cases\n"
             "for s in range(10): print(*cases(Random(s), documents=2, queries=20), sep='\\n')"
         )
         outputs = {

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from extract.cli import cli
-from tests import xpath_table
-from tests.handbook import PICTURES, ROOT, alike, examples, pages, pictures, run_page
+from tests.support import xpath_table
+from tests.support.handbook import PICTURES, ROOT, alike, examples, pages, pictures, run_page
 
 AGAIN = "; `make docs` brings the page up to date"
 

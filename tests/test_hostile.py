@@ -20,7 +20,7 @@ from extract.filtertool.job import Job
 from extract.filtertool.outcome import DocumentOutcome
 from extract.filtertool.registry import load_matcher
 from extract.filtertool.result_directory import result_directory
-from tests.hostile import DTD, QUERIES, SECRET, Hostile, corpus
+from tests.support.hostile import DTD, QUERIES, SECRET, Hostile, corpus
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ import pytest
 
 import extract
 from extract.errors import ExtractError
-from tests.hostile import laughs
+from tests.support.hostile import laughs
 
 MEMORY = 1 << 31  # bytes
 SECONDS = 60  # of processor time; each takes less than ten

@@ -24,7 +24,7 @@ pytest.importorskip("extract.chunktool.kernel", reason="the native kernel is not
 from extract.chunktool.cut import Cutter, Window
 from extract.chunktool.kernel import KernelScanner, gather
 from extract.chunktool.kernel.namespaces import Contexts
-from tests.fuzz.compare import (
+from tests.support.fuzz.compare import (
     ALL,
     BAD,
     GOOD,
@@ -35,9 +35,9 @@ from tests.fuzz.compare import (
     kernel_answer,
     lxml_verdict,
 )
-from tests.fuzz.documents import DOCUMENTS
-from tests.fuzz.marked import OUTPUTS, Marks, kept, marked, table
-from tests.fuzz.mutate import mutated
+from tests.support.fuzz.documents import DOCUMENTS
+from tests.support.fuzz.marked import OUTPUTS, Marks, kept, marked, table
+from tests.support.fuzz.mutate import mutated
 
 # -- verdicts
 

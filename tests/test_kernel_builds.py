@@ -39,7 +39,7 @@ def run(*arguments: str, **variables: str) -> str:
 
 def test_without_sse2(tmp_path: Path) -> None:
     built = str(build(tmp_path, "EXTRACT_PLAIN"))
-    out = run("pytest", "-q", "-p", "tests.other_build", *KERNEL, OTHER_BUILD=built)
+    out = run("pytest", "-q", "-p", "tests.support.other_build", *KERNEL, OTHER_BUILD=built)
     assert " passed" in out
 
 
@@ -52,5 +52,5 @@ def test_with_sanitizers(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    out = run("pytest", "-q", "-p", "tests.other_build", KERNEL[0], *COLUMNAR, **watched)
+    out = run("pytest", "-q", "-p", "tests.support.other_build", KERNEL[0], *COLUMNAR, **watched)
     assert " passed" in out

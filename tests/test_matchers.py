@@ -277,7 +277,7 @@ def test_no_way_through_match_hangs(matcher: str, document: str) -> None:
     ready = document_filter(
         scheme,
         load_matcher(matcher),
-        Options("count", limits=Limits(query_seconds=0.5)),
+        Options("count", limits=Limits(query_seconds=0.2)),
     )
     (done,) = ready.process([("d", data)])
     assert {one.query for one in done.rejections} == {"axes", "pairs", "text", "siblings"}

@@ -17,6 +17,7 @@ from extract.chunktool.scanner import Verdict
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.scheme import Scheme
+from tests.support.window_scanner import WindowScanner
 from tests.test_chunk import (
     QUERIES,
     SCHEMAS,
@@ -25,7 +26,6 @@ from tests.test_chunk import (
     university,
     use_window_scanner,
 )
-from tests.window_scanner import WindowScanner
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +190,8 @@ def test_a_scanner_that_takes_over_writes_nothing_twice(
 ) -> None:
     use_window_scanner(monkeypatch, 256)
     chain: list[Any] = [("kernel", handing_over("no UTF-8")), ("reference", WindowScanner)]
-    monkeypatch.setattr(scanner_module, "_scanners", lambda _: iter(chain))
-    monkeypatch.setattr(scanner_module, "_kernel", lambda: None)
+    monkeypatch.setattr(scanner_module, "scanners", lambda _: iter(chain))
+    monkeypatch.setattr(scanner_module, "load_kernel", lambda: None)
     document = university(100)
     prefilter = extract.Prefilter(scheme, assume_valid=True)
     target = io.BytesIO()

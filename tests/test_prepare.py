@@ -27,11 +27,11 @@ from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.xpath.check import parse_checked
 from extract.xpath.parser import parse
-from tests.equivalence import LIMITS, canonical
-from tests.generate import oracle
-from tests.generate.draw import between, pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
+from tests.support.equivalence import LIMITS, canonical
+from tests.support.generate import oracle
+from tests.support.generate.draw import between, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 from tests.test_scheme_oracle import answers
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"

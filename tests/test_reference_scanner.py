@@ -23,7 +23,7 @@ from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
 from extract.testing.scanning import run, whole_document
-from tests.generate.oracle import parse
+from tests.support.generate.oracle import parse
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 OUTPUTS = [output_of("/a/b subtree")]

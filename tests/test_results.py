@@ -326,7 +326,7 @@ def test_rows_of_documents_that_are_written_together(
     tmp_path: Path, select: Any, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has its own, whatever is written before and after, and the order stays."""
-    monkeypatch.setattr(arrow, "_LARGEST", largest)  # bytes in one batch
+    monkeypatch.setattr(arrow, "RECORD_BATCH_BYTES", largest)
     scheme = scheme_of(tmp_path, "//b", "//@x", "count(//c)", "//c")
     filter_ = document_filter(scheme, load_matcher("auto"), Options(select=select))
     texts = [b"<b x='%d'>one</b><b/>" % n + b"<c>%d</c>" % n * (n % 4) for n in range(7)]

@@ -19,11 +19,11 @@ from extract.preptool.query_tree import WeightedQuery
 from extract.preptool.revise import Reviser
 from extract.scheme import Chunk, Need, Rejected, Scheme, Subscriber, Unsatisfiable, Want
 from extract.transtool.expansion import Expansion
-from tests.equivalence import LIMITS
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import between, chance, pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
+from tests.support.equivalence import LIMITS
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")

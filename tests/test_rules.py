@@ -48,9 +48,9 @@ from extract.transtool.rules.make_absolute import make_absolute
 from extract.transtool.rules.split_union import split_union
 from extract.xpath.ast import Expr, LocationPath
 from extract.xpath.check import parse_checked
-from tests.equivalence import canonical, normal_answer
-from tests.generate import oracle
-from tests.generate.documents import Documents, Options
+from tests.support.equivalence import canonical, normal_answer
+from tests.support.generate import oracle
+from tests.support.generate.documents import Documents, Options
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests/fixtures/rules"

@@ -13,7 +13,7 @@ from extract.chunktool.scanner import kernel_scanner
 from extract.limits import Limits
 from extract.testing.scanner_contract import ScannerContract
 from extract.testing.scanning import Token
-from tests.anatomy import pieces
+from tests.support.anatomy import pieces
 
 
 class TestReferenceScanner(ScannerContract):

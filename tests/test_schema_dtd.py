@@ -11,7 +11,15 @@ from lxml import etree
 from extract.errors import SchemaError
 from extract.schema.conformance import first_violation
 from extract.schema.model import XML_NAMESPACE, Attribute, Particle, Schema, Text
-from tests.schema_facts import attributes, children, conforms, declared, edges, load_dtd, roots
+from tests.support.schema_facts import (
+    attributes,
+    children,
+    conforms,
+    declared,
+    edges,
+    load_dtd,
+    roots,
+)
 
 XHTML = "http://www.w3.org/1999/xhtml"
 SVG = "http://www.w3.org/2000/svg"

@@ -13,7 +13,7 @@ import pytest
 
 from extract.errors import SchemaError
 from extract.schema.model import Schema
-from tests.schema_facts import children, edges, load_dtd, load_xsd, roots, write, xsd
+from tests.support.schema_facts import children, edges, load_dtd, load_xsd, roots, write, xsd
 
 XS = "http://www.w3.org/2001/XMLSchema"
 

@@ -21,7 +21,7 @@ from extract.schema.model import (
     Text,
     Wildcard,
 )
-from tests.schema_facts import (
+from tests.support.schema_facts import (
     attributes,
     children,
     conforms,

@@ -17,14 +17,14 @@ from extract.xpath.ast import LocationPath
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
-from tests.equivalence import LIMITS, canonical
-from tests.generate import oracle
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import between, chance, pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
-from tests.sufficiency import ProjectedTree
+from tests.support.equivalence import LIMITS, canonical
+from tests.support.generate import oracle
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 from tests.support.projector import Projection
+from tests.support.sufficiency import ProjectedTree
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 

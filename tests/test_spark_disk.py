@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from extract.cli import cli
 from extract.errors import NO_ROOM
 from extract.filtertool.jsonl_writer import JsonWriter
-from tests.spark_documents import university_scheme, write_documents
+from tests.support.spark_documents import university_scheme, write_documents
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 

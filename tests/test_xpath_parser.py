@@ -19,9 +19,9 @@ from extract.limits import Limits
 from extract.xpath.ast import FilterPath, LocationPath
 from extract.xpath.parser import MAX_NAME, parse
 from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
-from tests.generate.draw import pick
-from tests.generate.queries import PROFILES, Queries
-from tests.generate.schemas import schema as random_schema
+from tests.support.generate.draw import pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
 
 MAX_DEPTH, MAX_LENGTH = Limits().xpath_depth, Limits().xpath_chars
 

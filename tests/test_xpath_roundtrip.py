@@ -14,8 +14,8 @@ from extract.xpath.check import parse_checked
 from extract.xpath.parser import parse, parse_with_mentions
 from extract.xpath.types import type_of
 from tests.fixtures.xpath.samples import NAMESPACES, Spelling, Trees, documents, randoms, scrambled
-from tests.generate import oracle
-from tests.generate.draw import between
+from tests.support.generate import oracle
+from tests.support.generate.draw import between
 from tests.test_xpath_parser import CORPUS, compiles
 
 DOCUMENTS = documents()

@@ -13,7 +13,7 @@ from extract.xpath.functions import FUNCTIONS, Type
 from extract.xpath.parser import parse
 from extract.xpath.types import counts, has_positions, is_positional, type_of
 from tests.fixtures.xpath.samples import NAMESPACES, documents, scrambled
-from tests.generate import oracle
+from tests.support.generate import oracle
 from tests.test_xpath_parser import CORPUS, generated
 
 DOCUMENTS = documents()

@@ -50,7 +50,7 @@ def gather(data: memoryview, ranges: Numbers, start: int = 0) -> bytes:
     >>> gather(memoryview(b"<a><b/>text</a>"), np.array([[5, 8], [16, 20]]), 5)
     b'<a></a>'
     """
-    native = _native_gather()
+    native = native_gather()
     if native is not None:
         return native(data, ranges, start)
     if start:
@@ -78,7 +78,7 @@ _Gather = Callable[[memoryview, Numbers, int], bytes]
 
 
 @cache
-def _native_gather() -> _Gather | None:
+def native_gather() -> _Gather | None:
     """The same in C, where the kernel was compiled."""
     try:
         module = importlib.import_module("extract.chunktool.kernel")

@@ -27,7 +27,7 @@ from extract.chunktool.positions import Loose
 from extract.chunktool.scan import Numbers, Smalls
 from extract.errors import DocumentError
 
-_COLUMN: Final = 1 << 20  # bytes of a column that are kept in memory
+COLUMN_BYTES: Final = 1 << 20  # bytes of a column that are kept in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Column:
         self.count += len(numbers)
         self._parts.append(data)
         self._waiting += len(data)
-        if self._waiting > _COLUMN:
+        if self._waiting > COLUMN_BYTES:
             with self._path.open("ab") as stream:
                 stream.writelines(self._parts)
             self._parts.clear()

@@ -129,7 +129,8 @@ MakeScanner = Callable[[Automaton, Limits, bool], Scanner]
 
 
 @cache
-def _kernel() -> type[KernelScanner] | None:
+def load_kernel() -> type[KernelScanner] | None:
+    """The class of the kernel in C; None if it is not built."""
     try:
         module = importlib.import_module("extract.chunktool.kernel")
         kernel: type[KernelScanner] = module.KernelScanner
@@ -140,7 +141,7 @@ def _kernel() -> type[KernelScanner] | None:
 
 def kernel_available() -> bool:
     """Whether the kernel in C is there and may be used."""
-    return os.environ.get(ENVIRONMENT, "") != "off" and _kernel() is not None
+    return os.environ.get(ENVIRONMENT, "") != "off" and load_kernel() is not None
 
 
 def kernel_scanner() -> type[KernelScanner] | None:
@@ -149,7 +150,7 @@ def kernel_scanner() -> type[KernelScanner] | None:
     Raises:
         ExtractError: It is asked for and not there.
     """
-    return _kernel() if _wants_kernel(None) else None
+    return load_kernel() if _wants_kernel(None) else None
 
 
 def _wants_kernel(kernel: bool | None) -> bool:
@@ -162,17 +163,17 @@ def _wants_kernel(kernel: bool | None) -> bool:
         asked = os.environ.get(ENVIRONMENT, "")
         if asked not in ("", "on", "off"):
             raise ExtractError(f"{ENVIRONMENT} is {asked!r}", "set it to on or off, or not at all")
-        kernel = {"on": True, "off": False}.get(asked, _kernel() is not None)
-    if kernel and _kernel() is None:
+        kernel = {"on": True, "off": False}.get(asked, load_kernel() is not None)
+    if kernel and load_kernel() is None:
         hint = "install a C compiler and install extract again; `extract doctor` says more"
         raise ExtractError("the native kernel is asked for, and is not built", hint)
     return kernel
 
 
-def _scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
+def scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
     """The scanners to try, in their order."""
     if _wants_kernel(kernel):
-        make = _kernel()
+        make = load_kernel()
         assert make is not None
         yield "kernel", make
     yield "reference", importlib.import_module("extract.chunktool.reference").ReferenceScanner
@@ -204,7 +205,7 @@ def scan(
     """
     limits = limits or DEFAULTS
     handed_over: list[str] = []
-    for name, make in _scanners(kernel):
+    for name, make in scanners(kernel):
         sink.restart()
         scanner = make(automaton, limits, table)
         try:

@@ -13,7 +13,7 @@ from extract.filtertool.findings import Findings
 from extract.filtertool.matcher import Select
 from extract.filtertool.outcome import Rejection
 
-_LARGEST: Final = 1 << 25  # bytes of values in one record batch
+RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
 
 _WHO: Final = [
     pa.field("document", pa.string(), nullable=False),
@@ -134,7 +134,7 @@ class _Rows(NamedTuple):
         first = 0
         while first < total:
             before = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + _LARGEST, "right")))
+            last = max(first + 1, int(np.searchsorted(ends, before + RECORD_BATCH_BYTES, "right")))
             yield slice(first, last)
             first = last
 

@@ -1,1 +1,1 @@
-"""What tests share: generators, helpers and the reference projector."""
+"""What tests share: generators of schemas, documents and queries, oracles, processes, rules."""

@@ -18,7 +18,7 @@ from extract.schema.model import XML_NAMESPACE
 
 Ids = NDArray[np.int32]
 
-_MANY: Final = 100_000
+MANY_NAMES: Final = 100_000
 _UNSEEN: Final = -1
 _SHARED: Final = -2  # a symbol that stands for several names
 _NOTHING: Final = "\0"  # a local name that nothing has, so that its symbol is that of all others
@@ -39,7 +39,7 @@ class NameBook:
 
     def forget(self) -> None:
         """Forgets names that were only in documents, if they have become many."""
-        if len(self.expanded) > self._kept + _MANY:
+        if len(self.expanded) > self._kept + MANY_NAMES:
             del self.expanded[self._kept :]
             self._numbers = {name: number for number, name in enumerate(self.expanded)}
             self._symbols.clear()

@@ -32,7 +32,7 @@ from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # in the checkpoint
 _EVER: Final = 36_500  # days
-_KEPT: Final = 100  # batches whose schemes stay noted; Spark's own notes go back as far
+KEPT_BATCHES: Final = 100  # batches whose schemes stay noted; Spark's own notes go back as far
 
 
 def stream(
@@ -79,7 +79,7 @@ def stream(
     top.mkdir(parents=True, exist_ok=True)
     chosen = options or Options()
     factory = load_matcher(matcher)
-    schemes = _Schemes(Path(scheme), pins)
+    schemes = BatchSchemes(Path(scheme), pins)
 
     def filter_batch(batch: DataFrame, number: int) -> None:
         started = time.perf_counter()
@@ -116,7 +116,7 @@ def _input(uri: str) -> InputFile:
     return InputFile(uri, 1)
 
 
-class _Schemes:
+class BatchSchemes:
     """Which scheme a batch is filtered with, noted so that it stays that one.
 
     Args:
@@ -141,8 +141,8 @@ class _Schemes:
                     stream.write(data)
             with whole_file(pin) as stream:
                 stream.write(digest.encode())
-            if number % _KEPT == 0:
-                self._forget(number - _KEPT)
+            if number % KEPT_BATCHES == 0:
+                self._forget(number - KEPT_BATCHES)
         digest = pin.read_text(encoding="ascii")
         if self._loaded is None or self._loaded[0] != digest:
             self._loaded = (digest, Scheme.load(self._file(digest)))

@@ -1,0 +1,155 @@
+"""Units for tests of the columnar matcher, compared with the lxml matcher on the same units.
+
+What both say is compared with whole documents in ``test_filter_oracle``; here the comparison is
+cheap, so that there can be many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import extract
+from extract.chunktool.automaton import Automaton
+from extract.chunktool.cut import gather
+from extract.chunktool.nodes import NodeTable
+from extract.chunktool.outputs import projection_output
+from extract.chunktool.reference import ReferenceScanner
+from extract.chunktool.scan import Batch, HandOver
+from extract.errors import QuerySyntaxError
+from extract.filtertool.columnar import ColumnarFactory
+from extract.filtertool.columnar.accept import reason_against_document
+from extract.filtertool.lxml_matcher import LxmlFactory
+from extract.filtertool.matcher import Answers, Question, Select, Unit
+from extract.preptool.prepare import prepare
+from extract.schema.model import Schema
+from extract.scheme.model import Scheme
+from extract.xpath.check import parse_checked
+from tests.support.equivalence import LIMITS
+from tests.support.generate.documents import Documents, Options
+from tests.support.generate.draw import between, chance, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
+
+SELECTS: tuple[Select, ...] = ("doc", "count", "nodes")
+
+
+def questions_of(scheme: Scheme) -> list[Question]:
+    """All branches of each canonical query as one question."""
+    xpaths = scheme.branches.xpaths
+    return [Question(tuple([xpaths[n] for n in q.branches]), q.type) for q in scheme.queries]
+
+
+def automaton_of(scheme: Scheme) -> Automaton:
+    """An automaton with one output for all queries."""
+    return Automaton(scheme, (projection_output(scheme),))
+
+
+def unit_of(document: bytes, automaton: Automaton) -> Unit | None:
+    """What the first output keeps of a document; None if it is not to be cut."""
+    scanner = ReferenceScanner(automaton, table=True)
+    at, batches = 0, []
+    while at < len(document):
+        taken = scanner.feed(document[at:])
+        batches.append(scanner.take())
+        at += taken
+        if not taken:
+            break
+    try:
+        scanner.finish()
+    except HandOver:
+        return None
+    batches.append(scanner.take())
+    return None if scanner.violation is not None else _unit(document, automaton, batches)
+
+
+def _unit(document: bytes, automaton: Automaton, batches: Sequence[Batch]) -> Unit:
+    ranges = np.concatenate([batch.ranges[0] for batch in batches])
+    table = NodeTable.of_batches(automaton, batches, document)
+    return Unit(table, lambda: gather(memoryview(document), ranges))
+
+
+def facts(answers: Answers) -> dict[str, Any]:
+    """Answers as plain values."""
+    pairs = zip(answers.unit.tolist(), answers.question.tolist(), strict=True)
+    counts = list(zip(pairs, answers.count.tolist(), strict=True))
+    values = sorted((v.unit, v.question, repr(v.value)) for v in answers.values)
+    out: dict[str, Any] = {"counts": counts, "values": values}
+    if answers.nodes is not None:
+        nodes, refs = answers.nodes, answers.nodes.refs
+        columns = (nodes.unit, nodes.question, refs.kind, refs.row, refs.number)
+        out["nodes"] = list(zip(*[column.tolist() for column in columns], strict=True))
+    return out
+
+
+def compare(
+    units: Sequence[Unit], questions: Sequence[Question], namespaces: Mapping[str, str]
+) -> Counter[str]:
+    """Asserts that columnar says what lxml says; how many answers were compared."""
+    ours = ColumnarFactory(fallback=None).build(questions, namespaces)
+    theirs = LxmlFactory().build(questions, namespaces)
+    compared: Counter[str] = Counter()
+    for select in SELECTS:
+        found, wanted = ours.match(units, select), theirs.match(units, select)
+        declined = {(one.unit, one.question): one.reason for one in found.failures}
+        if select == "nodes":
+            compared["declined"] += len(declined)
+            compared["answered"] += len(units) * len(questions) - len(declined)
+        _agree(questions, facts(found), facts(wanted), declined, units)
+    return compared
+
+
+def _agree(
+    questions: Sequence[Question],
+    found: dict[str, Any],
+    wanted: dict[str, Any],
+    declined: Mapping[tuple[int, int], str],
+    units: Sequence[Unit],
+) -> None:
+    for name, rows in wanted.items():
+        kept = [row for row in rows if _asked(name, row) not in declined]
+        if found[name] != kept:
+            ours, theirs = set(map(repr, found[name])), set(map(repr, kept))
+            wrong = [row for row in found[name] if repr(row) not in theirs]
+            missing = [row for row in kept if repr(row) not in ours]
+            unit, question = _asked(name, (wrong + missing + kept)[0])
+            data = units[unit].xml
+            different = f"wrong: {wrong[:5]}\nmissing: {missing[:5]}"
+            raise AssertionError(f"{name}: {questions[question]}\n{different}\n{data!r}")
+
+
+def _asked(name: str, row: Any) -> tuple[int, int]:
+    unit, question = row[0] if name == "counts" else row[:2]
+    return unit, question
+
+
+def round_of(rng: Random, queries: int, documents: int = 3) -> Counter[str]:
+    """A random schema, queries and documents, all of these in one batch."""
+    schema: Schema = random_schema(rng).load()
+    writer, maker = Queries(schema), Documents(schema)
+    texts: dict[str, str] = {}
+    for i in range(queries):
+        xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
+        try:
+            parse_checked(xpath, writer.namespaces)
+        except QuerySyntaxError:
+            continue
+        texts[f"q{i}"] = xpath
+    subscriptions = extract.Subscriptions.of(texts, writer.namespaces)
+    scheme = prepare(schema, subscriptions, between(rng, 1, 8), expansion=pick(rng, LIMITS))
+    automaton = automaton_of(scheme)
+    units = []
+    for _ in range(documents):
+        options = Options(size=between(rng, 5, 60), strict=chance(rng, 50), odd=10)
+        unit = unit_of(maker.document(rng, options), automaton)
+        if unit is not None:
+            root = int(unit.table.elements.start[0])
+            if not reason_against_document(unit.table.data, root):
+                units.append(unit)
+    if not units:
+        return Counter()
+    return compare(units, questions_of(scheme), scheme.namespaces)

@@ -1,0 +1,37 @@
+"""A pytest plug-in: runs tests with another build of the parts in C than the installed one.
+
+OTHER_BUILD=path/to/lib python -m pytest -p tests.support.other_build tests/test_kernel.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+PARTS = (
+    "extract.chunktool.kernel._kernel",
+    "extract.filtertool.columnar._sets",
+    "extract.filtertool.columnar._spines",
+    "extract.filtertool.columnar._values",
+)
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
+        if name not in PARTS:
+            return None
+        *folders, last = name.split(".")
+        (found,) = Path(os.environ["OTHER_BUILD"], *folders).glob(f"{last}.*")
+        return importlib.util.spec_from_file_location(name, found)
+
+
+if "OTHER_BUILD" in os.environ:
+    assert not set(PARTS) & set(sys.modules), "too late: they are there already"
+    sys.meta_path.insert(0, _Finder)
