@@ -1,0 +1,183 @@
+"""Infers a schema from documents, in one pass over each and in bounded memory.
+
+The kernel scans a document and its node table is counted (`extract.chunktool.edges`); what the
+kernel hands over, libxml2 reads (`extract.chunktool.events`). A document counts only when it turned
+out to be well-formed as a whole.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from extract.chunktool.cut import Window
+from extract.chunktool.events import observe_events
+from extract.chunktool.scan import Batch, HandOver
+from extract.chunktool.scanner import kernel_available, scan
+from extract.chunktool.source import WINDOW, Document, Source, open_source, unpacked_source
+from extract.limits import DEFAULTS, Limits
+from extract.schema.infer import InferredSchema
+from extract.schema.observations import Observations
+
+if TYPE_CHECKING:
+    from extract.chunktool.edges import EdgeAutomaton
+    from extract.chunktool.kernel._tally import Tally
+
+_MANY_TAGS: Final = 100_000  # different tags in a tally, from which on they are put together
+
+
+def infer_schema(documents: Iterable[Document], limits: Limits | None = None) -> InferredSchema:
+    """The schema that all documents keep, and that allows nothing that none of them showed.
+
+    Args:
+        documents: Each bytes, a path, ``"-"`` for standard input or a file object opened for
+            bytes; also gzipped.
+        limits: How large and deep a document may be.
+
+    Raises:
+        DocumentError: One cannot be read, is not well-formed, or passes a limit. To go on with the
+            others, use `Inference`.
+        SchemaError: There are no documents.
+
+    >>> inferred = infer_schema([b"<a><b x='1'/></a>", b"<a><b/>text</a>"])
+    >>> print(inferred)
+    inferred from 2 documents: 2 elements, 1 edge, 1 attribute, root a
+    >>> inferred.schema.places.document.step("a").step("b").attributes
+    frozenset({'x'})
+    """
+    inference = Inference(limits)
+    for document in documents:
+        inference.add(document)
+    return inference.result()
+
+
+class Inference:
+    """A schema in the making: takes documents one by one.
+
+    Args:
+        limits: How large and deep a document may be.
+
+    Attributes:
+        documents: How many documents were taken.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.documents = 0
+        self._limits = limits or DEFAULTS
+        self._seen = Observations()
+        self._counter = _Counter() if _native() else None
+        self._buffer = memoryview(bytearray(WINDOW))
+
+    def add(self, document: Document, name: str = "") -> int:
+        """Takes a document and returns its size in bytes.
+
+        Args:
+            document: As for `infer_schema`.
+            name: What messages call it.
+
+        Raises:
+            DocumentError: It cannot be read, is not well-formed, or passes a limit. Then it does
+                not count.
+        """
+        with open_source(document, name, self._limits) as source:
+            source.rewind()
+            filled = source.read_into(self._buffer)
+            if filled == len(self._buffer):
+                size = self._add(source, single=False)
+            else:  # all of it: when the scan hands out what it found, the document has ended
+                whole = unpacked_source(bytes(self._buffer[:filled]), source.name)
+                size = self._add(whole, single=True)
+        self.documents += 1
+        return size
+
+    def _add(self, source: Source, single: bool) -> int:
+        counter = self._counter
+        if counter is None:
+            self._seen.add(observe_events(source, self._limits))
+            return sum(map(len, source.windows()))
+        if not single:  # provisional until its last byte
+            counter = _Counter()
+        counter.begin()
+        outcome = scan(source, counter.automaton, counter, self._limits, table=True)
+        if outcome.scanner != "kernel":
+            self._seen.add(observe_events(source, self._limits))
+        else:
+            counter.documents += 1
+        if not single or len(counter.tally) > _MANY_TAGS or counter.torn:
+            self._fold(counter)
+            if single:
+                self._counter = _Counter()
+        return outcome.size if outcome.size >= 0 else sum(map(len, source.windows()))
+
+    def _fold(self, counter: _Counter) -> None:
+        """Adds what a counter has counted to what was seen."""
+        if counter.documents:
+            self._seen.add(counter.observations())
+
+    def result(self) -> InferredSchema:
+        """The schema of the documents so far.
+
+        Raises:
+            SchemaError: There are none.
+        """
+        if self._counter is not None:
+            self._fold(self._counter)
+            self._counter = _Counter()
+        return InferredSchema.of(self._seen)
+
+
+def _native() -> bool:
+    """Whether the parts in C are there that counting takes, and may be used."""
+    try:
+        importlib.import_module("extract.chunktool.kernel._tally")
+    except ImportError:
+        return False
+    return kernel_available()
+
+
+class _Counter:
+    """Takes what the kernel finds in documents, and counts it.
+
+    Attributes:
+        documents: How many were counted; kept by the owner.
+        torn: Whether counting gave up in the middle of a document, which then is read another way.
+            What was counted of it twice is all in it, so the schema is as closed as ever, but an
+            attribute or child that all elements have may be counted as optional.
+    """
+
+    def __init__(self) -> None:
+        edges = importlib.import_module("extract.chunktool.edges")
+        tally = importlib.import_module("extract.chunktool.kernel._tally")
+        self.automaton: EdgeAutomaton = edges.EdgeAutomaton()
+        self.tally: Tally = tally.Tally()
+        self.documents = 0
+        self.torn = False
+        self._scans = 0
+
+    def begin(self) -> None:
+        """Says that another document begins."""
+        self._scans = 0
+
+    def restart(self) -> None:
+        """A scan begins: the kernel's, or that of the scanner that it hands over to."""
+        self._scans += 1
+        self.tally.begin()
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Counts what the kernel found in a window; what another scanner finds is not looked at."""
+        if self._scans > 1 or batch.elements is None or batch.leaves is None:
+            return
+        rows, states = (batch.elements, batch.leaves), self.automaton.states
+        try:
+            self.tally.add(window.data, window.start, *rows, states)
+        except HandOver:
+            self.torn = True
+            raise
+
+    def observations(self) -> Observations:
+        """What was counted."""
+        edges = importlib.import_module("extract.chunktool.edges")
+        seen: Observations = edges.observations_of(self.tally, self.automaton)
+        seen.documents = self.documents
+        return seen
