@@ -8,6 +8,7 @@ out to be well-formed as a whole.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from extract.chunktool.edges import EdgeAutomaton
     from extract.chunktool.kernel._tally import Tally
 
+_DECLARATION_BYTES: Final = 1_000  # of a document, in which its XML declaration is looked for
 _MANY_TAGS: Final = 100_000  # different tags in a tally, from which on they are put together
 
 
@@ -66,7 +68,8 @@ class Inference:
         self.documents = 0
         self._limits = limits or DEFAULTS
         self._seen = Observations()
-        self._counter = _Counter() if _native() else None
+        # Documents that say standalone="yes" are counted apart: see `Content.STANDALONE`.
+        self._counters = {False: _Counter(), True: _Counter()} if _native() else {}
         self._buffer = memoryview(bytearray(WINDOW))
 
     def add(self, document: Document, name: str = "") -> int:
@@ -83,37 +86,48 @@ class Inference:
         with open_source(document, name, self._limits) as source:
             source.rewind()
             filled = source.read_into(self._buffer)
+            data = self._buffer[:filled]
+            standalone = _says_standalone(bytes(data[:_DECLARATION_BYTES]))
             if filled == len(self._buffer):
-                size = self._add(source, single=False)
+                size = self._add(source, standalone, single=False)
             else:  # all of it: when the scan hands out what it found, the document has ended
-                whole = unpacked_source(bytes(self._buffer[:filled]), source.name)
-                size = self._add(whole, single=True)
+                whole = unpacked_source(bytes(data), source.name)
+                size = self._add(whole, standalone, single=True)
         self.documents += 1
         return size
 
-    def _add(self, source: Source, single: bool) -> int:
-        counter = self._counter
-        if counter is None:
-            self._seen.add(observe_events(source, self._limits))
-            return sum(map(len, source.windows()))
-        if not single:  # provisional until its last byte
-            counter = _Counter()
+    def _add(self, source: Source, standalone: bool, single: bool) -> int:
+        if not self._counters:
+            self._add_events(source, standalone)
+            return _size(source)
+        # A document of several windows is provisional until its last byte.
+        counter = self._counters[standalone] if single else _Counter()
         counter.begin()
         outcome = scan(source, counter.automaton, counter, self._limits, table=True)
-        if outcome.scanner != "kernel":
-            self._seen.add(observe_events(source, self._limits))
-        else:
+        if outcome.scanner == "kernel":
             counter.documents += 1
+        else:
+            self._add_events(source, standalone)
         if not single or len(counter.tally) > _MANY_TAGS or counter.torn:
-            self._fold(counter)
+            self._fold(counter, standalone)
             if single:
-                self._counter = _Counter()
-        return outcome.size if outcome.size >= 0 else sum(map(len, source.windows()))
+                self._counters[standalone] = _Counter()
+        return outcome.size if outcome.size >= 0 else _size(source)
 
-    def _fold(self, counter: _Counter) -> None:
+    def _add_events(self, source: Source, standalone: bool) -> None:
+        """Adds what libxml2 sees in a document."""
+        seen = observe_events(source, self._limits)
+        if standalone:
+            seen.mark_standalone()
+        self._seen.add(seen)
+
+    def _fold(self, counter: _Counter, standalone: bool) -> None:
         """Adds what a counter has counted to what was seen."""
         if counter.documents:
-            self._seen.add(counter.observations())
+            seen = counter.observations()
+            if standalone:
+                seen.mark_standalone()
+            self._seen.add(seen)
 
     def result(self) -> InferredSchema:
         """The schema of the documents so far.
@@ -121,10 +135,28 @@ class Inference:
         Raises:
             SchemaError: There are none.
         """
-        if self._counter is not None:
-            self._fold(self._counter)
-            self._counter = _Counter()
+        for standalone, counter in self._counters.items():
+            self._fold(counter, standalone)
+            self._counters[standalone] = _Counter()
         return InferredSchema.of(self._seen)
+
+
+_DECLARATION = re.compile(
+    rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?<\?xml\s[^>]*standalone\s*=\s*["']yes["']"""
+)
+
+
+def _says_standalone(start: bytes) -> bool:
+    """Whether a document that begins so says ``standalone="yes"``.
+
+    >>> _says_standalone(b"<?xml version='1.0' standalone='yes'?>"), _says_standalone(b"<a/>")
+    (True, False)
+    """
+    return _DECLARATION.match(start.replace(b"\0", b"")) is not None  # UTF-16, UTF-32
+
+
+def _size(source: Source) -> int:
+    return sum(map(len, source.windows()))
 
 
 def _native() -> bool:

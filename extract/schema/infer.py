@@ -6,10 +6,8 @@ document has no end of paths, a second document would bring paths that the first
 elements that everybody knows, and a DTD could not say it at all. Edges from name to name are few,
 converge after some documents, and are what rewriting and checking use.
 
-Looked at and not used: xsdata's and spark-xml's inference make classes or table columns (no mixed
-content, no order, unions of types become strings or maps) and read documents as trees; trang does
-infer RELAX NG and XSD, but only in Java, in memory, and with patterns that generalise beyond what
-was seen. None writes a schema that is closed and that we could check edge by edge.
+No library does this: xsdata's generator makes Python classes and spark-xml the columns of a table,
+and trang, which does write schemas, needs Java and lets every element start a document.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Final, Literal
 
 import networkx as nx
 
@@ -36,6 +35,8 @@ from extract.schema.model import (
     namespace_of,
 )
 from extract.schema.observations import Content, ElementObservations, Observations
+
+_KINDS: Final[Mapping[str, Literal["dtd", "xsd"]]] = {".dtd": "dtd", ".xsd": "xsd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class InferredElement:
         text: Which text was seen.
         bare: Whether there was nothing at all between the tags, not even a comment: ``EMPTY`` to a
             DTD.
+        standalone: Whether there was white space between children in a document that says
+            ``standalone="yes"``: no DTD may then call it element content.
         spellings: The name as written; ``None`` in it where nobody can tell.
         bindings: The namespace declarations of the start tags.
     """
@@ -69,6 +72,7 @@ class InferredElement:
     ordered: bool
     text: Text
     bare: bool
+    standalone: bool
     spellings: frozenset[str | None]
     bindings: Mapping[str, frozenset[str]]
 
@@ -155,15 +159,10 @@ class InferredSchema:
         from extract.schema.write_xsd import xsd_texts
 
         path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix == ".dtd":
+        if kind_by_suffix(path) == "dtd":
             texts = {path.name: dtd_text(self)}
-        elif suffix == ".xsd":
-            texts = xsd_texts(self, path.stem)
-            texts = {path.name: texts.pop(f"{path.stem}.xsd"), **texts}
         else:
-            hint = "name a file that ends in .xsd or .dtd"
-            raise SchemaError("a schema is written as an XSD or a DTD", hint, str(path))
+            texts = xsd_texts(self, path.name)
         for name, text in texts.items():
             with whole_file(path.parent / name) as stream:
                 stream.write(text.encode())
@@ -178,6 +177,19 @@ class InferredSchema:
             f"{_counted(len(self.elements), 'element')}, {_counted(edges, 'edge')}, "
             f"{_counted(attributes, 'attribute')}, root{'s' * (len(self.roots) > 1)} {roots}"
         )
+
+
+def kind_by_suffix(path: str | Path) -> Literal["dtd", "xsd"]:
+    """The kind of schema that a file name asks for.
+
+    Raises:
+        SchemaError: Neither a DTD nor an XSD.
+    """
+    kind = _KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        hint = "name a file that ends in .xsd or .dtd"
+        raise SchemaError("a schema is written as an XSD or a DTD", hint, str(path))
+    return kind
 
 
 def _counted(count: int, noun: str) -> str:
@@ -202,6 +214,7 @@ def _element(name: str, seen: ElementObservations) -> InferredElement:
         order is not None,
         _text(seen),
         not seen.children and not seen.content,
+        bool(seen.content & Content.STANDALONE),
         frozenset(seen.spellings),
         {prefix: frozenset(uris) for prefix, uris in seen.bindings.items()},
     )
@@ -281,9 +294,7 @@ def _particle(element: InferredElement, keys: Mapping[str, int]) -> Particle | N
         return Particle("choice", 0, None, parts=parts)
     parts = tuple(
         [
-            Particle(
-                "element", int(c.required), None if c.repeated else 1, element=keys[c.name]
-            )
+            Particle("element", int(c.required), None if c.repeated else 1, element=keys[c.name])
             for c in element.children
         ]
     )

@@ -16,6 +16,7 @@ class Content(IntFlag):
     SPACE = 1  # white space alone
     TEXT = 2  # any other character data; references and CDATA sections, whatever is in them
     OTHER = 4  # comments and processing instructions
+    STANDALONE = 8  # white space, in a document that says ``standalone="yes"``
 
 
 class ChildObservations:
@@ -112,6 +113,12 @@ class Observations:
     def spell_attribute(self, name: str, written: str | None) -> None:
         """Notes how the name of an attribute with a namespace is written."""
         self.attribute_spellings.setdefault(name, set()).add(written)
+
+    def mark_standalone(self) -> None:
+        """Notes that all these documents say ``standalone="yes"``."""
+        for element in self.elements.values():
+            if element.content & Content.SPACE:
+                element.content |= Content.STANDALONE
 
     def add(self, other: Observations) -> None:
         """Adds what others saw in other documents."""

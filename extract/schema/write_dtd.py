@@ -50,7 +50,7 @@ class _Writer:
 
     def _content(self, element: InferredElement) -> str:
         names = [self._elements[child.name] for child in element.children]
-        if element.text is Text.ANY:
+        if element.text is Text.ANY or (names and element.standalone):
             return f"(#PCDATA | {' | '.join(names)})*" if names else "(#PCDATA)"
         if not names:
             return "EMPTY" if element.bare else "(#PCDATA)"  # EMPTY allows no comment either

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
@@ -26,18 +27,18 @@ _STRING: Final = "xs:string"
 _WRITE_DTD: Final = "write a .dtd instead, or let the commands infer the schema themselves"
 
 
-def xsd_texts(inferred: InferredSchema, stem: str) -> dict[str, str]:
-    """The text of each file by its name, that of the main one ``stem.xsd``.
+def xsd_texts(inferred: InferredSchema, name: str) -> dict[str, str]:
+    """The text of each file by its name, that of the main one first.
 
     Args:
         inferred: The schema.
-        stem: How the names of all files begin.
+        name: That of the main file; the names of the others begin like it.
 
     Raises:
         SchemaError: XSD cannot say what the documents showed.
     """
     _check(inferred)
-    files = _files(inferred, stem)
+    files = _files(inferred, name)
     return {file.name: "".join(_Writer(inferred, files, file).lines()) for file in files.values()}
 
 
@@ -72,7 +73,7 @@ class _File:
     attributes: tuple[str, ...]
 
 
-def _files(inferred: InferredSchema, stem: str) -> dict[str, _File]:
+def _files(inferred: InferredSchema, main: str) -> dict[str, _File]:
     """The files by their namespace, that of the first document element first."""
     attributes: dict[str, dict[str, None]] = {}
     for element in inferred.elements.values():
@@ -91,7 +92,7 @@ def _files(inferred: InferredSchema, stem: str) -> dict[str, _File]:
         label = prefixes[uri] or "unqualified"
         files[uri] = _File(
             uri,
-            f"{stem}-{label}.xsd" if number else f"{stem}.xsd",
+            f"{Path(main).stem}-{label}.xsd" if number else main,
             prefixes[uri],
             tuple(elements.get(uri, ())),
             tuple(attributes.get(uri, ())),
@@ -102,9 +103,7 @@ def _files(inferred: InferredSchema, stem: str) -> dict[str, _File]:
 class _Writer:
     """Writes one file."""
 
-    def __init__(
-        self, inferred: InferredSchema, files: Mapping[str, _File], file: _File
-    ) -> None:
+    def __init__(self, inferred: InferredSchema, files: Mapping[str, _File], file: _File) -> None:
         self._inferred = inferred
         self._files = files
         self._file = file
