@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from extract.chunktool.automaton import Automaton, StateInfo
+from extract.chunktool.automaton import Automaton, StateInfo, scheme_of_anything
 from extract.chunktool.kernel._tally import Tally
 from extract.chunktool.outputs import Output
-from extract.schema.model import Schema
 from extract.schema.observations import Content, Observations
-from extract.scheme.model import DOCUMENT, POTPOURRI, Branches, Chunk, Need, Scheme, Settings, Want
+from extract.scheme.model import Need, Want
 
 _EVERYTHING: Final = Output("elements", (Want("//*", Need.CHILDREN),), whole=False)
 _KEPT: Final = StateInfo(subtree=(), tag=(0,), content=(0,), inside=False, skip=False)
@@ -23,7 +22,7 @@ _MOST_EDGES: Final = 500_000  # states; a document that needs more goes another 
 
 
 class EdgeAutomaton(Automaton):
-    """An automaton that allows everything and whose states are edges.
+    """An automaton that allows everything and whose states are edges. For the kernel alone.
 
     Attributes:
         names: The expanded names of elements; their numbers are the symbols.
@@ -31,9 +30,7 @@ class EdgeAutomaton(Automaton):
     """
 
     def __init__(self) -> None:
-        empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")
-        scheme = Scheme(Schema.none(), {}, Settings(1), Branches.of([]), (), (), *empty)
-        super().__init__(scheme, [_EVERYTHING])
+        super().__init__(scheme_of_anything(), [_EVERYTHING])
         self.names: list[str] = []
         self.edges: list[tuple[int, int]] = [(-1, -1)]
         self._by_name: dict[tuple[str, str], int] = {}

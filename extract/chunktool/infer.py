@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from extract.chunktool.automaton import Automaton, scheme_of_anything
 from extract.chunktool.cut import Window
 from extract.chunktool.events import observe_events
 from extract.chunktool.scan import Batch, HandOver
@@ -70,6 +71,7 @@ class Inference:
         self._seen = Observations()
         # Documents that say standalone="yes" are counted apart: see `Content.STANDALONE`.
         self._counters = {False: _Counter(), True: _Counter()} if _native() else {}
+        self._anything = Automaton(scheme_of_anything(), [])
         self._buffer = memoryview(bytearray(WINDOW))
 
     def add(self, document: Document, name: str = "") -> int:
@@ -98,28 +100,29 @@ class Inference:
 
     def _add(self, source: Source, standalone: bool, single: bool) -> int:
         if not self._counters:
-            self._add_events(source, standalone)
-            return _size(source)
+            return self._add_events(source, standalone)
         # A document of several windows is provisional until its last byte.
         counter = self._counters[standalone] if single else _Counter()
         counter.begin()
-        outcome = scan(source, counter.automaton, counter, self._limits, table=True)
-        if outcome.scanner == "kernel":
+        try:
+            size = scan(source, counter.automaton, counter, self._limits, table=True).size
             counter.documents += 1
-        else:
-            self._add_events(source, standalone)
+        except HandOver:
+            size = self._add_events(source, standalone)
         if not single or len(counter.tally) > _MANY_TAGS or counter.torn:
             self._fold(counter, standalone)
             if single:
                 self._counters[standalone] = _Counter()
-        return outcome.size if outcome.size >= 0 else _size(source)
+        return size
 
-    def _add_events(self, source: Source, standalone: bool) -> None:
-        """Adds what libxml2 sees in a document."""
+    def _add_events(self, source: Source, standalone: bool) -> int:
+        """Adds what libxml2 sees in a document, if it keeps the limits."""
+        size = scan(source, self._anything, _Nobody(), self._limits, kernel=False).size
         seen = observe_events(source, self._limits)
         if standalone:
             seen.mark_standalone()
         self._seen.add(seen)
+        return size if size >= 0 else sum(map(len, source.windows()))
 
     def _fold(self, counter: _Counter, standalone: bool) -> None:
         """Adds what a counter has counted to what was seen."""
@@ -155,10 +158,6 @@ def _says_standalone(start: bytes) -> bool:
     return _DECLARATION.match(start.replace(b"\0", b"")) is not None  # UTF-16, UTF-32
 
 
-def _size(source: Source) -> int:
-    return sum(map(len, source.windows()))
-
-
 def _native() -> bool:
     """Whether the parts in C are there that counting takes, and may be used."""
     try:
@@ -166,6 +165,16 @@ def _native() -> bool:
     except ImportError:
         return False
     return kernel_available()
+
+
+class _Nobody:
+    """Takes what a scan finds when only its verdict is asked for."""
+
+    def restart(self) -> None:
+        """Nothing was kept."""
+
+    def take(self, window: Window, batch: Batch) -> None:
+        """Nothing is kept."""
 
 
 class _Counter:
@@ -185,21 +194,27 @@ class _Counter:
         self.tally: Tally = tally.Tally()
         self.documents = 0
         self.torn = False
-        self._scans = 0
+        self._begun = False
 
     def begin(self) -> None:
         """Says that another document begins."""
-        self._scans = 0
+        self._begun = False
 
     def restart(self) -> None:
-        """A scan begins: the kernel's, or that of the scanner that it hands over to."""
-        self._scans += 1
+        """A scan begins: the kernel's.
+
+        Raises:
+            HandOver: It is that of another scanner, whose findings are not counted.
+        """
+        if self._begun:
+            raise HandOver("the kernel handed over")
+        self._begun = True
         self.tally.begin()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Counts what the kernel found in a window; what another scanner finds is not looked at."""
-        if self._scans > 1 or batch.elements is None or batch.leaves is None:
-            return
+        """Counts what the kernel found in a window."""
+        assert batch.elements is not None
+        assert batch.leaves is not None
         rows, states = (batch.elements, batch.leaves), self.automaton.states
         try:
             self.tally.add(window.data, window.start, *rows, states)

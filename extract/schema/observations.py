@@ -14,7 +14,7 @@ class Content(IntFlag):
     """What was seen between the tags of an element, next to its child elements."""
 
     SPACE = 1  # white space alone
-    TEXT = 2  # any other character data; references and CDATA sections, whatever is in them
+    TEXT = 2  # any other character data; also an empty CDATA section
     OTHER = 4  # comments and processing instructions
     STANDALONE = 8  # white space, in a document that says ``standalone="yes"``
 

@@ -14,8 +14,7 @@ from extract.chunktool.kernel.namespaces import Contexts
 from extract.chunktool.scan import HandOver
 
 cdef enum:
-    TEXT = 0  # kinds of leaves, as in scan.py
-    CDATA = 1
+    CDATA = 1  # kinds of leaves, as in scan.py
     REFERENCES = 2
     SPACES = 1  # what is in an element, as in extract.schema.observations.Content
     CHARACTERS = 2
@@ -37,6 +36,30 @@ ctypedef struct Open:
 
 cdef inline bint _is_space(uint8_t c) noexcept nogil:
     return c == 32 or c == 10 or c == 9 or c == 13
+
+
+cdef bint _is_blank(const uint8_t *p, const uint8_t *end, bint references) noexcept nogil:
+    """Whether a text is white space, also where characters are written as ``&#10;``."""
+    cdef int64_t number
+    cdef int base
+    while p < end:
+        if _is_space(p[0]):
+            p += 1
+            continue
+        if not references or end - p < 4 or p[0] != 38 or p[1] != 35:  # &#
+            return False
+        p += 2
+        base, number = 10, 0
+        if p[0] == 120:  # x
+            base = 16
+            p += 1
+        while p < end and p[0] != 59 and number < 64:  # ;
+            number = number * base + (p[0] - 48 if p[0] < 58 else (p[0] | 32) - 87)
+            p += 1
+        if p == end or p[0] != 59 or number > 32 or not _is_space(<uint8_t>number):
+            return False
+        p += 1
+    return True
 
 
 cdef class Tally:
@@ -171,6 +194,7 @@ cdef class Tally:
         """Notes texts, comments and instructions; the stack is that of the window before."""
         cdef Py_ssize_t i, at, stop, count = parent.shape[0]
         cdef int32_t state, content
+        cdef bint blank
         for i in range(count):
             if parent[i] < 0:
                 continue  # outside of the document element
@@ -179,19 +203,16 @@ cdef class Tally:
             else:
                 state = self.open_state(parent[i])
             content = self.edges[state].content
-            if kind[i] == TEXT:
+            if kind[i] > REFERENCES:
+                content |= OTHER
+            elif not content & CHARACTERS:
                 at, stop = start[i] - base, end[i] - base
-                if content & CHARACTERS:
-                    continue
                 if not 0 <= at <= stop <= length:
                     raise HandOver("a text that is not in its window")
-                while at < stop and _is_space(data[at]):
-                    at += 1
-                content |= CHARACTERS if at < stop else SPACES
-            elif kind[i] == CDATA or kind[i] == REFERENCES:
-                content |= CHARACTERS
-            else:
-                content |= OTHER
+                if kind[i] == CDATA:  # without <![CDATA[ and ]]>
+                    at, stop = at + 9, stop - 3
+                blank = at < stop and _is_blank(data + at, data + stop, kind[i] == REFERENCES)
+                content |= SPACES if blank else CHARACTERS
             self.edges[state].content = content
         return 0
 
