@@ -83,9 +83,11 @@ def internal_dtd(source: Source) -> InternalDtd | None:
     try:
         for window in source.windows(_BEGINNING):
             parser.feed(bytes(window))
-            _, root = next(iter(parser.read_events()), (None, None))
-            if root is not None:
+            for _, root in parser.read_events():
                 return _subset(root)
+        parser.close()  # of a small document libxml2 begins to tell only now
+        for _, root in parser.read_events():
+            return _subset(root)
     except etree.XMLSyntaxError as error:
         line, column = error.position
         raise DocumentError(str(error.msg), "", source.name, line, column) from None

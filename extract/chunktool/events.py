@@ -1,4 +1,4 @@
-"""What a document shows, from libxml2's events: slower than the kernel, and for every document.
+"""What a document shows, by libxml2: slower than the kernel, and for every document.
 
 For those that the kernel hands over: internal subsets with entities, encodings other than UTF-8.
 libxml2 reports no prefixes with its events. The prefix of a name is known where only one is bound
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from lxml import etree
+
 from extract.chunktool.source import Source
-from extract.chunktool.verdict import Judge, id_problem
+from extract.chunktool.verdict import Judge, id_problem, rejection_of
 from extract.errors import DocumentError
 from extract.limits import RAISE, Limits
 from extract.schema.model import XML_NAMESPACE, local_of, namespace_of
@@ -40,6 +42,44 @@ def observe_events(source: Source, limits: Limits) -> Observations:
         raise DocumentError(reason, hint, source.name, line, column)
     if target.problem and not judge.warned:
         raise DocumentError(target.problem, file=source.name)
+    target.seen.documents = 1
+    return target.seen
+
+
+def observe_tree(source: Source, limits: Limits) -> Observations:
+    """Parses a document into a tree and returns what that shows.
+
+    For documents whose entities hold elements: libxml2 gives those another namespace in a tree than
+    in its events, and the tree is what queries are evaluated on.
+
+    Raises:
+        DocumentError: It is larger than what may be evaluated whole, or not well-formed as a tree.
+    """
+    document = b"".join(map(bytes, source.windows()))
+    if len(document) > limits.whole_bytes:
+        raise DocumentError(limits.passed("whole_bytes"), RAISE, source.name)
+    parser = etree.XMLParser(resolve_entities="internal", no_network=True, huge_tree=True)
+    target = _Target(limits)
+    events = ("start", "end", "comment", "pi")
+    try:
+        root = etree.fromstring(document, parser)
+    except etree.XMLSyntaxError as error:
+        message = (error.msg or "").rsplit(", line ", 1)[0]
+        reason, hint, line, column = rejection_of(error.code, message, *(error.position or (0, 0)))
+        raise DocumentError(reason, hint, source.name, line, column) from None
+    for event, node in etree.iterwalk(root, events):
+        if event == "start":
+            above = {} if node.getparent() is None else node.getparent().nsmap
+            target.start(node.tag, node.attrib, dict(node.nsmap.items() - above.items()))
+            if node.text is not None:
+                target.data(node.text)
+            continue
+        if event == "end":
+            target.end(node.tag)
+        else:
+            target.comment(node.text)
+        if node.tail is not None:
+            target.data(node.tail)
     target.seen.documents = 1
     return target.seen
 

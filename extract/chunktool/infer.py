@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from extract.chunktool.automaton import Automaton, scheme_of_anything
 from extract.chunktool.cut import Window
-from extract.chunktool.events import observe_events
+from extract.chunktool.events import observe_events, observe_tree
 from extract.chunktool.scan import Batch, HandOver
-from extract.chunktool.scanner import kernel_available, scan
+from extract.chunktool.scanner import Verdict, kernel_available, scan
 from extract.chunktool.source import WINDOW, Document, Source, open_source, unpacked_source
 from extract.limits import DEFAULTS, Limits
 from extract.schema.infer import InferredSchema
@@ -117,12 +117,14 @@ class Inference:
 
     def _add_events(self, source: Source, standalone: bool) -> int:
         """Adds what libxml2 sees in a document, if it keeps the limits."""
-        size = scan(source, self._anything, _Nobody(), self._limits, kernel=False).size
+        outcome = scan(source, self._anything, _Nobody(), self._limits, kernel=False)
         seen = observe_events(source, self._limits)
+        if outcome.verdict is Verdict.WHOLE:
+            seen = observe_tree(source, self._limits)
         if standalone:
             seen.mark_standalone()
         self._seen.add(seen)
-        return size if size >= 0 else sum(map(len, source.windows()))
+        return outcome.size if outcome.size >= 0 else sum(map(len, source.windows()))
 
     def _fold(self, counter: _Counter, standalone: bool) -> None:
         """Adds what a counter has counted to what was seen."""

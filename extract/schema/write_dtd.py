@@ -36,6 +36,9 @@ class _Writer:
         self._inferred = inferred
         self._elements = _written({n: e.spellings for n, e in inferred.elements.items()})
         self._attributes = _written(inferred.attribute_spellings)
+        self._plain = all(  # without any namespaces
+            self._namespaces(element) == {"": {""}} for element in inferred.elements.values()
+        )
 
     def lines(self) -> Iterator[str]:
         """The lines of the file, each with its line end."""
@@ -61,22 +64,22 @@ class _Writer:
         parts = zip(names, element.children, strict=True)
         return f"({', '.join(name + _occurs(child) for name, child in parts)})"
 
-    def _bindings(self, element: InferredElement) -> Iterator[str]:
-        """The namespace declarations: fixed where all documents have the same."""
-        own = {}
-        for expanded, written in [
-            (element.name, self._elements[element.name]),
-            *((name, self._attribute(name)) for name, _ in element.attributes),
-        ]:
-            prefix = written.rpartition(":")[0]
-            if (prefix or expanded == element.name) and prefix != "xml":
-                own[prefix] = namespace_of(expanded)
+    def _namespaces(self, element: InferredElement) -> dict[str, set[str]]:
+        """What prefixes stand for: those of the element's own names, and those it declares."""
+        own = {self._elements[element.name].rpartition(":")[0]: namespace_of(element.name)}
+        for name, _ in element.attributes:
+            if namespace_of(name) not in ("", XML_NAMESPACE):
+                own[self._attributes[name].rpartition(":")[0]] = namespace_of(name)
         bindings = {prefix: set(uris) for prefix, uris in element.bindings.items()}
         for prefix, uri in own.items():
             bindings.setdefault(prefix, {uri})
-        if not self._inferred.prefixes and bindings == {"": {""}}:
-            return  # there are no namespaces at all
-        for prefix, uris in bindings.items():
+        return bindings
+
+    def _bindings(self, element: InferredElement) -> Iterator[str]:
+        """The namespace declarations: fixed where all documents have the same."""
+        if self._plain:
+            return
+        for prefix, uris in self._namespaces(element).items():
             name = f"xmlns:{prefix}" if prefix else "xmlns"
             fixed = f"#FIXED {_quoted(min(uris))}" if len(uris) == 1 else "#IMPLIED"
             yield f"{name} CDATA {fixed}"
