@@ -93,11 +93,11 @@ def observations_of(tally: Tally, automaton: EdgeAutomaton) -> Observations:
     for state, written, attributes, times in tally.tags():
         element = seen.element(names[edges[state][1]])
         element.spellings.add(written)
-        for uri, local, spelling in attributes:
-            name = f"{{{uri}}}{local}" if uri else local
-            element.attributes[name] += times
+        for uri, name in attributes:
             if uri:
+                spelling, name = name, f"{{{uri}}}{name.rpartition(':')[2]}"
                 seen.spell_attribute(name, spelling)
+            element.attributes[name] += times
     for state, prefix, uri in tally.bindings:
         seen.element(names[edges[state][1]]).bind(prefix, uri)
     return seen

@@ -69,7 +69,10 @@ class ElementObservations:
 
     def child(self, name: str) -> ChildObservations:
         """What was seen of a kind of child, new or known."""
-        return self.children.setdefault(name, ChildObservations())
+        child = self.children.get(name)
+        if child is None:
+            child = self.children[name] = ChildObservations()
+        return child
 
     def bind(self, prefix: str, uri: str) -> None:
         """Notes a namespace declaration in a start tag."""
@@ -108,7 +111,10 @@ class Observations:
 
     def element(self, name: str) -> ElementObservations:
         """What was seen of a kind of element, new or known."""
-        return self.elements.setdefault(name, ElementObservations())
+        element = self.elements.get(name)
+        if element is None:
+            element = self.elements[name] = ElementObservations()
+        return element
 
     def spell_attribute(self, name: str, written: str | None) -> None:
         """Notes how the name of an attribute with a namespace is written."""

@@ -157,14 +157,17 @@ cdef class Tally:
     def tags(self):
         """Rows (state, name as written, attributes, times).
 
-        Attributes are (URI, local name, name as written); declarations are left out.
+        Attributes are (URI, name as written); declarations are left out.
         """
         rows = []
         for number, key in enumerate(self.keys):
             state = int.from_bytes(key[:4], "little")
             context = int.from_bytes(key[4:8], "little")
             name, *attributes = key[8:].decode().split("\0")
-            found = [(*self.contexts.expand(context, one, True), one) for one in attributes]
+            found = [
+                (self.contexts.expand(context, one, True)[0] if ":" in one else "", one)
+                for one in attributes
+            ]
             rows.append((state, name, found, self.times[number]))
         return rows
 
