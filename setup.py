@@ -48,6 +48,12 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
+        Extension(
+            "extract.chunktool.kernel._tally",
+            [f"{KERNEL}/_tally.pyx"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
         *(
             Extension(
                 f"extract.filtertool.columnar._{name}",

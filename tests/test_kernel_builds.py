@@ -12,6 +12,7 @@ import pytest
 
 TOP = Path(__file__).parents[1]
 KERNEL = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
+INFERENCE = "tests/test_schema_infer.py"
 COLUMNAR = ("tests/test_columnar.py", "tests/test_columnar_values.py")
 
 pytestmark = [
@@ -52,5 +53,6 @@ def test_with_sanitizers(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    out = run("pytest", "-q", "-p", "tests.support.other_build", KERNEL[0], *COLUMNAR, **watched)
+    tests = (KERNEL[0], *COLUMNAR, INFERENCE)
+    out = run("pytest", "-q", "-p", "tests.support.other_build", *tests, **watched)
     assert " passed" in out

@@ -333,7 +333,10 @@ def twice(raw: Any) -> None:
         (remove("queries"), "queries: is missing"),
         (remove("potpourri"), "potpourri: is missing"),
         (remove("schema", "digest"), "schema.digest: is missing"),
-        (change("schema", "kind", to="rng"), "schema.kind: 'rng' is neither 'dtd' nor 'xsd'"),
+        (
+            change("schema", "kind", to="rng"),
+            "schema.kind: 'rng' is none of dtd, xsd, inferred, none",
+        ),
         (change("schema", "roots", to=[99]), "schema.roots[0]: there is no declarations[99]"),
         (
             change("schema", "declarations", 0, "children", to=[1, -1]),

@@ -33,8 +33,9 @@ from extract.chunktool.patterns import (
     wants_trie,
 )
 from extract.chunktool.symbols import attribute_names, element_names
+from extract.schema.model import Schema
 from extract.schema.places import Place
-from extract.scheme.model import Scheme
+from extract.scheme.model import DOCUMENT, POTPOURRI, Branches, Chunk, Scheme, Settings
 
 _EVERYTHING: Final = -1  # as a node of the trie of originals: queries may look anywhere below
 
@@ -366,6 +367,12 @@ class Automaton:
             known = tuple(n for n in range(len(self.outputs)) if outputs >> n & 1)
             self._lists[outputs] = known
         return known
+
+
+def scheme_of_anything() -> Scheme:
+    """A scheme without queries for any document, where a scan alone is what one wants."""
+    empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")
+    return Scheme(Schema.none(), {}, Settings(1), Branches.of([]), (), (), *empty)
 
 
 def _follow(

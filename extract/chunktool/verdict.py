@@ -49,14 +49,15 @@ class Judge:
 
     Args:
         encoding: That of the bytes, where they are not as the document itself says.
+        target: Gets libxml2's events, as a target of lxml's parsers; by default nobody does.
 
     Attributes:
         external: Entities that the document declares as external, for whoever knows to fill in:
             libxml2 only says that there is no such entity.
     """
 
-    def __init__(self, encoding: str | None = None) -> None:
-        self._parser = make_parser(_Nothing(), encoding)
+    def __init__(self, encoding: str | None = None, target: object | None = None) -> None:
+        self._parser = make_parser(target or _Nothing(), encoding)
         self.external: set[str] = set()
 
     def feed(self, data: bytes) -> ParserRejection | None:

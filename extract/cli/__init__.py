@@ -41,6 +41,7 @@ SECTIONS: Final = {
         "demo": "Show the whole pipeline once, on a bundled scenario.",
     },
     "Stage by stage": {
+        "infer": "Write a schema that all given documents keep.",
         "trans": "Rewrite queries into their normal form under a DTD or XSD.",
         "prep": "Decide how documents are cut: the chunking scheme.",
         "chunk": "Cut documents into the chunks of a scheme, as files.",

@@ -2,7 +2,8 @@
 
 Usage:
     ``schema = Schema.load("orders.xsd", root="orders")`` (`extract.schema.model`), with all that
-    the file refers to on disk.
+    the file refers to on disk. Or what documents showed: `extract.chunktool.infer`
+    gives an `InferredSchema` (`infer`), which is a schema and can be written as XSD or DTD.
 
 Which to use:
     `model` for the declarations as they were loaded. `places` for the edges as one deterministic

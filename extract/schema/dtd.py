@@ -16,13 +16,14 @@ from dataclasses import replace
 
 from extract.errors import SchemaError
 from extract.schema.dtd_reader import DtdElement, read_dtd
-from extract.schema.files import SchemaFiles
+from extract.schema.files import SchemaFiles, decoded
 from extract.schema.model import XML_NAMESPACE, Attribute, Declaration, Particle, Schema, local_of
 from extract.schema.roots import (
     ambiguous_root,
     assumed_note,
     expanded_root,
     first_of_sources,
+    stated_roots,
     unknown_root,
     without_loose_ends,
 )
@@ -187,6 +188,9 @@ class _Model:
         """Names, as written, of the possible document elements."""
         if root is not None:
             return [self._find(root)]
+        stated = stated_roots(decoded(self.files.read(self.files.main)), self.elements)
+        if stated:
+            return stated
         edges = [
             (name, child) for name, element in self.elements.items() for child in element.names
         ]

@@ -29,17 +29,21 @@ _MAX_LISTED = 20_000  # files looked at below the main folder when searching by 
 class SchemaFiles:
     """Finds and reads the files of one schema.
 
+    Args:
+        given: The main file as the user names it.
+        content: Its bytes, where they are not those of the file: a DTD inside of a document.
+
     Attributes:
         given: The main file as the user named it.
         main: Its absolute path.
     """
 
-    def __init__(self, given: str | Path) -> None:
+    def __init__(self, given: str | Path, content: bytes | None = None) -> None:
         self.given = str(given)
         self.main = Path(os.path.abspath(given))
         self._notes: list[str] = []
         self._namesakes: dict[str, Path] = {}
-        self._contents: dict[Path, bytes] = {}
+        self._contents: dict[Path, bytes] = {} if content is None else {self.main: content}
         self._by_name: dict[str, list[Path]] | None = None
         self._catalog: Catalog | None = None
 

@@ -18,13 +18,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from extract.schema.places import Places
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 XSI_NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
+
+SchemaKind: TypeAlias = Literal["dtd", "xsd", "inferred", "none"]
 
 
 class Text(enum.Enum):
@@ -117,9 +119,12 @@ class Declaration:
 class Schema:
     """What a DTD or XSD allows. Build one with `Schema.load`.
 
+    Without a schema there is `Schema.none`, which allows everything, and
+    `extract.chunktool.infer.infer_schema`, which makes one from documents.
+
     Attributes:
         source: The file it was loaded from, as given.
-        kind: ``"dtd"`` or ``"xsd"``.
+        kind: ``"dtd"``, ``"xsd"``, ``"inferred"`` from documents, or ``"none"``: any document.
         declarations: All element declarations; ``declarations[k].key == k``.
         roots: Keys of the declarations that may be the document element.
         prefixes: Prefix to namespace URI, as the schema itself uses them, to print names with.
@@ -128,7 +133,7 @@ class Schema:
     """
 
     source: str
-    kind: Literal["dtd", "xsd"]
+    kind: SchemaKind
     declarations: tuple[Declaration, ...]
     roots: tuple[int, ...]
     prefixes: Mapping[str, str] = field(default_factory=dict)
@@ -158,6 +163,16 @@ class Schema:
         from extract.schema.load import load_schema
 
         return load_schema(path, root, namespaces)
+
+    @classmethod
+    def none(cls) -> Schema:
+        """The schema of any document: nothing is known, so nothing is pruned.
+
+        >>> schema = Schema.none()
+        >>> schema.kind, schema.places.document.open
+        ('none', True)
+        """
+        return cls("none", "none", (), (), digest="none")
 
     @cached_property
     def places(self) -> Places:

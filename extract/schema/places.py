@@ -18,7 +18,7 @@ from typing import Final
 
 import networkx as nx
 
-from extract.schema.model import Declaration, Schema, local_of
+from extract.schema.model import Declaration, Schema, Wildcard, local_of
 from extract.xpath.names import NCNAME
 
 MAX_PLACES: Final = 20_000  # past this many, further sets of declarations count as unknown
@@ -50,7 +50,12 @@ class Place:
     )
 
     def __init__(
-        self, index: int, name: str, declarations: tuple[Declaration, ...], unknown: Place | None
+        self,
+        index: int,
+        name: str,
+        declarations: tuple[Declaration, ...],
+        unknown: Place | None,
+        wildcards: tuple[Wildcard, ...] = (),
     ) -> None:
         self.index = index
         self.name = name
@@ -58,7 +63,7 @@ class Place:
         self.children: dict[str, Place] = {}
         self.reach = 0
         self._unknown = unknown or self
-        self._wildcards = tuple(w for d in declarations for w in d.wildcards)
+        self._wildcards = (*wildcards, *(w for d in declarations for w in d.wildcards))
         self._names = {a.name for d in declarations for a in d.attributes}
         self._attribute_wildcards = tuple(w for d in declarations for w in d.attribute_wildcards)
         self.open = bool(self._wildcards) or unknown is None
@@ -116,7 +121,9 @@ class Places:
 
     def __init__(self, schema: Schema) -> None:
         self.unknown = Place(0, "", (), None)
-        self.document = Place(1, "", (), self.unknown)
+        # Without a schema any element may start a document.
+        beyond = (Wildcard(),) if schema.kind == "none" else ()
+        self.document = Place(1, "", (), self.unknown, beyond)
         self.all: list[Place] = [self.unknown, self.document]
         self._by_set: dict[tuple[int, ...], Place] = {}
         self._build(schema)

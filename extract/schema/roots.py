@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import networkx as nx
 
@@ -49,6 +50,30 @@ def without_loose_ends(roots: list[str], edges: Iterable[tuple[str, str]]) -> li
     counts = Counter(name for names in reached.values() for name in names)
     kept = [root for root in roots if any(counts[name] == 1 for name in reached[root])]
     return kept or roots
+
+
+# A processing instruction of ours in a schema file, which says what a document may start with.
+_INSTRUCTION = re.compile(r"<\?extract-root\s+(.*?)\s*\?>", re.DOTALL)
+
+
+def root_instruction(root: str) -> str:
+    """The line of a schema file that names a document element; `stated_roots` reads it.
+
+    >>> root_instruction("{urn:x}a")
+    '<?extract-root {urn:x}a?>\\n'
+    """
+    return "" if "?>" in root else f"<?extract-root {root}?>\n"
+
+
+def stated_roots(text: str, declared: Container[str]) -> list[str]:
+    """The document elements that a schema file names by `root_instruction`.
+
+    Args:
+        text: The file.
+        declared: The names of elements there are; if one is missing, nothing is said.
+    """
+    roots = list(dict.fromkeys(_INSTRUCTION.findall(text)))
+    return roots if all(root in declared for root in roots) else []
 
 
 def assumed_note(roots: Sequence[str], unused: Sequence[str] = ()) -> str:

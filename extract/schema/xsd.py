@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 from xmlschema.validators import XsdAnyElement, XsdElement, XsdGroup
 
 from extract.errors import SchemaError
-from extract.schema.files import SchemaFiles
+from extract.schema.files import SchemaFiles, decoded
 from extract.schema.model import Declaration, Particle, Schema, Wildcard, local_of
 from extract.schema.numbering import named, numbered
 from extract.schema.roots import (
@@ -25,6 +25,7 @@ from extract.schema.roots import (
     assumed_note,
     expanded_root,
     first_of_sources,
+    stated_roots,
     unknown_root,
 )
 from extract.schema.xsd_build import Build, build
@@ -259,7 +260,12 @@ class _Model:
         )
 
     def _assumed(self) -> list[str]:
-        """The global elements of the main namespace that no other element's content model names."""
+        """What the file itself says; else the global elements of the main namespace that no other
+        element's content model names.
+        """
+        stated = stated_roots(decoded(self.files.read(self.files.main)), self.globals)
+        if stated:
+            return stated
         candidates = {}
         for name, element in self.globals.items():
             if element.target_namespace == self.main.target_namespace and not element.abstract:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from extract.errors import SchemeError
-from extract.schema.model import Schema
+from extract.schema.model import Schema, SchemaKind
 from extract.scheme.edges import read_declaration
 from extract.scheme.fields import Fields
 from extract.scheme.garbage import no_collection
@@ -242,8 +242,8 @@ def _settings(row: Fields) -> Settings:
 
 def _schema(row: Fields) -> Schema:
     kind = row.text("kind")
-    if kind not in ("dtd", "xsd"):
-        row.wrong("kind", f"{kind!r} is neither 'dtd' nor 'xsd'")
+    if kind not in get_args(SchemaKind):
+        row.wrong("kind", f"{kind!r} is none of {', '.join(get_args(SchemaKind))}")
     count = len(row.items("declarations"))
     rows = row.objects("declarations")
     return Schema(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 PARTS = (
     "extract.chunktool.kernel._kernel",
+    "extract.chunktool.kernel._tally",
     "extract.filtertool.columnar._sets",
     "extract.filtertool.columnar._spines",
     "extract.filtertool.columnar._values",

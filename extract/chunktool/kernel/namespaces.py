@@ -81,3 +81,7 @@ class Contexts:
             return "", local
         uri = self._bindings[context].get(prefix)
         return None if uri is None else (uri, local)
+
+    def uri(self, context: int, prefix: str) -> str:
+        """What a prefix that is bound stands for; the empty one for the default namespace."""
+        return self._bindings[context][prefix]
