@@ -80,6 +80,8 @@ class SparkJobs:
 
     def filter(self, tasks: Sequence[Task]) -> list[FinishedTask]:
         """Runs tasks; returns each with what one attempt at it has written."""
+        if not tasks:
+            return []
         shipped, target = self._job, self._target
         nothing: FinishedSteps = {}
         finished = self.context.accumulator(nothing, StepsByTask())
@@ -97,7 +99,7 @@ class SparkJobs:
 
         count = sum(task.documents for task in tasks)
         what = f"{_many(count, 'document')} in {_many(len(tasks), 'task')}"
-        outputs = dict(self._collect(tasks, work, what, finished) if tasks else [])
+        outputs = dict(self._collect(tasks, work, what, finished))
         if any(output.folder is None for output in outputs.values()):
             reason = f"Spark's workers do not see the directory {target.directory}"
             hint = "name one that is on a file system that all machines share"
