@@ -51,6 +51,8 @@ def extensions() -> list[Extension]:
         Extension(
             "extract.chunktool.kernel._tally",
             [f"{KERNEL}/_tally.pyx"],
+            include_dirs=[KERNEL],
+            depends=[f"{KERNEL}/scan.h"],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

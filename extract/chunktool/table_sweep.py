@@ -148,7 +148,7 @@ class TableSweep(Sweep):
             return
         before = np.concatenate([[self._cursor], after[:-1]])
         parent = np.concatenate([[block.count - 1], around[:-1]])
-        is_cdata = NodeKind.CDATA.among(kind)
+        is_cdata = kind == NodeKind.CDATA.value
         joined = np.concatenate([[self._joined], is_cdata[:-1]])
         self._cursor, self._joined = int(after[-1]), bool(is_cdata[-1])
         gap = (before < at) & self._atlas.texts[block.state][parent]
@@ -186,7 +186,7 @@ class TableSweep(Sweep):
             special |= data == _RETURN
         places = np.flatnonzero(special) + self._base
         some = places.searchsorted(start) < places.searchsorted(stop)
-        return np.where(some & NodeKind.TEXT.among(kinds), int(NodeKind.REFERENCES), kinds)
+        return np.where(some & (kinds == NodeKind.TEXT.value), int(NodeKind.REFERENCES), kinds)
 
     def _carry(self, block: ElementBlock) -> None:
         super()._carry(block)

@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from extract.chunktool.nodes import NodeTable
-from extract.filtertool.document_order import DocumentOrder, LocatedNodes
 from extract.filtertool.node_arrays import TEXT_TYPE, NodeArrays
 from extract.filtertool.node_columns import COLUMNS, Described
-from extract.filtertool.node_refs import NodeRefs
+from extract.filtertool.node_refs import DocumentOrder, LocatedNodes, NodeRefs
 from extract.filtertool.single_nodes import SingleNodes
 from extract.markup.node_kinds import NodeKind
 from extract.markup.values import Values
@@ -58,7 +57,7 @@ class NodeDescriber:
     @cached_property
     def _values(self) -> Values:
         table = self._table
-        return Values(table.data, int(table.elements.start[0]) if len(table) else 0)
+        return Values(table.data, int(table.elements.start[0]) if table.elements.start.size else 0)
 
     @cached_property
     def _single(self) -> SingleNodes:

@@ -29,7 +29,7 @@ from extract.filtertool.matcher import (
     Unit,
 )
 from extract.filtertool.memory import is_out_of_memory
-from extract.filtertool.node_refs import NodeRefs
+from extract.filtertool.node_refs import NodeRefs, TableRefs
 from extract.filtertool.parsed import (
     ParsedUnit,
     Unplaced,
@@ -41,7 +41,6 @@ from extract.filtertool.parsed import (
     value_in_child,
 )
 from extract.filtertool.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
-from extract.filtertool.table_refs import TableRefs
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.functions import Type
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from extract.chunktool.nodes import NodeTable
 from extract.filtertool.describe_nodes import NodeDescriber
-from extract.filtertool.document_order import BITS, DocumentOrder, Keys
 from extract.filtertool.findings import Findings, is_true
 from extract.filtertool.matcher import Nodes, Select
 from extract.filtertool.node_columns import Described
+from extract.filtertool.node_refs import BITS, DocumentOrder, Keys
 from extract.filtertool.owners import Indices, Longs, Owners
 from extract.limits import DEFAULTS, Limits
 from extract.markup.node_kinds import NodeKind
@@ -120,7 +120,7 @@ class Merger:
             ours = np.flatnonzero(part_of == number)
             assert part.nodes is not None
             refs = part.nodes.refs.take(place[ours])
-            element = NodeKind.ELEMENT.among(refs.kind)
+            element = refs.kind == NodeKind.ELEMENT.value
             span = part.table.elements.end[refs.row] - part.table.elements.start[refs.row]
             kept = element if self._most is None else element & (span <= self._most)
             size[ours] = np.where(kept, span, 0)

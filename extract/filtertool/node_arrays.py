@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from extract.chunktool.cut import gather
 from extract.chunktool.nodes import NodeTable
 from extract.chunktool.scan import Elements
-from extract.filtertool.document_order import LocatedNodes
-from extract.filtertool.node_refs import NodeRefs
+from extract.filtertool.node_refs import LocatedNodes, NodeRefs
 from extract.markup.node_kinds import LEAF_KINDS, NodeKind
 from extract.markup.tags import attribute_span
 from extract.markup.values import NORMALISED
@@ -72,7 +71,7 @@ class NodeArrays:
         """
         refs = nodes.refs
         elements, attributes, texts, comments, instructions = (
-            kind.among(refs.kind)
+            (refs.kind == kind.value)
             for kind in (
                 NodeKind.ELEMENT,
                 NodeKind.ATTRIBUTE,
@@ -93,7 +92,7 @@ class NodeArrays:
         if attributes.any():
             where = self._attributes(refs.where(attributes))
             name[attributes], value[attributes], odd[attributes] = where
-        too_long = np.zeros(len(refs), np.bool_)
+        too_long = np.zeros(len(nodes.start), np.bool_)
         if self._most is not None:
             too_long = value[:, 1] - value[:, 0] > self._most
         data = self._table.data
@@ -112,7 +111,7 @@ class NodeArrays:
             & (leaves.number[after] == leaves.number[first])
             & NodeKind.TEXT.parts_among(leaves.kind[after])
         )
-        return value, several | ~NodeKind.TEXT.among(leaves.kind[first])
+        return value, several | ~(leaves.kind[first] == NodeKind.TEXT.value)
 
     def _attributes(self, refs: NodeRefs) -> tuple[Longs, Longs, Flags]:
         """Where names and values of attributes are, and which values are not just there."""
@@ -131,13 +130,13 @@ class NodeArrays:
 
     def _unique_paths(self, refs: NodeRefs, names: Any) -> Any:
         owners = self._paths.of(refs.row)
-        elements = NodeKind.ELEMENT.among(refs.kind)
+        elements = refs.kind == NodeKind.ELEMENT.value
         if elements.all():
             return owners
         before = pa.array(_BEFORE_LAST_STEP, TEXT_TYPE).take(pa.array(refs.kind))
         numbers = _joined(pa.array(refs.number).cast(TEXT_TYPE), "]")
         numbers = pc.if_else(pa.array(elements), pa.scalar("", TEXT_TYPE), numbers)
-        last = pc.if_else(pa.array(NodeKind.ATTRIBUTE.among(refs.kind)), names, numbers)
+        last = pc.if_else(pa.array(refs.kind == NodeKind.ATTRIBUTE.value), names, numbers)
         return _joined(owners, before, last)
 
 

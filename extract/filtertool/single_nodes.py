@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from extract.chunktool.nodes import NodeTable
-from extract.filtertool.document_order import LocatedNode
 from extract.filtertool.node_columns import limited, standalone
+from extract.filtertool.node_refs import LocatedNode
 from extract.markup.lxml_parser import parse_tree
 from extract.markup.node_kinds import NodeKind
 from extract.markup.tags import tag_attributes, tag_name

@@ -22,7 +22,6 @@ from lxml import etree
 
 from extract.chunktool.outputs import Output
 from extract.filtertool.cutting import DocumentCutter
-from extract.filtertool.document_order import DocumentOrder
 from extract.filtertool.matcher import (
     Answers,
     Matcher,
@@ -33,6 +32,7 @@ from extract.filtertool.matcher import (
     Unit,
     UpdatableMatcher,
 )
+from extract.filtertool.node_refs import DocumentOrder
 from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 from extract.preptool.prepare import prepare

@@ -125,12 +125,12 @@ def _counted(
 def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
     """The nodes as others know them."""
     kind = columns.kind_of(nodes)
-    owner = np.where(NodeKind.ELEMENT.among(kind), nodes, columns.parent_of(nodes))
+    owner = np.where(kind == NodeKind.ELEMENT.value, nodes, columns.parent_of(nodes))
     number = np.zeros(len(nodes), np.int32)
     for leaf in LEAF_KINDS:
-        mask = leaf.among(kind)
+        mask = kind == leaf.value
         number[mask] = columns.leaves[leaf].number[nodes[mask] - columns.bounds[leaf]]
-    mask = NodeKind.ATTRIBUTE.among(kind)
+    mask = kind == NodeKind.ATTRIBUTE.value
     if mask.any():
         inside = nodes[mask] - columns.bounds[NodeKind.ATTRIBUTE]
         number[mask] = columns.attributes.number[inside]

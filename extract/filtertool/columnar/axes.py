@@ -151,15 +151,15 @@ class Axes:
             if test.kind == "node":
                 return np.ones(len(nodes), np.bool_)
             kind = _LEAVES[test.kind]
-            mask = kind.among(kinds)
+            mask: Bools = kinds == kind.value
             if test.target is not None and mask.any():
                 mask[mask] = self._has_target(nodes[mask], test.target)
             return mask
-        mask = NodeKind.ELEMENT.among(kinds)
+        elements: Bools = kinds == NodeKind.ELEMENT.value
         passing = np.zeros(self.columns.rows, np.bool_)
         passing[self.tested(False, test)] = True
-        mask[mask] = passing[nodes[mask]]
-        return mask
+        elements[elements] = passing[nodes[elements]]
+        return elements
 
     # -- axes
 

@@ -277,7 +277,7 @@ class Strings:
         else:
             piece = texts.first[inside]
             several[:] = texts.first[inside + 1] - piece > 1
-            several |= ~NodeKind.TEXT.among(texts.kind[piece])
+            several |= ~(texts.kind[piece] == NodeKind.TEXT.value)
         none = piece < 0
         which, start, stop = texts.unit[piece], texts.start[piece], texts.end[piece]
         if none.any():
@@ -306,7 +306,7 @@ class Strings:
         unit, kind = texts.unit, texts.kind
         one = stop - first == 1
         plain = one.copy()
-        plain[one] = NodeKind.TEXT.among(kind[first[one]])
+        plain[one] = kind[first[one]] == NodeKind.TEXT.value
         alone = first[plain]
         out = np.full(len(first), b"", np.object_)
         out[plain] = as_texts(self._cut(unit[alone], texts.start[alone], texts.end[alone]))

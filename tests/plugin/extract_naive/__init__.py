@@ -20,8 +20,8 @@ from extract.filtertool.matcher import (
     Unit,
     UnlimitedFactory,
 )
+from extract.filtertool.node_refs import TableRefs
 from extract.filtertool.parsed import ParsedUnit, compiled, plain
-from extract.filtertool.table_refs import TableRefs
 from extract.xpath.functions import Type
 
 
