@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.paths import ROOT
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -28,8 +30,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # Commands and workers that tests start need not compile our modules each time, as they would where
 # the environment keeps Python from writing what it has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session", autouse=True)

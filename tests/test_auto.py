@@ -22,8 +22,8 @@ from extract.preptool.workload import Workload
 from extract.scenarios import scenario
 from extract.scheme.spine import take_apart
 from extract.subscriptions import Subscription
+from tests.support.paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
 PEOPLE = b"".join(scenario("university").document(200_000))
 DESCRIPTOR = b"".join(scenario("ejb").document(60_000))

@@ -29,9 +29,9 @@ from extract.chunktool.source import Document, open_source
 from extract.errors import DocumentError, ExtractError
 from extract.limits import Limits
 from extract.scheme import Scheme
+from tests.support.paths import SCHEMAS
 from tests.support.window_scanner import WindowScanner
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 QUERIES = {
     "names": "//student/name",
     "mail": "/db/professor[email]/name",

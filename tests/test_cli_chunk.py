@@ -25,9 +25,9 @@ from extract.chunktool.manifest import ChunkMap, Manifest, write_chunks
 from extract.chunktool.names import directory_name, safe_name
 from extract.cli import cli
 from extract.errors import DocumentError
+from tests.support.paths import SCHEMAS
 from tests.test_chunk import (
     QUERIES,
-    SCHEMAS,
     WRONG,
     element_starts,
     university,

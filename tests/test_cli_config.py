@@ -14,8 +14,8 @@ from extract.cli import cli
 from extract.cli.config import CONFIG_FILE, dropped, name_in_file
 from extract.cli.run import run as run_command
 from extract.cli.run_options import GIVES_WAY
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 GOOD = """\
 schema = "university.dtd"
 root = "db"

@@ -12,8 +12,8 @@ from lxml import etree
 
 from extract import Scheme
 from extract.cli import cli
+from tests.support.paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 UNIVERSITY = ["--schema", str(SCHEMAS / "university.dtd"), "--root", "db"]
 QUERIES = """\
 names\t//student/name

@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 from extract.cli import cli
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SCHEMA = ["--schema", str(ROOT / "schemas" / "university.dtd"), "--root", "db"]
 QUERIES = "names\t//student/name\nmail\t//*[email]\nmany\tcount(//url)\nnone\t/db/zzz\n"
 GOOD = "<db><student id='{0}'><name>{0}</name></student><professor><email/></professor></db>"

@@ -17,6 +17,7 @@ from extract.cli import cli
 from extract.cli.exclusive import Unchanged, exclusively
 from extract.errors import SchemeError
 from extract.preptool.prepare import prepare
+from tests.support.paths import ROOT
 from tests.test_revise import UNIVERSITY, facts
 
 QUERIES = {
@@ -243,7 +244,7 @@ def test_a_scheme_of_unknown_weights_is_exit_2(tmp_path: Path) -> None:
 def test_two_at_once_wait_for_each_other(scheme: str) -> None:
     ids = [f"new{i}" for i in range(4)]
     command = [sys.executable, "-m", "extract", "subs", "--scheme", scheme, "add"]
-    root = str(Path(__file__).parent.parent)
+    root = str(ROOT)
     environment = {**os.environ, "PYTHONPATH": root}
     started = [
         subprocess.Popen(

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from extract.cli import COMMANDS, SECTIONS, cli
 from extract.cli.progress import Display, progress
 from extract.cli.tables import Table
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 ESCAPE = "\x1b["
 COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|38;|9[0-7])")
 QUERIES = "names\t//student/name\nlost\t/db/student/hobby\nbroken\t//student[\n"

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from extract.cli import cli
+from tests.support.paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 FIGURE4 = ["--schema", str(SCHEMAS / "figure4.dtd"), "--root", "a"]
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,6 +24,7 @@ from tests.support.generate.content import ANYTHING, content_model, is_determini
 from tests.support.generate.documents import Documents, Options, document, wrong_document
 from tests.support.generate.queries import PROFILES, Queries, query
 from tests.support.generate.schemas import GeneratedSchema
+from tests.support.paths import ROOT
 
 FUNCTIONS = [
     "last", "position", "count", "id", "local-name", "namespace-uri", "name",
@@ -356,7 +356,7 @@ class TestCases:
         outputs = {
             subprocess.run(
                 [sys.executable, "-c", script],
-                cwd=Path(__file__).parent.parent,
+                cwd=ROOT,
                 env={**os.environ, "PYTHONHASHSEED": seed},
                 capture_output=True,
                 check=True,

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from extract.cli import cli
 from tests.support import xpath_table
-from tests.support.handbook import PICTURES, ROOT, alike, examples, pages, pictures, run_page
+from tests.support.handbook import PICTURES, alike, examples, pages, pictures, run_page
+from tests.support.paths import ROOT
 
 AGAIN = "; `make docs` brings the page up to date"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parents[1]
+from tests.support.paths import ROOT
+
 KERNEL = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
 INFERENCE = "tests/test_schema_infer.py"
 COLUMNAR = ("tests/test_columnar.py", "tests/test_columnar_values.py")
@@ -25,14 +26,14 @@ def build(folder: Path, variable: str) -> Path:
     """Compiles the parts in C with an environment variable of setup.py set."""
     arguments = ["--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temporary")]
     command = [sys.executable, "setup.py", "-q", "build_ext", *arguments]
-    subprocess.run(command, cwd=TOP, env={**os.environ, variable: "1"}, check=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, variable: "1"}, check=True)
     return folder / "lib"
 
 
 def run(*arguments: str, **variables: str) -> str:
     command = [sys.executable, "-m", *arguments]
     done = subprocess.run(
-        command, cwd=TOP, env={**os.environ, **variables}, capture_output=True, text=True
+        command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-5_000:]
     return done.stdout

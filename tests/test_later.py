@@ -29,8 +29,8 @@ from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
 from extract.scheme.model import Later
 from extract.xpath.later import parse_later
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schemas" / "university.dtd"
 DOCUMENT = (
     b"<!--p--><db><student id='1'>t<name>Ann</name>u</student><student id='2'><name>Ben</name>"

@@ -16,8 +16,9 @@ from extract.filtertool.job import Job
 from extract.filtertool.last_filter import LastFilter
 from extract.filtertool.options import Options
 from extract.filtertool.registry import load_matcher
+from tests.support.paths import SCHEMAS
 
-SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
+SCHEMA = SCHEMAS / "university.dtd"
 DOCUMENT = (
     b"<db><student id='1'><name>Ann</name></student><student id='2'><name>Ben</name>"
     b"<email>b@c</email></student><professor><name>Codd</name></professor></db>"

@@ -36,10 +36,11 @@ from extract.testing.matcher_contract import (
     unit_of,
 )
 from tests.plugin.extract_naive import NaiveFactory
+from tests.support.paths import ROOT, SCHEMAS, TESTS
 from tests.test_filter_oracle import Round
 
-PLUGIN = Path(__file__).parent / "plugin"
-SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
+PLUGIN = TESTS / "plugin"
+SCHEMA = SCHEMAS / "university.dtd"
 
 
 class RandomSchemes:
@@ -122,7 +123,7 @@ def test_the_example_can_be_installed(tmp_path: Path) -> None:
     command = [*pip, "--no-build-isolation", "--target", str(target), str(copy)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     code = "from extract.filtertool.registry import *; print(load_matcher('naive').name)"
-    path = os.pathsep.join([str(target), str(Path(__file__).parent.parent)])
+    path = os.pathsep.join([str(target), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
     )

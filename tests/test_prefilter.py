@@ -17,10 +17,10 @@ from extract.chunktool.scanner import Verdict
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.scheme import Scheme
+from tests.support.paths import SCHEMAS
 from tests.support.window_scanner import WindowScanner
 from tests.test_chunk import (
     QUERIES,
-    SCHEMAS,
     WRONG,
     handing_over,
     university,

@@ -32,10 +32,10 @@ from tests.support.generate import oracle
 from tests.support.generate.draw import between, pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import FIXTURES, SCHEMAS
 from tests.test_scheme_oracle import answers
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
-GOLDEN = Path(__file__).parent / "fixtures" / "schemes"
+GOLDEN = FIXTURES / "schemes"
 FIGURE_4 = Schema.load(SCHEMAS / "figure4.dtd", root="a")
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
 EJB = Schema.load(SCHEMAS / "ejb-jar.dtd", root="ejb-jar")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
@@ -14,9 +13,10 @@ from extract.filtertool.evaluation import PlanEvaluator
 from extract.filtertool.filtering import Options, document_filter
 from extract.filtertool.lxml_matcher import LxmlFactory, LxmlMatcher
 from extract.filtertool.registry import load_matcher
+from tests.support.paths import SCHEMAS
 from tests.test_filter_oracle import Round
 
-SCHEMA = Path(__file__).parent.parent / "schemas" / "university.dtd"
+SCHEMA = SCHEMAS / "university.dtd"
 DOCUMENT = (
     b"<db><student id='1'><name>Ann</name></student><student id='2'><name>Ben</name>"
     b"<email>b@c</email></student><professor><name>Codd</name></professor></db>"

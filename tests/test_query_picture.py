@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from lxml import etree
 
 from extract import Schema, SchemeError, Subscriptions, prepare
 from extract.preptool.query_picture import query_svg
 from extract.scheme import Scheme
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 QUERIES = {
     "filter": "/a/b[m/c]/k/d",
     "deep": "//c",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from extract.markup.node_kinds import NodeKind
 from extract.testing.scanner_cases import LETTERS, output_of, schema_of, scheme_of
 from extract.testing.scanning import run, whole_document
 from tests.support.generate.oracle import parse
+from tests.support.paths import FIXTURES
 
 SCHEME = scheme_of(schema_of(LETTERS), "//c")
 OUTPUTS = [output_of("/a/b subtree")]
@@ -73,7 +73,7 @@ def oracle(document: bytes) -> str:
 
 def cases(name: str) -> list[str]:
     """The lines of a fixture."""
-    path = Path(__file__).parent / "fixtures" / "verdicts" / f"{name}.txt"
+    path = FIXTURES / "verdicts" / f"{name}.txt"
     lines = path.read_text("utf-8").split("\n")[1:-1]
     return [re.sub(r"\\u\{(\w+)\}", lambda m: chr(int(m[1], 16)), line) for line in lines]
 

@@ -24,8 +24,8 @@ from tests.support.generate.documents import Documents, Options
 from tests.support.generate.draw import between, chance, pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
 
 Facts = dict[str, Any]

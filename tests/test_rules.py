@@ -51,8 +51,8 @@ from extract.xpath.check import parse_checked
 from tests.support.equivalence import canonical, normal_answer
 from tests.support.generate import oracle
 from tests.support.generate.documents import Documents, Options
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests/fixtures/rules"
 RULES = sorted(module.name for module in iter_modules(extract.transtool.rules.__path__))
 

@@ -27,7 +27,8 @@ from extract.scheme import Branch, Branches, Need, Scheme
 from extract.scheme.spine import take_apart
 from extract.xpath.ast import LocationPath
 from extract.xpath.parser import parse
-from tests.test_prepare import GOLDEN, SCHEMAS, UNIVERSITY, random_scheme
+from tests.support.paths import ROOT, SCHEMAS
+from tests.test_prepare import GOLDEN, UNIVERSITY, random_scheme
 
 QUERIES = Subscriptions.of(
     [
@@ -132,7 +133,7 @@ def test_a_file_without_uses_can_be_read(tmp_path: Path) -> None:
 
 
 def schema_of_the_format() -> Any:
-    path = Path(__file__).parent.parent / "extract" / "scheme" / "scheme.schema.json"
+    path = ROOT / "extract" / "scheme" / "scheme.schema.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -23,10 +23,9 @@ from tests.support.generate.documents import Documents, Options
 from tests.support.generate.draw import between, chance, pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import SCHEMAS
 from tests.support.projector import Projection
 from tests.support.sufficiency import ProjectedTree
-
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 
 
 def kept_by(chunk: Chunk) -> Footprint:

@@ -24,10 +24,9 @@ from extract.pipeline import prepare
 from extract.pipeline import run as run_pipeline
 from extract.scenarios import scenario
 from extract.subscriptions import Subscriptions
+from tests.support.paths import ROOT
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
-
-ROOT = Path(__file__).parent.parent
 
 
 def test_the_java_of_pypi_is_found_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

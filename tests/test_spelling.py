@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from extract import Schema
 from extract.cli import cli
 from extract.preptool.spelling import Spelling
+from tests.support.paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 PO = "urn:example:orders"
 
 

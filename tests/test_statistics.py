@@ -20,10 +20,10 @@ from extract.scenarios.queries import random_queries
 from extract.schema.model import Declaration
 from extract.scheme.model import Chunk
 from extract.scheme.statistics import Statistics
+from tests.support.paths import SCHEMAS
 from tests.support.projector import Projection
 from tests.test_scheme_oracle import kept_by
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
 FIGURE_4 = Schema.load(SCHEMAS / "figure4.dtd", root="a")
 ORDERS = Schema.load(SCHEMAS / "orders.xsd", root="order")

@@ -31,8 +31,8 @@ from tests.support.generate.draw import pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import GeneratedSchema
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 ORDERS = {"o": "urn:example:orders", "p": "urn:example:party", "x": "urn:x", "xsi": XSI}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS
 from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import documents
 from tests.support.generate import oracle
+from tests.support.paths import FIXTURES
 from tests.test_xpath_parser import compiles
 
 MAX_DEPTH = Limits().xpath_depth
@@ -29,7 +29,7 @@ TREES = documents()
 
 def read_blocks() -> list[str]:
     """The blocks of the fixture file."""
-    file = Path(__file__).parent / "fixtures" / "xpath" / "errors.txt"
+    file = FIXTURES / "xpath" / "errors.txt"
     blocks = file.read_text(encoding="utf-8").strip("\n").split("\n\n")
     return [block for block in blocks if not block.startswith("#")]
 

@@ -22,6 +22,7 @@ from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
 from tests.support.generate.draw import pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import FIXTURES
 
 MAX_DEPTH, MAX_LENGTH = Limits().xpath_depth, Limits().xpath_chars
 
@@ -30,7 +31,7 @@ LIMITS = ("nested more than", "longer than", "a name of more than")
 
 def read_corpus() -> list[str]:
     """The expressions of the corpus file."""
-    file = Path(__file__).parent / "fixtures" / "xpath" / "corpus.txt"
+    file = FIXTURES / "xpath" / "corpus.txt"
     lines = file.read_text(encoding="ascii").splitlines()
     return [line.encode().decode("unicode_escape") for line in lines if line and line[0] != "#"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import extract
 from extract.filtertool.columnar.accept import reason_against
@@ -19,8 +18,9 @@ from extract.xpath.ast import AXES
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS
 from extract.xpath.parser import parse
 from tests.support.expected_rows import ExpectedRows, agree, row_of
+from tests.support.paths import FIXTURES
 
-SCHEMA = Path(__file__).parents[1] / "fixtures" / "xpath" / "table.dtd"
+SCHEMA = FIXTURES / "xpath" / "table.dtd"
 NAMESPACES = {"re": EXSLT_REGEXP}
 DOCUMENT = b"""<?xml version="1.0"?>
 <?sort by-name?>
