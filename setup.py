@@ -5,8 +5,8 @@ columnar matcher. Without a compiler the package installs all the same, and Pyth
 more slowly: `extract doctor` says which of them runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
-``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2: `tests/test_kernel_builds.py`
-runs both.
+``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2:
+`tests/chunktool/scan/test_kernel_builds.py` runs both.
 """
 
 import os
@@ -14,9 +14,9 @@ import sys
 
 from setuptools import Extension, setup
 
-KERNEL = "extract/chunktool/kernel"
+KERNEL = "extract/chunktool/scan/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
-COLUMNAR = "extract/filtertool/columnar"
+COLUMNAR = "extract/filtertool/matchers/columnar"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -41,7 +41,7 @@ def extensions() -> list[Extension]:
     compiler, linker = flags()
     modules = [
         Extension(
-            "extract.chunktool.kernel._kernel",
+            "extract.chunktool.scan.kernel._kernel",
             [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
             include_dirs=[KERNEL],
             depends=[f"{KERNEL}/{name}.h" for name in ("chars", "tables", "scan")],
@@ -49,7 +49,7 @@ def extensions() -> list[Extension]:
             extra_link_args=linker,
         ),
         Extension(
-            "extract.chunktool.kernel._tally",
+            "extract.chunktool.scan.kernel._tally",
             [f"{KERNEL}/_tally.pyx"],
             include_dirs=[KERNEL],
             depends=[f"{KERNEL}/scan.h"],
@@ -58,7 +58,7 @@ def extensions() -> list[Extension]:
         ),
         *(
             Extension(
-                f"extract.filtertool.columnar._{name}",
+                f"extract.filtertool.matchers.columnar._{name}",
                 [f"{COLUMNAR}/_{name}.pyx"],
                 include_dirs=[COLUMNAR],
                 depends=[f"{COLUMNAR}/hashing.h"],

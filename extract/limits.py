@@ -76,7 +76,7 @@ class Limits:
         "document",
         "more than {:,} attributes of one tag",
         "Attributes of one element, namespace declarations included.",
-        32_767,  # see `extract.filtertool.node_refs.BITS`
+        32_767,  # see `extract.filtertool.matchers.node_refs.BITS`
     )
     entity_references: int = _limit(
         1_000_000,

@@ -22,27 +22,27 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
 
 import pyarrow as pa
 
-from extract.chunktool.source import Document
+from extract.chunktool.input.source import Document
 from extract.errors import MatcherError
-from extract.filtertool.findings import Match
 from extract.filtertool.job import Job
 from extract.filtertool.last_filter import LastFilter
 from extract.filtertool.local import run_local
-from extract.filtertool.matcher import MatcherFactory, Select
+from extract.filtertool.matchers.protocol import MatcherFactory, Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.outcome import DocumentOutcome
-from extract.filtertool.progress import Progress, ProgressStep
-from extract.filtertool.registry import AUTO, load_matcher
-from extract.filtertool.report import Report, rejected_queries
-from extract.filtertool.result_directory import REPORT, result_directory
-from extract.filtertool.signals import deferred_signals
-from extract.filtertool.writers import Format, Writer, open_writer
+from extract.filtertool.output.directory import REPORT, result_directory
+from extract.filtertool.output.writers import Format, Writer, open_writer
+from extract.filtertool.processes.signals import deferred_signals
+from extract.filtertool.results.findings import Match
+from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.progress import Progress, ProgressStep
+from extract.filtertool.results.report import Report, rejected_queries
 from extract.limits import DEFAULTS, Limits
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 
 if TYPE_CHECKING:
-    from extract.chunktool.find import InputFile
+    from extract.chunktool.input.find import InputFile
 
 __all__ = [
     "ChunkMatches",
@@ -335,7 +335,7 @@ def run_on_spark(
     """The same as `run`, and the same rows, on Spark.
 
     Args:
-        documents: The documents, from `extract.chunktool.find.find_inputs`; Spark's workers
+        documents: The documents, from `extract.chunktool.input.find.find_inputs`; Spark's workers
             open them.
         directory: Where the results go; Spark's workers must see it, too.
         master: Where to run: by default on this machine, or where ``spark-submit`` says.

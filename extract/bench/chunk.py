@@ -12,7 +12,7 @@ from extract.bench.data import Corpus, corpora
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.chunktool.prefilter import Prefilter
-from extract.chunktool.scanner import ENVIRONMENT, kernel_available
+from extract.chunktool.scan.driver import ENVIRONMENT, kernel_available
 from extract.markup.lxml_parser import parse_tree
 from extract.preptool.prepare import prepare
 from extract.scheme import Scheme

@@ -16,7 +16,7 @@ from lxml import etree
 
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
-from extract.preptool.cost import LXML, Prices
+from extract.preptool.costing.cost import LXML, Prices
 from extract.preptool.prepare import prepare
 from extract.scenarios import scenario
 from extract.scheme.model import Scheme
@@ -32,8 +32,9 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     measured, in_use = asdict(measure_prices(max(1, int(10 * scale)))), asdict(LXML)
     rows = [[name, _shown(in_use[name]), _shown(value)] for name, value in measured.items()]
     remarks = (
-        "in use: LXML in extract/preptool/cost.py. Only ratios decide; copy them after a change of",
-        "lxml or of the kernel that moves a ratio by more than half. selectivity is not measured.",
+        "in use: LXML in extract/preptool/costing/cost.py. Only ratios decide; copy them after a",
+        "change of lxml or of the kernel that moves a ratio by more than half. selectivity is not",
+        "measured.",
     )
     return ResultTable("Prices of the cost model", ("price", "in use", "measured"), rows, remarks)
 

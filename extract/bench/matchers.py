@@ -7,10 +7,10 @@ from pathlib import Path
 
 from extract.bench.match import best
 from extract.bench.table import ResultTable
-from extract.filtertool.filtering import document_filter
-from extract.filtertool.matcher import Select
+from extract.filtertool.document_filter import document_filter
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import AUTO, load_matcher
 from extract.preptool.prepare import prepare
 from extract.scenarios import scenario
 from extract.scheme import Scheme

@@ -18,7 +18,7 @@ from extract.bench.cases import Case, cases
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
 from extract.markup.lxml_parser import parse_tree
-from extract.preptool.cost import makespan
+from extract.preptool.costing.cost import makespan
 from extract.preptool.prepare import prepare
 from extract.scheme.model import Scheme
 

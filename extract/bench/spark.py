@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from extract.bench.table import ResultTable
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.filtertool.job import Job
+from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import load_matcher
 from extract.filtertool.spark.java import require_spark
 from extract.preptool.prepare import prepare
 from extract.scenarios import Scenario, scenario

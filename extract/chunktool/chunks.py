@@ -11,14 +11,14 @@ from typing import BinaryIO, Final, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.cut import Cutter, Window
-from extract.chunktool.nodes import NodeCollector, NodeTable, Ranges
-from extract.chunktool.outputs import chunk_outputs, projection_output
-from extract.chunktool.pile import Content, ContentReader, Original, Piles, read_all
-from extract.chunktool.scan import Batch, Numbers, Smalls
-from extract.chunktool.scanner import Outcome, Verdict, scan
-from extract.chunktool.source import Document, Source, open_source
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.automaton.outputs import chunk_outputs, projection_output
+from extract.chunktool.input.source import Document, Source, open_source
+from extract.chunktool.input.spill import Content, ContentReader, Original, Piles, read_all
+from extract.chunktool.scan.byte_ranges import Cutter, Window
+from extract.chunktool.scan.driver import Outcome, Verdict, scan
+from extract.chunktool.scan.node_table import NodeCollector, NodeTable, Ranges
+from extract.chunktool.scan.protocol import Batch, Numbers, Smalls
 from extract.limits import Limits
 from extract.scheme.model import DOCUMENT, Scheme
 

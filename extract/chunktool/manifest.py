@@ -15,7 +15,7 @@ scheme file, so that chunks are not evaluated with another one; and for each of 
 ``fallback``. Where a document is evaluated whole there is one chunk ``document`` with ``fallback``
 true, to be asked the queries as written.
 
-``*.npz`` is described in `extract.chunktool.maps`.
+``*.npz`` is described in `extract.chunktool.chunk_map`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from extract.chunktool.automaton import Automaton
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.chunk_map import ChunkMap, MapWriter
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, every_query
-from extract.chunktool.cut import Cutter, Window
-from extract.chunktool.maps import ChunkMap, MapWriter
-from extract.chunktool.names import FileNames, safe_name
-from extract.chunktool.positions import Positions
-from extract.chunktool.scan import Batch
-from extract.chunktool.scanner import Outcome, Verdict, scan
-from extract.chunktool.source import Document, Source, open_source
+from extract.chunktool.file_names import FileNames, safe_name
+from extract.chunktool.input.source import Document, Source, open_source
+from extract.chunktool.scan.byte_ranges import Cutter, Window
+from extract.chunktool.scan.driver import Outcome, Verdict, scan
+from extract.chunktool.scan.protocol import Batch
+from extract.chunktool.sibling_positions import Positions
 from extract.errors import DocumentError
 from extract.files import whole_directory
 from extract.limits import Limits
@@ -145,7 +145,7 @@ def write_chunks(
             open_source(document, name, limits) as source,
             borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
         ):
-            sink = _FileSink(scheme, automaton, partial)
+            sink = ChunkFileSink(scheme, automaton, partial)
             outcome = scan(source, automaton, sink, limits, table=True)
             if on_nonconforming == "reject" and outcome.verdict is Verdict.NONCONFORMING:
                 raise outcome.rejection(source.name)
@@ -200,7 +200,7 @@ def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:
     return ChunkFile(DOCUMENT, f"{DOCUMENT}.xml", f"{DOCUMENT}.npz", queries, size, -1, 1, True)
 
 
-class _FileSink:
+class ChunkFileSink:
     """Writes what each chunk keeps into its file."""
 
     def __init__(self, scheme: Scheme, automaton: Automaton, directory: Path) -> None:

@@ -22,12 +22,12 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, Protocol, cast
 
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
-from extract.chunktool.cut import Cutter, Window
-from extract.chunktool.pile import Content, ContentReader, Piles, read_all
-from extract.chunktool.scan import Batch, HandOver
-from extract.chunktool.scanner import Outcome, Verdict, kernel_scanner, scan
-from extract.chunktool.source import Document, open_source
-from extract.chunktool.streams import GZIP
+from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.spill import Content, ContentReader, Piles, read_all
+from extract.chunktool.input.streams import GZIP
+from extract.chunktool.scan.byte_ranges import Cutter, Window
+from extract.chunktool.scan.driver import Outcome, Verdict, kernel_scanner, scan
+from extract.chunktool.scan.protocol import Batch, HandOver
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, Limits
 from extract.scheme.model import Scheme

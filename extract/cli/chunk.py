@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from extract.chunktool.chunks import OnNonconforming
-from extract.chunktool.find import find_documents
+from extract.chunktool.file_names import FileNames, directory_name
+from extract.chunktool.input.find import find_documents
 from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
-from extract.chunktool.names import FileNames, directory_name
-from extract.chunktool.scanner import Verdict
+from extract.chunktool.scan.driver import Verdict
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,

@@ -11,11 +11,11 @@ from typing import Final
 import click
 from pyarrow import parquet
 
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.cli.options import engine_option, output_directory_option
 from extract.cli.scenarios import scenario_list, shared_data
 from extract.errors import ExtractError
-from extract.filtertool.report import Report
+from extract.filtertool.results.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.pipeline import prepare, run, run_on_spark
 from extract.scenarios import Scenario, scenario

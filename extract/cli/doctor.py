@@ -104,8 +104,8 @@ def _library(name: str, lowest: tuple[int, ...], reason: str) -> Finding:
 
 
 def _matchers() -> Finding:
-    from extract.filtertool.columnar.native import native_built
-    from extract.filtertool.registry import LATER, matcher_names
+    from extract.filtertool.matchers.columnar.native import native_built
+    from extract.filtertool.matchers.registry import LATER, matcher_names
 
     names = ", ".join(matcher_names()) + f"; for XPath 2.0 to 3.1: {LATER}"
     if native_built():
@@ -115,7 +115,7 @@ def _matchers() -> Finding:
 
 
 def _kernel() -> Finding:
-    from extract.chunktool.scanner import ENVIRONMENT, kernel_available
+    from extract.chunktool.scan.driver import ENVIRONMENT, kernel_available
 
     if kernel_available():
         return Finding("native kernel", "ok", __version__)

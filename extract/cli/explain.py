@@ -10,11 +10,11 @@ import click
 from extract.cli.options import json_option, root_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.tables import chunk_table
-from extract.preptool.chunk_report import chunk_reports
+from extract.preptool.explain.chunk_report import chunk_reports
+from extract.preptool.explain.query_picture import query_svg
+from extract.preptool.explain.query_report import explain_query
+from extract.preptool.explain.tree_picture import tree_dot, tree_svg
 from extract.preptool.prepare import tree_of
-from extract.preptool.query_picture import query_svg
-from extract.preptool.query_report import explain_query
-from extract.preptool.tree_picture import tree_dot, tree_svg
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 

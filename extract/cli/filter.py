@@ -22,12 +22,12 @@ from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.terminal import warn
 from extract.filtertool.chunk_files import chunk_directories, chunk_file_filter
-from extract.filtertool.jsonl_writer import JsonWriter
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.progress import ProgressStep
-from extract.filtertool.registry import load_matcher
-from extract.filtertool.report import Report
+from extract.filtertool.output.jsonl import JsonWriter
+from extract.filtertool.results.progress import ProgressStep
+from extract.filtertool.results.report import Report
 from extract.limits import Limits
 
 _SHOWN = 20  # rejections shown one by one

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from extract.chunktool.find import find_documents
-from extract.chunktool.infer import Inference
+from extract.chunktool.inference.infer import Inference
+from extract.chunktool.input.find import find_documents
 from extract.cli.options import WithLimits, json_option, limit_options
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display

@@ -21,7 +21,7 @@ from extract.cli.output import open_output
 from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, report_queries
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
-from extract.preptool.chunk_report import chunk_reports
+from extract.preptool.explain.chunk_report import chunk_reports
 from extract.preptool.prepare import WEIGHTS
 from extract.scheme import Scheme
 

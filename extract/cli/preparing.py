@@ -15,9 +15,9 @@ from extract.cli.progress import progress as display
 from extract.cli.terminal import warn
 from extract.errors import QuerySyntaxError, SubscriptionsError
 from extract.limits import DEFAULTS, Limits
-from extract.preptool.labels import printable
+from extract.preptool.explain.labels import printable
+from extract.preptool.explain.spelling import Spelling
 from extract.preptool.prepare import prepare
-from extract.preptool.spelling import Spelling
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.scheme.model import Unsatisfiable

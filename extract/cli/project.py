@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 import click
 
 from extract.chunktool.chunks import OnNonconforming
-from extract.chunktool.find import find_documents
+from extract.chunktool.input.find import find_documents
 from extract.chunktool.prefilter import Prefilter
-from extract.chunktool.scanner import Outcome
+from extract.chunktool.scan.driver import Outcome
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from extract.chunktool.find import InputFile, find_inputs
+from extract.chunktool.input.find import InputFile, find_inputs
 from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
@@ -30,9 +30,9 @@ from extract.cli.run_options import GIVES_WAY, RunOptions
 from extract.cli.run_summary import show_rejections, show_summary
 from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
-from extract.filtertool.progress import ProgressStep
-from extract.filtertool.report import Report
-from extract.filtertool.result_directory import check_target
+from extract.filtertool.output.directory import check_target
+from extract.filtertool.results.progress import ProgressStep
+from extract.filtertool.results.report import Report
 from extract.filtertool.spark.driver.explain import explain_run
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.master import require_master

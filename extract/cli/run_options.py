@@ -9,10 +9,10 @@ import click
 
 from extract.cli.config import GivesWay
 from extract.cli.preparing import PrepareOptions
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO
 from extract.filtertool.options import Options
-from extract.filtertool.registry import AUTO
-from extract.filtertool.writers import Format
+from extract.filtertool.output.writers import Format
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.later import FIRST
 

@@ -9,10 +9,10 @@ import click
 
 from extract.cli.tables import Table
 from extract.cli.terminal import warn
-from extract.filtertool.report import Report
-from extract.filtertool.result_directory import REPORT
-from extract.filtertool.writers import Format
-from extract.preptool.labels import printable
+from extract.filtertool.output.directory import REPORT
+from extract.filtertool.output.writers import Format
+from extract.filtertool.results.report import Report
+from extract.preptool.explain.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report
 

@@ -27,7 +27,7 @@ from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
-from extract.preptool.labels import printable
+from extract.preptool.explain.labels import printable
 from extract.preptool.revise import Reviser
 from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions

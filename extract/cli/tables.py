@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import click
 
 from extract.cli.terminal import console, is_terminal
-from extract.preptool.chunk_report import CHUNK_COLUMNS, chunk_rows
-from extract.preptool.labels import printable
+from extract.preptool.explain.chunk_report import CHUNK_COLUMNS, chunk_rows
+from extract.preptool.explain.labels import printable
 from extract.scheme import Scheme
 
 

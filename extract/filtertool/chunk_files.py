@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from extract.chunktool.manifest import MANIFEST, ChunkFile, ChunkMap, Manifest
-from extract.chunktool.scanner import Outcome, Verdict
+from extract.chunktool.scan.driver import Outcome, Verdict
 from extract.errors import DocumentError, SchemeError
-from extract.filtertool.cutting import DocumentCutter
-from extract.filtertool.filtering import DocumentFilter
-from extract.filtertool.matcher import MatcherFactory, Unit
+from extract.filtertool.document_cutter import DocumentCutter
+from extract.filtertool.document_filter import DocumentFilter
+from extract.filtertool.matchers.protocol import MatcherFactory, Unit
 from extract.filtertool.options import Options
 from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.units import DocumentUnits, Origin

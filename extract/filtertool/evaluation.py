@@ -10,13 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from extract.errors import DocumentError, MatcherError
-from extract.filtertool.describe_nodes import NodeDescriber
-from extract.filtertool.matcher import Answers, Matcher, MatcherFactory, Nodes, Select, Unit
-from extract.filtertool.merge import Answered, Merger
+from extract.filtertool.matchers.protocol import (
+    Answers,
+    Matcher,
+    MatcherFactory,
+    Nodes,
+    Select,
+    Unit,
+)
 from extract.filtertool.options import Options
-from extract.filtertool.owners import Indices
 from extract.filtertool.query_plan import QueryPlan
-from extract.filtertool.seconds import Seconds
+from extract.filtertool.results.describe_nodes import NodeDescriber
+from extract.filtertool.results.merge import Answered, Merger
+from extract.filtertool.results.owners import Indices
+from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.units import DocumentUnits
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from extract.errors import DocumentError
-from extract.filtertool.findings import Findings
-from extract.filtertool.guard import exit_reason
-from extract.filtertool.isolation import ChildExit, each_in_child
-from extract.filtertool.outcome import DocumentOutcome, Rejection
+from extract.filtertool.processes.guard import exit_reason
+from extract.filtertool.processes.isolation import ChildExit, each_in_child
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.limits import Limits
 
 _T = TypeVar("_T")

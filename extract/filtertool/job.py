@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extract.chunktool.source import Document
-from extract.filtertool.filtering import DocumentFilter, document_filter
-from extract.filtertool.matcher import MatcherFactory
+from extract.chunktool.input.source import Document
+from extract.filtertool.document_filter import DocumentFilter, document_filter
+from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.options import Options
 from extract.scheme.model import Scheme
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from extract.chunktool.source import Document
-from extract.filtertool.filtering import DocumentFilter
+from extract.chunktool.input.source import Document
+from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.job import Job
 
 

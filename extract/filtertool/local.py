@@ -1,8 +1,8 @@
 """The local engine: documents filtered on all cores of this machine, in the order they came.
 
 Also a single document is filtered by a worker, for only a process that may die can hold limits of
-time and memory (`extract.filtertool.guard`). What that costs is a fork and the way of the rows
-between processes: a fifth more processor time for documents of 2 KB, up to an eighth for large
+time and memory (`extract.filtertool.processes.guard`). What that costs is a fork and the way of the
+rows between processes: a fifth more processor time for documents of 2 KB, up to an eighth for large
 ones with many rows.
 
 Memory is bounded: only as many batches are in work as there are workers, and two more. When a
@@ -24,17 +24,17 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Final, TextIO
 
-from extract.chunktool.find import STDIN, input_file
-from extract.chunktool.source import Document
+from extract.chunktool.input.find import STDIN, input_file
+from extract.chunktool.input.source import Document
 from extract.filtertool.batching import BATCH_BYTES, batches
-from extract.filtertool.filtering import DocumentFilter
-from extract.filtertool.guard import guarded
+from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.isolated_documents import process_isolated
-from extract.filtertool.isolation import FORKS
 from extract.filtertool.job import Job
-from extract.filtertool.memory import keep_memory
-from extract.filtertool.outcome import DocumentOutcome
-from extract.filtertool.signals import deferred_signals, reset_signals
+from extract.filtertool.processes.guard import guarded
+from extract.filtertool.processes.isolation import FORKS
+from extract.filtertool.processes.memory import keep_memory
+from extract.filtertool.processes.signals import deferred_signals, reset_signals
+from extract.filtertool.results.outcome import DocumentOutcome
 
 _BATCHES_A_WORKER: Final = 4  # at least, so that all workers have something to do until the end
 _AHEAD: Final = 2  # batches that wait for a worker

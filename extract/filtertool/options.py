@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
 
 IN_MEMORY: Final = 1 << 27  # bytes of a document that are read into memory

@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.nodes import NodeTable
-from extract.chunktool.scanner import Outcome, Verdict
+from extract.chunktool.scan.driver import Outcome, Verdict
+from extract.chunktool.scan.node_table import NodeTable
 from extract.chunktool.split.survey import Piece
-from extract.filtertool.cutting import DocumentCutter
-from extract.filtertool.filtering import DocumentFilter
-from extract.filtertool.matcher import MatcherFactory, Unit
+from extract.filtertool.document_cutter import DocumentCutter
+from extract.filtertool.document_filter import DocumentFilter
+from extract.filtertool.matchers.protocol import MatcherFactory, Unit
 from extract.filtertool.options import Options
 from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.units import DocumentUnits, Origin

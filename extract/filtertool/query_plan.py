@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.outputs import Output, chunk_outputs, projection_output
-from extract.filtertool.matcher import Question
-from extract.filtertool.owners import Indices, Owners
-from extract.filtertool.whole_queries import WholeQueries, WholeQuery
+from extract.chunktool.automaton.outputs import Output, chunk_outputs, projection_output
+from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.results.owners import Indices, Owners
+from extract.filtertool.whole.queries import WholeQueries, WholeQuery
 from extract.scheme.model import Chunk, Query, Scheme, Subscriber
 from extract.xpath.functions import Type
 

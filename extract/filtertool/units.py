@@ -1,8 +1,9 @@
 """The units of a document: the parts that questions are asked of, and what makes them.
 
 `DocumentFilter` takes a `UnitCutter`. There are three: for documents
-(`extract.filtertool.cutting`), for pieces of a large document (`extract.filtertool.pieces`), and
-for the files that ``extract chunk`` wrote (`extract.filtertool.chunk_files`).
+(`extract.filtertool.document_cutter`), for pieces of a large document
+(`extract.filtertool.pieces`), and for the files that ``extract chunk`` wrote
+(`extract.filtertool.chunk_files`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.scanner import Outcome, Verdict
-from extract.filtertool.matcher import Unit
+from extract.chunktool.scan.driver import Outcome, Verdict
+from extract.filtertool.matchers.protocol import Unit
 
 Origin: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Mapping
 
-from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.canonical import Form, QueryRegistry
 from extract.preptool.choose import PrefixIndex
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
+from extract.preptool.footprints.branch_footprints import BranchFootprints
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import Scheme
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from extract.preptool.branch_footprints import BranchFootprints
-from extract.preptool.need_counts import ChunkNeeds, NeedCounts, PathNeed, path_needs
+from extract.preptool.footprints.branch_footprints import BranchFootprints
+from extract.preptool.footprints.need_counts import ChunkNeeds, NeedCounts, PathNeed, path_needs
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import DOCUMENT, POTPOURRI, Chunk
 

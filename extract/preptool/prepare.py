@@ -9,14 +9,15 @@ from typing import Literal
 
 from extract.errors import SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
-from extract.preptool.auto import AUTO, ChunkingPlan, best_plan
-from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.canonical import collect_queries
 from extract.preptool.choose import PrefixChoice, PrefixIndex, check_chunks, choose
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
-from extract.preptool.estimate import Estimator
-from extract.preptool.expected import expected_statistics
-from extract.preptool.original_paths import original_paths
+from extract.preptool.costing.auto import AUTO, ChunkingPlan, best_plan
+from extract.preptool.costing.estimate import Estimator
+from extract.preptool.costing.expected import expected_statistics
+from extract.preptool.costing.statistics import Sample, sample_statistics
+from extract.preptool.footprints.branch_footprints import BranchFootprints
+from extract.preptool.footprints.original_paths import original_paths
 from extract.preptool.query_tree import (
     NamePath,
     QueryTree,
@@ -25,7 +26,6 @@ from extract.preptool.query_tree import (
     by_subscribers,
     one_each,
 )
-from extract.preptool.statistics import Sample, sample_statistics
 from extract.schema.model import Schema
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import (

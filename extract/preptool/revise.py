@@ -21,8 +21,8 @@ unless branches are so many (`Expansion.total`) that it depends on the order who
 Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
 revised when the scheme is asked for, all changes together: the prefixes are chosen again, and then
 only branches that were added, removed or moved are looked at. It is counted how often each path
-that a chunk keeps is needed (`extract.preptool.need_counts`), so that a removal need not look at
-the other branches.
+that a chunk keeps is needed (`extract.preptool.footprints.need_counts`), so that a removal need not
+look at the other branches.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ from itertools import chain
 from extract.errors import SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.assignment import ChunkAssignment
-from extract.preptool.auto import ChunkingPlan, best_plan
-from extract.preptool.branch_footprints import BranchFootprints
 from extract.preptool.canonical import (
     CanonicalQuery,
     Form,
@@ -47,8 +45,10 @@ from extract.preptool.canonical import (
 )
 from extract.preptool.choose import choose
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT
-from extract.preptool.estimate import Estimator
-from extract.preptool.original_paths import original_paths
+from extract.preptool.costing.auto import ChunkingPlan, best_plan
+from extract.preptool.costing.estimate import Estimator
+from extract.preptool.footprints.branch_footprints import BranchFootprints
+from extract.preptool.footprints.original_paths import original_paths
 from extract.preptool.prepare import crowded, notes, weigh_of
 from extract.preptool.query_tree import QueryTree, WeightedQuery, one_each
 from extract.scheme.garbage import no_collection

@@ -2,7 +2,7 @@
 
 Usage:
     ``schema = Schema.load("orders.xsd", root="orders")`` (`extract.schema.model`), with all that
-    the file refers to on disk. Or what documents showed: `extract.chunktool.infer`
+    the file refers to on disk. Or what documents showed: `extract.chunktool.inference.infer`
     gives an `InferredSchema` (`infer`), which is a schema and can be written as XSD or DTD.
 
 Which to use:

@@ -34,7 +34,7 @@ from extract.schema.model import (
     Text,
     namespace_of,
 )
-from extract.schema.observations import Content, ElementObservations, Observations
+from extract.schema.observations import ElementContent, ElementObservations, Observations
 
 _KINDS: Final[Mapping[str, Literal["dtd", "xsd"]]] = {".dtd": "dtd", ".xsd": "xsd"}
 
@@ -214,7 +214,7 @@ def _element(name: str, seen: ElementObservations) -> InferredElement:
         order is not None,
         _text(seen),
         not seen.children and not seen.content,
-        bool(seen.content & Content.STANDALONE),
+        bool(seen.content & ElementContent.STANDALONE),
         frozenset(seen.spellings),
         {prefix: frozenset(uris) for prefix, uris in seen.bindings.items()},
     )
@@ -222,11 +222,11 @@ def _element(name: str, seen: ElementObservations) -> InferredElement:
 
 def _text(seen: ElementObservations) -> Text:
     """White space alone is text where there are no child elements to stand between."""
-    if seen.content & Content.TEXT:
+    if seen.content & ElementContent.TEXT:
         return Text.ANY
     if seen.children:
         return Text.SPACE
-    return Text.ANY if seen.content & Content.SPACE else Text.NONE
+    return Text.ANY if seen.content & ElementContent.SPACE else Text.NONE
 
 
 def _common_order(seen: ElementObservations) -> list[str] | None:

@@ -120,7 +120,7 @@ class Schema:
     """What a DTD or XSD allows. Build one with `Schema.load`.
 
     Without a schema there is `Schema.none`, which allows everything, and
-    `extract.chunktool.infer.infer_schema`, which makes one from documents.
+    `extract.chunktool.inference.infer.infer_schema`, which makes one from documents.
 
     Attributes:
         source: The file it was loaded from, as given.

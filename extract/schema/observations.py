@@ -10,7 +10,7 @@ from collections import Counter
 from enum import IntFlag
 
 
-class Content(IntFlag):
+class ElementContent(IntFlag):
     """What was seen between the tags of an element, next to its child elements."""
 
     SPACE = 1  # white space alone
@@ -60,7 +60,7 @@ class ElementObservations:
 
     def __init__(self) -> None:
         self.count = 0
-        self.content = Content(0)
+        self.content = ElementContent(0)
         self.attributes: Counter[str] = Counter()
         self.children: dict[str, ChildObservations] = {}
         self.successions: set[tuple[str, str]] = set()
@@ -123,8 +123,8 @@ class Observations:
     def mark_standalone(self) -> None:
         """Notes that all these documents say ``standalone="yes"``."""
         for element in self.elements.values():
-            if element.content & Content.SPACE:
-                element.content |= Content.STANDALONE
+            if element.content & ElementContent.SPACE:
+                element.content |= ElementContent.STANDALONE
 
     def add(self, other: Observations) -> None:
         """Adds what others saw in other documents."""

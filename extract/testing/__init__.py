@@ -21,8 +21,8 @@ pytest runs the inherited tests. ``tests/plugin`` of this project's repository i
 does so.
 
 When to use which:
-    `matcher_contract` for what answers questions on units (`extract.filtertool.matcher`);
-    `scanner_contract` for what reads the bytes of documents (`extract.chunktool.scan`).
+    `matcher_contract` for what answers questions on units (`extract.filtertool.matchers.protocol`);
+    `scanner_contract` for what reads the bytes of documents (`extract.chunktool.scan.protocol`).
 
 Always holds:
     The built-in matchers and scanners pass the same suites. Nothing else in `extract` imports this

@@ -20,9 +20,10 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from extract.chunktool.outputs import Output
-from extract.filtertool.cutting import DocumentCutter
-from extract.filtertool.matcher import (
+from extract.chunktool.automaton.outputs import Output
+from extract.filtertool.document_cutter import DocumentCutter
+from extract.filtertool.matchers.node_refs import DocumentOrder
+from extract.filtertool.matchers.protocol import (
     Answers,
     Matcher,
     MatcherFactory,
@@ -32,7 +33,6 @@ from extract.filtertool.matcher import (
     Unit,
     UpdatableMatcher,
 )
-from extract.filtertool.node_refs import DocumentOrder
 from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 from extract.preptool.prepare import prepare

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from extract.chunktool.outputs import Output
+from extract.chunktool.automaton.outputs import Output
 from extract.preptool.prepare import prepare
 from extract.schema.model import Attribute, Declaration, Schema, Wildcard
 from extract.scheme.model import NEEDS, Scheme, Want

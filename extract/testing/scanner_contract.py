@@ -16,10 +16,10 @@ from random import Random
 
 import pytest
 
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.outputs import Output, chunk_outputs
-from extract.chunktool.reference import ReferenceScanner
-from extract.chunktool.scan import HandOver, Scanner
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.automaton.outputs import Output, chunk_outputs
+from extract.chunktool.scan.protocol import HandOver, Scanner
+from extract.chunktool.scan.reference.scanner import ReferenceScanner
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, Limits
 from extract.scheme.model import Scheme

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from extract.chunktool.scan import Batch, Elements, Ends, Leaves, Scanner, Violation
+from extract.chunktool.scan.protocol import Batch, Elements, Ends, Leaves, Scanner, Violation
 
 
 class Different(AssertionError):

@@ -14,16 +14,16 @@ from typing import Any
 
 from lxml import etree
 
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.outputs import Output
-from extract.chunktool.scan import (
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.automaton.outputs import Output
+from extract.chunktool.scan.protocol import (
     HandOver,
     Scanner,
     Violation,
 )
 from extract.errors import DocumentError
 from extract.markup.node_kinds import NodeKind
-from extract.preptool.footprint import Footprint
+from extract.preptool.footprints.footprint import Footprint
 from extract.schema.conformance import first_violation
 from extract.scheme.model import Scheme
 from extract.testing.scanning import Different, Scan, run, same, whole_document, windows

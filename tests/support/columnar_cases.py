@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 import extract
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.cut import gather
-from extract.chunktool.nodes import NodeTable
-from extract.chunktool.outputs import projection_output
-from extract.chunktool.reference import ReferenceScanner
-from extract.chunktool.scan import Batch, HandOver
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.automaton.outputs import projection_output
+from extract.chunktool.scan.byte_ranges import gather
+from extract.chunktool.scan.node_table import NodeTable
+from extract.chunktool.scan.protocol import Batch, HandOver
+from extract.chunktool.scan.reference.scanner import ReferenceScanner
 from extract.errors import QuerySyntaxError
-from extract.filtertool.columnar import ColumnarFactory
-from extract.filtertool.columnar.accept import reason_against_document
-from extract.filtertool.lxml_matcher import LxmlFactory
-from extract.filtertool.matcher import Answers, Question, Select, Unit
+from extract.filtertool.matchers.columnar import ColumnarFactory
+from extract.filtertool.matchers.columnar.accept import reason_against_document
+from extract.filtertool.matchers.lxml.matcher import LxmlFactory
+from extract.filtertool.matchers.protocol import Answers, Question, Select, Unit
 from extract.preptool.prepare import prepare
 from extract.schema.model import Schema
 from extract.scheme.model import Scheme

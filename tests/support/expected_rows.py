@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from extract.filtertool.findings import Match
+from extract.filtertool.results.findings import Match
 from tests.support.anatomy import Anatomy, written
 from tests.support.generate import oracle
 

@@ -7,7 +7,7 @@ output and to standard error. Pictures that are left behind (``*.svg``) are thos
 
     python -m tests.support.handbook    brings pages and pictures up to date (`make docs`)
 
-`tests/test_handbook.py` compares.
+`tests/house/test_handbook.py` compares.
 """
 
 from __future__ import annotations

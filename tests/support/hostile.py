@@ -1,8 +1,8 @@
 """Documents that mean harm, each with what must become of it.
 
 They are made here, not kept as files: a bomb is a few lines to make and megabytes to keep. Every
-engine must give the same verdict on each: `tests.test_hostile` asks the kernel, the reference
-scanner, the local engine and Spark.
+engine must give the same verdict on each: `tests.pipeline.test_hostile` asks the kernel, the
+reference scanner, the local engine and Spark.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A pytest plug-in: runs tests with another build of the parts in C than the installed one.
 
-OTHER_BUILD=path/to/lib python -m pytest -p tests.support.other_build tests/test_kernel.py
+OTHER_BUILD=path/to/lib python -m pytest -p tests.support.other_build
+tests/chunktool/scan/test_kernel.py
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 PARTS = (
-    "extract.chunktool.kernel._kernel",
-    "extract.chunktool.kernel._tally",
-    "extract.filtertool.columnar._sets",
-    "extract.filtertool.columnar._spines",
-    "extract.filtertool.columnar._values",
+    "extract.chunktool.scan.kernel._kernel",
+    "extract.chunktool.scan.kernel._tally",
+    "extract.filtertool.matchers.columnar._sets",
+    "extract.filtertool.matchers.columnar._spines",
+    "extract.filtertool.matchers.columnar._values",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lxml import etree
 
-from extract.preptool.footprint import Footprint, pattern_text
+from extract.preptool.footprints.footprint import Footprint, pattern_text
 from extract.scheme.model import Need
 
 _ALL_BELOW = Need.SUBTREE | Need.STRING

@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from extract.chunktool.automaton import Automaton, StateInfo
-from extract.chunktool.scan import Batch, Elements, Ends, HandOver, Leaves, Numbers, Violation
+from extract.chunktool.automaton.automaton import Automaton, StateInfo
+from extract.chunktool.scan.protocol import (
+    Batch,
+    Elements,
+    Ends,
+    HandOver,
+    Leaves,
+    Numbers,
+    Violation,
+)
 from extract.errors import DocumentError
 from tests.support.anatomy import Anatomy, Piece, expanded, written
 

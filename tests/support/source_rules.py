@@ -102,18 +102,23 @@ def _member(name: str, package: str, rows: Mapping[str, tuple[str, ...]]) -> str
     return member if member in rows else REST
 
 
-def foreign_imports(module: Module, names: set[str], only: Mapping[str, str]) -> Iterator[str]:
+def foreign_imports(
+    module: Module, names: set[str], only: Mapping[str, str], without: Mapping[str, str]
+) -> Iterator[str]:
     """Imports of libraries that only one part of the package may see.
 
     Args:
         module: The module.
         names: The dotted names of all modules.
         only: For a library the beginning of the names of the modules that may import it.
+        without: For a library the beginning of the names of those among them that may not.
     """
     for target in imported_names(module, names):
-        allowed = only.get(target.split(".")[0])
-        if allowed is not None and not module.name.startswith(allowed):
-            yield f"{module.name} imports {target}: only {allowed} may"
+        library = target.split(".")[0]
+        if library in only and not module.name.startswith(only[library]):
+            yield f"{module.name} imports {target}: only {only[library]} may"
+        if library in without and module.name.startswith(without[library]):
+            yield f"{module.name} imports {target}: {without[library]} may not"
 
 
 def private_names(module: Module) -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from extract import Scheme
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.filtertool.job import Job
 from extract.filtertool.options import Options
 from extract.filtertool.spark.driver import planner

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from extract.filtertool.lxml_matcher import LxmlFactory
-from extract.filtertool.matcher import (
+from extract.filtertool.matchers.lxml.matcher import LxmlFactory
+from extract.filtertool.matchers.protocol import (
     Answers,
     Matcher,
     MatcherReport,

@@ -14,7 +14,7 @@ from random import Random
 from lxml import etree
 
 from extract.errors import QuerySyntaxError
-from extract.preptool.footprint import Footprint, footprint
+from extract.preptool.footprints.footprint import Footprint, footprint
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
 from extract.xpath.check import parse_checked

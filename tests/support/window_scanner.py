@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.cut import gather
-from extract.chunktool.scan import (
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.scan.byte_ranges import gather
+from extract.chunktool.scan.protocol import (
     Batch,
     Elements,
     Ends,

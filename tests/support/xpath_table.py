@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import extract
-from extract.filtertool.columnar.accept import reason_against
-from extract.filtertool.findings import Match
-from extract.preptool.query_report import explain_query
+from extract.filtertool.matchers.columnar.accept import reason_against
+from extract.filtertool.results.findings import Match
+from extract.preptool.explain.query_report import explain_query
 from extract.xpath.ast import AXES
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS
 from extract.xpath.parser import parse

@@ -16,9 +16,9 @@ from extract.bench.experiments.results import Bar, BarChart, Check, Section, tim
 from extract.bench.experiments.rivals import RIVALS, Absent, Rival
 from extract.bench.experiments.subject import Subject, described
 from extract.bench.table import ResultTable
-from extract.filtertool.filtering import Options, document_filter
-from extract.filtertool.matcher import Select
-from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.document_filter import Options, document_filter
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.preptool.prepare import prepare
 from extract.subscriptions import Subscription, Subscriptions
 

@@ -15,13 +15,13 @@ from extract.bench.experiments.clock import once
 from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject
 from extract.bench.table import ResultTable
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.errors import ExtractError
 from extract.filtertool.job import Job
 from extract.filtertool.local import available_cores
+from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import load_matcher
-from extract.filtertool.report import Report
+from extract.filtertool.results.report import Report
 from extract.filtertool.spark.java import require_spark
 from extract.pipeline import count, prepare, run
 from extract.subscriptions import Subscriptions

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from extract.chunktool.scanner import kernel_available
+from extract.chunktool.scan.driver import kernel_available
 
 
 def facts(command: str, scale: float, rivals: Mapping[str, str]) -> dict[str, str]:

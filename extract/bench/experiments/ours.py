@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from extract.bench.experiments.clock import best
 from extract.bench.experiments.subject import named
-from extract.filtertool.filtering import Options, document_filter
-from extract.filtertool.matcher import Select
-from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.document_filter import Options, document_filter
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.scheme import Scheme
 
 

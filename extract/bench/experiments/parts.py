@@ -11,11 +11,11 @@ from extract.bench.experiments.clock import best
 from extract.bench.experiments.results import Bar, BarChart, Check, Section
 from extract.bench.experiments.subject import Subject, described, megabytes, named
 from extract.bench.table import ResultTable
-from extract.chunktool.scanner import kernel_available
-from extract.filtertool.filtering import Options, document_filter
-from extract.filtertool.matcher import Select
-from extract.filtertool.outcome import DocumentOutcome
-from extract.filtertool.registry import load_matcher
+from extract.chunktool.scan.driver import kernel_available
+from extract.filtertool.document_filter import Options, document_filter
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.results.outcome import DocumentOutcome
 from extract.scheme import Scheme
 
 _QUERIES = 2_000  # one XPath for each of more would take too long

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from extract.chunktool.outputs import Output
+from extract.chunktool.automaton.outputs import Output
 from extract.scheme.model import Need, Scheme, Want
 from extract.scheme.spine import all_names
 from extract.scheme.splittable import why_not_splittable

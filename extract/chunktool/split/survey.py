@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.automaton import Automaton
-from extract.chunktool.cut import Window
-from extract.chunktool.scan import Batch, Elements
-from extract.chunktool.scanner import scan
-from extract.chunktool.source import Document, open_source
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.scan.byte_ranges import Window
+from extract.chunktool.scan.driver import scan
+from extract.chunktool.scan.protocol import Batch, Elements
 from extract.chunktool.split.divide import Division
 from extract.limits import Limits
 from extract.markup.tags import tag_name

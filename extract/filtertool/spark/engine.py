@@ -27,11 +27,12 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from extract.chunktool.find import STDIN, InputFile
+from extract.chunktool.input.find import STDIN, InputFile
 from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
-from extract.filtertool.progress import Progress, ProgressStep
-from extract.filtertool.report import Report, rejected_queries
+from extract.filtertool.output.writers import Format, open_writer
+from extract.filtertool.results.progress import Progress, ProgressStep
+from extract.filtertool.results.report import Report, rejected_queries
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.commit import (
     CommitTarget,
@@ -55,7 +56,6 @@ from extract.filtertool.spark.worker.run_task import TaskTarget
 from extract.filtertool.spark.worker.survey_document import DocumentSurvey
 from extract.filtertool.spark.worker.task_output import FinishedTask
 from extract.filtertool.spark.worker.tasks import Task
-from extract.filtertool.writers import Format, open_writer
 
 
 def run_into_directory(

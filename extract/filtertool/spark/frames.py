@@ -22,13 +22,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.errors import DocumentError
-from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.job import Job
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.output.arrow import SCHEMAS
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.planner import plan_frame

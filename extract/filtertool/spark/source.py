@@ -17,13 +17,13 @@ from typing import Any, Final, cast
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from extract.chunktool.find import find_inputs
+from extract.chunktool.input.find import find_inputs
 from extract.errors import ExtractError, SchemeError
-from extract.filtertool.arrow import SCHEMAS
 from extract.filtertool.job import Job
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import AUTO, load_matcher
+from extract.filtertool.output.arrow import SCHEMAS
 from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.frames import attempts_before, spark_schema
 from extract.filtertool.spark.worker.filter_cache import cached_job

@@ -20,14 +20,14 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from extract.chunktool.find import InputFile, input_file
+from extract.chunktool.input.find import InputFile, input_file
 from extract.files import whole_file
 from extract.filtertool.job import Job
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.registry import AUTO, load_matcher
-from extract.filtertool.result_directory import REPORT, result_directory
+from extract.filtertool.output.directory import REPORT, result_directory
+from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.engine import run_into_directory
-from extract.filtertool.writers import Format
 from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # in the checkpoint

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from extract.filtertool.collect import Collector
-from extract.filtertool.matcher import (
+from extract.filtertool.matchers.answer_collector import Collector
+from extract.filtertool.matchers.lxml.parsed_unit import ParsedUnit, compiled, plain
+from extract.filtertool.matchers.node_refs import TableRefs
+from extract.filtertool.matchers.protocol import (
     Answers,
     MatcherReport,
     Question,
@@ -20,8 +22,6 @@ from extract.filtertool.matcher import (
     Unit,
     UnlimitedFactory,
 )
-from extract.filtertool.node_refs import TableRefs
-from extract.filtertool.parsed import ParsedUnit, compiled, plain
 from extract.xpath.functions import Type
 
 

@@ -8,9 +8,9 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from extract.chunktool.automaton import StateInfo
-from extract.chunktool.kernel import KernelScanner
-from extract.chunktool.scan import Batch, HandOver
+from extract.chunktool.automaton.automaton import StateInfo
+from extract.chunktool.scan.kernel import KernelScanner
+from extract.chunktool.scan.protocol import Batch, HandOver
 from extract.errors import DocumentError
 from extract.markup.node_kinds import NodeKind
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from extract.chunktool.automaton import StateInfo
+from extract.chunktool.automaton.automaton import StateInfo
 from extract.markup.node_kinds import NodeKind
 
 OUTPUTS = 3

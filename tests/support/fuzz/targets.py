@@ -18,7 +18,7 @@ from lxml import etree
 
 import extract
 from extract.errors import ExtractError, QuerySyntaxError
-from extract.filtertool.cost import nodes_allowed
+from extract.filtertool.matchers.cost_bound import nodes_allowed
 from extract.limits import Limits
 from extract.scenarios import scenario
 from extract.transtool.normalise import Normaliser

@@ -1,7 +1,7 @@
 """The oracle: what libxml2 selects on the whole document, in a form that compares exactly.
 
 `parse` and `answer` pin down TRAPS 1. Found out by trial with lxml 6.1 / libxml2 2.14, and tested
-in ``tests/test_generate.py``:
+in ``tests/house/test_generate.py``:
 
 * lxml evaluates at the root *element*, whatever it is given: ``etree.XPath("a")(tree)`` looks for
   children ``a`` of the root. Ours starts at the document node. No option changes that, but inside

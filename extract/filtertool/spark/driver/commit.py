@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extract.filtertool.account import Account
-from extract.filtertool.findings import Findings
-from extract.filtertool.matcher import Select
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.writers import Format, Writer
+from extract.filtertool.results.account import Account
+from extract.filtertool.results.findings import Findings
 from extract.filtertool.spark.worker.document_results import DocumentResults, PieceResults
 from extract.filtertool.spark.worker.findings_file import copy_findings
 from extract.filtertool.spark.worker.row_numbers import NumberedRows, numbered_findings
 from extract.filtertool.spark.worker.task_output import FinishedTask
-from extract.filtertool.writers import Format, Writer
 
 
 class CommitTarget(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from extract.chunktool.find import InputFile
-from extract.filtertool.matcher import Select
+from extract.chunktool.input.find import InputFile
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.driver.planner import TaskPlan, expected_plan
-from extract.filtertool.writers import Format
 from extract.scheme.model import Scheme
 
 

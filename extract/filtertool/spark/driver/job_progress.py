@@ -18,7 +18,7 @@ from pyspark import (
     accumulators,
 )
 
-from extract.filtertool.progress import Progress, ProgressStep
+from extract.filtertool.results.progress import Progress, ProgressStep
 
 _LOOK: Final = 0.5  # seconds between two looks
 _T = TypeVar("_T")

@@ -14,11 +14,12 @@ from py4j.protocol import Py4JError
 from pyspark import Accumulator, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
-from extract.chunktool.find import InputFile
+from extract.chunktool.input.find import InputFile
 from extract.errors import NO_ROOM, ExtractError
-from extract.filtertool.account import Account
-from extract.filtertool.isolation import SUSPICIOUS
-from extract.filtertool.progress import Progress, ProgressStep
+from extract.filtertool.output.writers import Format
+from extract.filtertool.processes.isolation import SUSPICIOUS
+from extract.filtertool.results.account import Account
+from extract.filtertool.results.progress import Progress, ProgressStep
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import BroadcastJob
 from extract.filtertool.spark.driver.job_progress import FinishedSteps, StepsByTask, watched
@@ -32,7 +33,6 @@ from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
 from extract.filtertool.spark.worker.survey_document import DocumentSurvey, survey_document
 from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
 from extract.filtertool.spark.worker.tasks import Task
-from extract.filtertool.writers import Format
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.worker.document_results import DocumentResults
 from extract.filtertool.spark.worker.findings_file import FindingsFile
 from extract.filtertool.spark.worker.row_numbers import (
@@ -17,7 +18,6 @@ from extract.filtertool.spark.worker.row_numbers import (
     UnnumberedRows,
     write_numbered,
 )
-from extract.filtertool.writers import Format
 
 IN_DRIVER: Final = 1 << 20  # bytes of findings, on which a Spark job gains nothing (two cores)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from extract.chunktool.find import InputFile
-from extract.chunktool.remote import file_version
+from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.remote import file_version
 from extract.chunktool.split.divide import divide
 from extract.chunktool.split.survey import PIECE_BYTES, Piece, Survey
 from extract.filtertool.batching import batches

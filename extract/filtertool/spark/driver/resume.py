@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from extract.chunktool.find import InputFile
+from extract.chunktool.input.find import InputFile
 from extract.errors import ExtractError
 from extract.filtertool.job import Job
 from extract.filtertool.spark.worker.checkpoint import (

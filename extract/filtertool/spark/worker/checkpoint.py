@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from extract.chunktool.find import InputFile, is_uri
+from extract.chunktool.input.find import InputFile, is_uri
 from extract.files import whole_file
 from extract.filtertool.spark.worker.task_output import TaskOutput
 

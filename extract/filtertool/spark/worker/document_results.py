@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from extract.filtertool.account import Account
-from extract.filtertool.findings import Findings
-from extract.filtertool.matcher import Select
-from extract.filtertool.outcome import Rejection
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.results.account import Account
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.spark.worker.findings_file import FindingsFile
 from extract.filtertool.spark.worker.row_numbers import RowCounts, RowNumbering, UnnumberedRows
 from extract.filtertool.spark.worker.task_output import FinishedTask

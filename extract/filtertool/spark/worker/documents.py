@@ -10,14 +10,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from extract.chunktool.find import InputFile
-from extract.chunktool.remote import RemoteFile, document_of
-from extract.chunktool.source import Document
+from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.remote import RemoteFile, document_of
+from extract.chunktool.input.source import Document
 from extract.filtertool.batching import BATCH_BYTES
-from extract.filtertool.guard import guarded
 from extract.filtertool.isolated_documents import process_isolated
-from extract.filtertool.isolation import SUSPICIOUS
-from extract.filtertool.outcome import DocumentOutcome
+from extract.filtertool.processes.guard import guarded
+from extract.filtertool.processes.isolation import SUSPICIOUS
+from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 NamedDocument = tuple[str, Document]

@@ -10,10 +10,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from extract.chunktool.split.divide import Division, divide
-from extract.filtertool.filtering import DocumentFilter
+from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.job import Job
-from extract.filtertool.memory import keep_memory
 from extract.filtertool.pieces import piece_filter
+from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
 from extract.filtertool.spark.worker.tasks import TaskInput
 

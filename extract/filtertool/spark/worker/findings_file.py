@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from extract.filtertool.findings import Findings
-from extract.filtertool.outcome import Rejection
-from extract.filtertool.writers import Writer
+from extract.filtertool.output.writers import Writer
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
 
 _FILE: Final = "findings.pickle"
 

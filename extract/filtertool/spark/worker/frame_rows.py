@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extract.filtertool.arrow import SCHEMAS, printable, record_batches
-from extract.filtertool.findings import Findings
-from extract.filtertool.matcher import Select
-from extract.filtertool.outcome import DocumentOutcome, Rejection
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.arrow import SCHEMAS, printable, record_batches
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from extract.chunktool.find import InputFile
+from extract.chunktool.input.find import InputFile
 from extract.filtertool.batching import BATCH_BYTES, batches
 from extract.filtertool.job import Job
 from extract.filtertool.spark.worker.documents import filter_batch, open_documents

@@ -29,14 +29,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from extract.chunktool.find import InputFile
-from extract.chunktool.remote import file_version
+from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.remote import file_version
 from extract.chunktool.split.survey import Survey
-from extract.filtertool.findings import Findings
-from extract.filtertool.guard import guarded
-from extract.filtertool.isolation import SUSPICIOUS, ChildExit, each_in_child
 from extract.filtertool.job import Job
-from extract.filtertool.outcome import Rejection
+from extract.filtertool.processes.guard import guarded
+from extract.filtertool.processes.isolation import SUSPICIOUS, ChildExit, each_in_child
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.spark.worker.document_results import DocumentResults, PieceResults
 from extract.filtertool.spark.worker.documents import filter_batch, open_documents
 from extract.filtertool.spark.worker.filter_cache import (

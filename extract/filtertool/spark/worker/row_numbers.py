@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from extract.filtertool.findings import Findings
+from extract.filtertool.output.writers import Format, open_writer
+from extract.filtertool.results.findings import Findings
 from extract.filtertool.spark.worker.findings_file import FindingsFile
-from extract.filtertool.writers import Format, open_writer
 from extract.limits import Limits
 
 

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from extract.chunktool.remote import RangeReader
+from extract.chunktool.input.remote import RangeReader
 from extract.chunktool.split.survey import Piece
-from extract.filtertool.account import Account, added
-from extract.filtertool.guard import guarded
 from extract.filtertool.isolated_documents import process_isolated
-from extract.filtertool.isolation import SUSPICIOUS
-from extract.filtertool.matcher import Select
-from extract.filtertool.outcome import DocumentOutcome
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.writers import Format, Writer, open_writer
 from extract.filtertool.pieces import PieceBytes
+from extract.filtertool.processes.guard import guarded
+from extract.filtertool.processes.isolation import SUSPICIOUS
+from extract.filtertool.results.account import Account, added
+from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.spark.worker.checkpoint import TaskNote, document_versions, write_note
 from extract.filtertool.spark.worker.document_results import PieceResults
 from extract.filtertool.spark.worker.documents import filter_batch, open_documents
@@ -27,7 +28,6 @@ from extract.filtertool.spark.worker.findings_file import FindingsFileWriter
 from extract.filtertool.spark.worker.row_numbers import NumberedRows, RowCounts, write_numbered
 from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
 from extract.filtertool.spark.worker.tasks import Task
-from extract.filtertool.writers import Format, Writer, open_writer
 
 
 class TaskTarget(NamedTuple):

@@ -6,8 +6,8 @@ import os
 from typing import NamedTuple
 from uuid import uuid4
 
-from extract.chunktool.find import InputFile
-from extract.chunktool.remote import RangeReader, document_of, is_gzipped, unpack_into
+from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.remote import RangeReader, document_of, is_gzipped, unpack_into
 from extract.chunktool.split.survey import PIECE_BYTES, Survey, survey
 from extract.errors import DocumentError
 from extract.filtertool.job import Job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from extract.filtertool.account import Account
+from extract.filtertool.results.account import Account
 from extract.filtertool.spark.worker.row_numbers import NumberedRows, RowCounts
 from extract.filtertool.spark.worker.tasks import Task
 

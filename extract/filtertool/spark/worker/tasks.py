@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from extract.chunktool.find import InputFile
+from extract.chunktool.input.find import InputFile
 from extract.chunktool.split.survey import Piece
 
 

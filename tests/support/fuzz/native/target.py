@@ -16,7 +16,7 @@ from tests.support.fuzz.documents import DOCUMENTS
 from tests.support.fuzz.mutate import TOKENS
 
 HERE: Final = Path(__file__).resolve().parent
-KERNEL: Final = HERE.parents[3] / "extract/chunktool/kernel"
+KERNEL: Final = HERE.parents[3] / "extract/chunktool/scan/kernel"
 MOST: Final = 2_048  # bytes of an input; limits are tested elsewhere, and small ones are fast
 _SHORT: Final = 256
 _KEPT: Final = HERE / "seeds.txt"

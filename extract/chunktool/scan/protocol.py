@@ -1,0 +1,179 @@
+"""What a scan of a document gives, whichever scanner made it.
+
+A scanner walks the bytes of a document once, follows the `Automaton` and says which bytes each
+output keeps. It is fed in windows and never needs more than one at a time, so that memory does not
+grow with the document; what it found so far is taken from it as a `Batch` of plain arrays.
+
+Nothing that a scanner found counts before `Scanner.finish` has returned: a document that breaks off
+or leaves the schema at its last byte was no good from its first (TRAPS 9).
+
+There are two: `extract.chunktool.scan.reference.scanner` on expat, in Python, and
+`extract.chunktool.scan.kernel` in C, some thirty times faster. They pass the same tests.
+`extract.chunktool.scan.driver` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Smalls = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The first edge that a document has and the schema has not.
+
+    Attributes:
+        offset: Byte where the element's start tag begins.
+        path: Names as written from the root down to the parent, such as ``/db/student``; empty for
+            the document node.
+        child: The element's name as written, or the attribute's after an ``@``.
+    """
+
+    offset: int
+    path: str
+    child: str
+
+
+class HandOver(Exception):
+    """A scanner came upon something that it leaves to another: the kernel to the reference
+    scanner, and this to libxml2 with the whole document.
+
+    Args:
+        reason: What it came upon, in a few words that are counted in the report.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Rows of the node table: elements that some output keeps, in document order.
+
+    Columns of equal length. Rows are numbered through all batches of a scan.
+
+    Attributes:
+        state: The automaton's state inside the element.
+        parent: Row of the parent element; -1 for the root.
+        start: Byte where the start tag begins. Unique, and so the element's identity.
+        content: Byte after the start tag.
+        position: Number among the siblings of the same expanded name, from 1, kept or not.
+        symbol: The automaton's symbol of its name.
+        close: Byte where the end tag begins; for an empty-element tag the byte after it. -1 if the
+            element is open where the batch ends: then a later batch has it in its `Ends`.
+        end: Byte after the end tag; -1 likewise.
+    """
+
+    state: Smalls
+    parent: Smalls
+    start: Numbers
+    content: Numbers
+    position: Smalls
+    symbol: Smalls
+    close: Numbers
+    end: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where elements of earlier batches end; they come when the end is reached, each once.
+
+    Attributes:
+        row: Which element.
+        close, end: As in `Elements`.
+    """
+
+    row: Smalls
+    close: Numbers
+    end: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Texts, comments and processing instructions that some output keeps, in document order.
+
+    A text node of XPath may be in several rows, one for each run of characters or CDATA section:
+    those with the same ``parent`` and ``number``.
+
+    Attributes:
+        parent: Row of the element it is in; -1 outside of the root.
+        kind: A `NodeKind` from `NodeKind.TEXT` to `NodeKind.PI`.
+        start: First byte, of a comment or CDATA section that of its ``<``.
+        end: Byte after it.
+        number: Which of its parent's text nodes, comments or processing instructions it is, from 1.
+    """
+
+    parent: Smalls
+    kind: NDArray[np.int8]
+    start: Numbers
+    end: Numbers
+    number: Smalls
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What was found since the last `Scanner.take`.
+
+    Attributes:
+        ranges: For each output of the automaton, in its order, the bytes it keeps: an array of
+            shape (n, 2) with start and end of each range, in document order and never touching one
+            another within a batch. Together with those of the other batches they are a well-formed
+            document. Ranges may begin before the last windows: tags of ancestors come when the
+            first thing below them is kept; `tags` has those bytes.
+        tags: Start tags that are open where the window ends, by the byte they begin at: what a
+            later range may go back to. Only those that begin in the windows since the last `take`.
+        elements, ends, leaves: The node table; empty unless it was asked for.
+    """
+
+    ranges: Sequence[Numbers]
+    tags: dict[int, bytes] = field(default_factory=dict)
+    elements: Elements | None = None
+    ends: Ends | None = None
+    leaves: Leaves | None = None
+
+
+class Scanner(Protocol):
+    """Scans one document."""
+
+    @property
+    def violation(self) -> Violation | None:
+        """The first edge that the schema does not have; None as long as the document conforms.
+
+        After a violation a scanner only looks whether the document is well-formed; what it found
+        is worth nothing.
+        """
+
+    def feed(self, data: bytes | memoryview) -> int:
+        """Scans a window.
+
+        Args:
+            data: The bytes that follow those consumed so far.
+
+        Returns:
+            How many of them were consumed. The others are the beginning of a token that does not
+            end here; they are to come again, with more behind them, at the beginning of the next
+            window.
+
+        Raises:
+            DocumentError: The document is not well-formed, or a limit is passed.
+            HandOver: Another scanner must do it, from the beginning.
+        """
+
+    def take(self) -> Batch:
+        """What was found since the last time; the scanner forgets it."""
+
+    def finish(self) -> None:
+        """Says that no more bytes come: those fed and not consumed were all that there is.
+
+        Raises:
+            DocumentError: The document ends too early.
+            HandOver: Another scanner must do it, from the beginning.
+        """

@@ -1,0 +1,138 @@
+"""Cuts documents into units.
+
+A document of usual size is read into memory, and units are views of it: their tables count bytes of
+the document. Of a large one only what the parts keep stays in memory: there, tables count bytes of
+the part, and an *origin* turns these into bytes of the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from extract.chunktool.automaton.automaton import Automaton
+from extract.chunktool.automaton.outputs import Output
+from extract.chunktool.chunks import ChunkSink
+from extract.chunktool.input.source import Document, Source, open_source
+from extract.chunktool.input.spill import read_all
+from extract.chunktool.manifest import ChunkMap
+from extract.chunktool.scan.byte_ranges import gather
+from extract.chunktool.scan.driver import BatchSink, Outcome, Sink, Verdict, scan
+from extract.chunktool.scan.node_table import NodeTable
+from extract.chunktool.scan.protocol import Numbers
+from extract.filtertool.matchers.protocol import Unit
+from extract.filtertool.options import IN_MEMORY, Options
+from extract.filtertool.query_plan import QueryPlan
+from extract.filtertool.units import DocumentUnits, Origin
+from extract.limits import Limits
+from extract.scheme.model import Scheme
+
+
+class DocumentCutter:
+    """Cuts documents into units.
+
+    Args:
+        scheme: The scheme, whose schema documents are to keep to.
+        outputs: The parts, one for each unit.
+        assume_valid: Trust that documents keep to the schema.
+        limits: How large documents may be.
+        kernel: Which scanner to use; None for the fastest.
+        in_memory: Up to how many bytes a document is read into memory.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        outputs: Sequence[Output],
+        assume_valid: bool = False,
+        limits: Limits | None = None,
+        kernel: bool | None = None,
+        in_memory: int = IN_MEMORY,
+    ) -> None:
+        self._scheme = scheme
+        self._outputs = tuple(outputs)
+        self._assume_valid = assume_valid
+        self._limits = limits
+        self._kernel = kernel
+        self._in_memory = in_memory
+        self._automaton = self._new_automaton()
+
+    @classmethod
+    def of(cls, plan: QueryPlan, options: Options) -> DocumentCutter:
+        """Makes the cutter that gives the units of a plan."""
+        return cls(
+            plan.scheme,
+            plan.outputs,
+            options.assume_valid,
+            options.limits,
+            options.kernel,
+            options.in_memory,
+        )
+
+    def _new_automaton(self) -> Automaton:
+        return Automaton(self._scheme, self._outputs, self._assume_valid)
+
+    def cut(self, name: str, document: Document) -> DocumentUnits:
+        """Reads and scans one document.
+
+        Args:
+            name: What messages call it; empty for its path.
+            document: The document.
+
+        Raises:
+            DocumentError: It cannot be read, is not well-formed, or passes a limit.
+        """
+        with open_source(document, name, self._limits) as source:
+            data = source.load(self._in_memory)
+            return self._cut_large(source) if data is None else self._cut_loaded(source, data)
+
+    def _cut_loaded(self, source: Source, data: bytes) -> DocumentUnits:
+        sink = BatchSink()
+        outcome = self._scan(source, sink)
+        name, size = source.name, len(data)
+        if not outcome.conforming:
+            return DocumentUnits(name, size, outcome, lambda: data, reason=outcome.reason)
+        (batch,) = sink.batches  # a document in memory is one window
+        table = NodeTable.of_batches(self._automaton, sink.batches, data)
+        units = [_unit(table, ranges, len(batch.ranges)) for ranges in batch.ranges]
+        return DocumentUnits(name, size, outcome, lambda: data, units, [None] * len(units))
+
+    def _scan(self, source: Source, sink: Sink) -> Outcome:
+        outcome = scan(source, self._automaton, sink, self._limits, True, self._kernel)
+        if outcome.verdict is Verdict.WHOLE:
+            self._automaton = self._new_automaton()  # it may be full
+        return outcome
+
+    def _cut_large(self, source: Source) -> DocumentUnits:
+        sink = ChunkSink(self._automaton, True)
+        outcome = self._scan(source, sink)
+        source.keep()
+
+        def read() -> bytes:
+            return b"".join([bytes(window) for window in source.windows()])
+
+        if not outcome.conforming:
+            size = sum(map(len, source.windows())) if outcome.size < 0 else outcome.size
+            return DocumentUnits(source.name, size, outcome, read, reason=outcome.reason)
+        table = sink.nodes.table(sink.automaton)
+        ranges = [each.array() for each in sink.ranges]
+        units = [
+            Unit(moved, moved.data)
+            for moved in (
+                table.subset(each).relative_to(each, read_all(sink.piles[number]))
+                for number, each in enumerate(ranges)
+            )
+        ]
+        origins = [_origin(each) for each in ranges]
+        return DocumentUnits(source.name, outcome.size, outcome, read, units, origins)
+
+
+def _unit(table: NodeTable, ranges: Numbers, parts: int) -> Unit:
+    own = table.subset(ranges) if parts > 1 else table
+    return Unit(own, lambda: gather(memoryview(table.data), ranges))
+
+
+def _origin(ranges: Numbers) -> Origin:
+    none = np.empty(0, np.int64)
+    return ChunkMap(ranges, none, none.astype(np.int32)).original

@@ -1,0 +1,269 @@
+"""From documents to rows: CHUNKTOOL and a matcher, one batch of documents after the other.
+
+`DocumentFilter` is what every engine runs, in this process, in the workers of `extract run`, or on
+Spark. It is made once for a scheme and then takes documents. Small documents come in batches, for a
+matcher answers a question on many at once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from extract.chunktool.input.source import Document
+from extract.chunktool.scan.driver import Verdict
+from extract.errors import DocumentError
+from extract.filtertool.document_cutter import DocumentCutter
+from extract.filtertool.evaluation import DocumentEvaluation, PlanEvaluator
+from extract.filtertool.matchers.protocol import MatcherFactory
+from extract.filtertool.options import Options
+from extract.filtertool.query_plan import QueryPlan
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.merge import Merger
+from extract.filtertool.results.outcome import ChunkOutcome, DocumentOutcome, Rejection
+from extract.filtertool.units import DocumentUnits, UnitCutter
+from extract.filtertool.whole.evaluator import WholeMatcher
+from extract.schema.conformance import first_violation
+from extract.scheme.model import DOCUMENT, Scheme
+
+__all__ = ["DocumentFilter", "Options", "document_filter"]
+
+DocumentT = TypeVar("DocumentT")
+
+
+def document_filter(
+    scheme: Scheme, factory: MatcherFactory, options: Options | None = None
+) -> DocumentFilter[Document]:
+    """Makes the usual filter: for documents as they are.
+
+    Args:
+        scheme: The queries.
+        factory: Makes the matchers.
+        options: How to filter.
+    """
+    options = options or Options()
+    together = factory.consumes == "table" and not options.priority
+    plan = QueryPlan.of(scheme, together, options.priority)
+    return DocumentFilter(plan, DocumentCutter.of(plan, options), factory, options)
+
+
+class DocumentFilter(Generic[DocumentT]):
+    """Filters documents for one query plan.
+
+    Args:
+        plan: The questions for each part of a document.
+        cutter: Makes the units of a document, one for each part of the plan.
+        factory: Makes the matchers.
+        options: How to filter.
+
+    Attributes:
+        plan: The questions for each part of a document.
+        options: How to filter.
+    """
+
+    def __init__(
+        self,
+        plan: QueryPlan,
+        cutter: UnitCutter[DocumentT],
+        factory: MatcherFactory,
+        options: Options,
+    ) -> None:
+        self.plan = plan
+        self.options = options
+        self._cutter = cutter
+        self._evaluator = PlanEvaluator(plan, factory, options)
+        self._whole = WholeMatcher(
+            plan.namespaces, options.select, options.limits, options.standalone
+        )
+
+    def process(self, documents: Iterable[tuple[str, DocumentT]]) -> list[DocumentOutcome]:
+        """Filters a batch of documents, each with its name.
+
+        What is wrong with one document is in its outcome, and does not touch the others.
+        """
+        if self.options.priority:  # the first chunk of a document does not wait for other documents
+            return [self._finish(self._begin(*each), last=True) for each in documents]
+        batch = [self._begin(name, document) for name, document in documents]
+        self._evaluator.evaluate(batch)
+        return [self._finish(each, last=each is batch[-1]) for each in batch]
+
+    def by_priority(self, name: str, document: DocumentT) -> Iterator[ChunkOutcome]:
+        """Filters one document, and yields the outcome of each chunk as soon as it is ready.
+
+        Chunks come in the order of the plan; with `Options.priority`, the one first whose
+        subscribers weigh most. The rows of a query come all together, with the last of its chunks.
+
+        Raises:
+            DocumentError: The document is rejected.
+        """
+        evaluation = self._begin(name, document)
+        if evaluation.error is not None:
+            raise evaluation.error
+        return self._chunk_outcomes(evaluation)
+
+    def figures(self) -> Mapping[str, float]:
+        """Returns what the matchers report of their work so far, added up."""
+        total = self._evaluator.figures()
+        for name, number in self._whole.figures.items():
+            total[name] = total.get(name, 0) + number
+        if self.plan.scheme.later:
+            total["elementpath_questions"] = len(self.plan.scheme.later)
+        return total
+
+    # -- a document begins, is evaluated (`PlanEvaluator.evaluate`) and is finished
+
+    def _begin(self, name: str, document: DocumentT) -> DocumentEvaluation:
+        """Scans a document, and decides how it is evaluated."""
+        started = time.perf_counter()
+        merger = Merger(self.options.select, self.options.limits)
+        try:
+            units = self._cutter.cut(name, document)
+            evaluation = DocumentEvaluation(units, merger, started)
+            evaluation.nonconforming = units.outcome.verdict is Verdict.NONCONFORMING
+            if evaluation.nonconforming and self.options.on_nonconforming == "reject":
+                evaluation.error = units.outcome.rejection(units.name)
+            else:
+                evaluation.whole = units.reason
+        except DocumentError as error:
+            evaluation = DocumentEvaluation(DocumentUnits.unread(name), merger, started)
+            evaluation.error = error
+        evaluation.seconds["chunk"] = time.perf_counter() - started
+        return evaluation
+
+    def _finish(self, evaluation: DocumentEvaluation, last: bool) -> DocumentOutcome:
+        """Turns the answers into the outcome of the document."""
+        started = time.perf_counter()
+        try:
+            if evaluation.error is not None:
+                raise evaluation.error
+            findings, rejections = self._results(evaluation)
+            fate = "conforming"
+            if evaluation.whole:
+                fate = "nonconforming" if evaluation.nonconforming else "whole"
+        except DocumentError as error:
+            evaluation.error = error
+            findings, fate = Findings.none(), "rejected"
+            rejections = [_rejection(evaluation, error)]
+        stage = "match" if self.options.priority else "rows"
+        seconds = time.perf_counter() - started
+        evaluation.seconds["whole" if evaluation.whole else stage] = seconds
+        units = evaluation.units
+        return DocumentOutcome(
+            units.name,
+            fate,
+            findings,
+            tuple(rejections),
+            evaluation.nonconforming,
+            max(0, units.size),
+            units.outcome.scanner,
+            (evaluation.whole,) if evaluation.whole else units.outcome.handed_over,
+            evaluation.seconds,
+            evaluation.error,
+            os.getpid(),
+            self.figures() if last else {},
+            evaluation.answer_seconds,
+        )
+
+    # -- from answers to rows
+
+    def _results(self, evaluation: DocumentEvaluation) -> tuple[Findings, list[Rejection]]:
+        """Returns the rows of a document, and the queries that could not be evaluated on it."""
+        if self.options.priority:
+            chunks = list(self._chunk_outcomes(evaluation))
+            findings = Findings.together([chunk.findings for chunk in chunks])
+            return findings, [one for chunk in chunks for one in chunk.rejections]
+        if evaluation.whole:
+            return self._whole_document(evaluation)
+        findings, failed = self._merged(evaluation.merger)
+        if self.plan.whole_queries.queries:
+            more, broken = self._whole_queries(evaluation)
+            findings, failed = Findings.together([findings, more]), failed | broken
+        return findings, self._rejections(evaluation, failed)
+
+    def _chunk_outcomes(self, evaluation: DocumentEvaluation) -> Iterator[ChunkOutcome]:
+        """Evaluates one chunk after the other, in the order of the plan."""
+        plan, name = self.plan, evaluation.units.name
+        waiting = np.ones(len(plan.subscribers), np.bool_)
+        for number in plan.order if not evaluation.whole else ():
+            if number is None:
+                chunk, weight = DOCUMENT, plan.whole_weight
+                findings, failed = self._whole_queries(evaluation)
+                waiting[plan.whole_queries.owners.subscribers] = False
+            else:
+                part = plan.parts[number]
+                chunk, weight = part.output.id, part.weight(plan.scheme)
+                self._evaluator.evaluate_part(number, [evaluation])
+                if evaluation.whole:
+                    break
+                complete = plan.last == number
+                findings, failed = self._merged(evaluation.merger.taken(complete))
+                waiting[plan.owners.all_of(np.flatnonzero(complete))] = False
+            rejections = tuple(self._rejections(evaluation, failed))
+            seconds = evaluation.ready(chunk)
+            yield ChunkOutcome(name, chunk, weight, seconds, findings, rejections)
+        if evaluation.whole:  # perhaps only now: earlier chunks stand, and the rest follows
+            findings, rejected = self._whole_document(evaluation)
+            ids = {one.id for one, late in zip(plan.subscribers, waiting, strict=True) if late}
+            rejections = tuple([one for one in rejected if one.query in ids])
+            seconds = evaluation.ready(DOCUMENT)
+            weight = sum([one.weight for one in plan.subscribers if one.id in ids])
+            findings = findings.only(waiting)
+            yield ChunkOutcome(name, DOCUMENT, weight, seconds, findings, rejections)
+
+    def _merged(self, merger: Merger) -> tuple[Findings, dict[int, str]]:
+        """Returns the rows of the units; and by subscriber, why there are none."""
+        owners = self.plan.owners
+        findings = merger.findings(owners)
+        failed = merger.failed.items()
+        return findings, {who: why for query, why in failed for who in owners.list(query)}
+
+    def _whole_queries(self, evaluation: DocumentEvaluation) -> tuple[Findings, dict[int, str]]:
+        """Evaluates those queries on the whole document that need it also if it conforms.
+
+        Returns:
+            Their rows; and by subscriber, why there are none.
+        """
+        queries, units = self.plan.whole_queries, evaluation.units
+        if not queries.queries:
+            return Findings.none(), {}
+        reason = self._whole.too_large(units.size)
+        if reason:
+            return Findings.none(), {int(who): reason for who in queries.owners.subscribers}
+        document = self._whole.open(units.read(), evaluation.units.name)
+        findings, failed = self._whole.find(document, queries)
+        return findings, queries.owners_of(failed)
+
+    def _whole_document(self, evaluation: DocumentEvaluation) -> tuple[Findings, list[Rejection]]:
+        """Evaluates all queries, as they were written, on the whole document."""
+        units, name = evaluation.units, evaluation.units.name
+        self._whole.check_size(units.size, name)
+        document = self._whole.open(units.read(), name)
+        if self.options.on_nonconforming == "reject":
+            violation = first_violation(self.plan.scheme.schema, document.tree)
+            if violation is not None:
+                evaluation.nonconforming = True
+                reason = f"the document breaks the schema: {violation}"
+                raise DocumentError(reason, "", name, violation.line)
+        findings, failed = self._whole.find(document, self.plan.originals)
+        return findings, self._rejections(evaluation, self.plan.originals.owners_of(failed))
+
+    def _rejections(
+        self, evaluation: DocumentEvaluation, failed: Mapping[int, str]
+    ) -> list[Rejection]:
+        name, ids = evaluation.units.name, self.plan.subscribers
+        return [Rejection(name, ids[n].id, "filter", why) for n, why in sorted(failed.items())]
+
+
+def _rejection(evaluation: DocumentEvaluation, error: DocumentError) -> Rejection:
+    return Rejection(
+        evaluation.units.name,
+        None,
+        "filter" if evaluation.whole else "chunk",
+        error.reason,
+        error.line or None,
+        error.offset if error.offset >= 0 else None,
+    )

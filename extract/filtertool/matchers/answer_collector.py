@@ -1,0 +1,59 @@
+"""Collects what is found question by question into the columns of `Answers`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.filtertool.matchers.protocol import Answers, Failure, Nodes, Select, Value
+
+
+class Collector:
+    """Makes `Answers` for matchers that go from unit to unit and from question to question.
+
+    Args:
+        select: What is asked for.
+
+    >>> collector = Collector("count")
+    >>> collector.count(0, 0, 0); collector.count(0, 1, 5)
+    >>> answers = collector.answers()
+    >>> answers.question.tolist(), answers.count.tolist()
+    ([1], [5])
+    """
+
+    def __init__(self, select: Select) -> None:
+        self._select = select
+        self._counts: list[tuple[int, int, int]] = []
+        self._nodes: list[NodeRefs] = []
+        self._values: list[Value] = []
+        self._failures: list[Failure] = []
+
+    def count(self, unit: int, question: int, count: int) -> None:
+        """Notes how many nodes a question has selected; 0 goes unsaid."""
+        if count:
+            self._counts.append((unit, question, 1 if self._select == "doc" else count))
+
+    def nodes(self, unit: int, question: int, refs: NodeRefs) -> None:
+        """Notes the nodes that a question has selected, each once and in document order."""
+        if len(refs):
+            self._counts.append((unit, question, len(refs)))
+            self._nodes.append(refs)
+
+    def value(self, unit: int, question: int, value: float | str | bool) -> None:
+        """Notes the value of a question that is no node set."""
+        self._values.append(Value(unit, question, value))
+
+    def fail(self, unit: int, question: int, reason: str) -> None:
+        """Notes that a question could not be answered."""
+        self._failures.append(Failure(unit, question, reason))
+
+    def answers(self) -> Answers:
+        """All that was noted."""
+        columns = np.array(self._counts, np.int64).reshape(-1, 3)
+        unit, question = columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32)
+        count = columns[:, 2]
+        nodes = None
+        if self._select == "nodes":
+            refs = NodeRefs.concat(self._nodes)
+            nodes = Nodes(np.repeat(unit, count), np.repeat(question, count), refs)
+        return Answers(unit, question, count, nodes, tuple(self._values), tuple(self._failures))

@@ -1,0 +1,118 @@
+"""The matcher that ``auto`` means: for each batch the cheaper one of ``columnar`` and ``lxml``.
+
+Columns cost the same whether they are asked one question or a thousand, some hundred calls of numpy
+a batch; libxml2 costs little to ask, but for every question and document. So libxml2 is cheaper for
+few questions on a single small document, and columns for everything else. `extract bench matchers`
+has the figures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final, Literal
+
+from extract.filtertool.matchers.columnar.factory import ColumnarFactory
+from extract.filtertool.matchers.lxml.matcher import LxmlFactory
+from extract.filtertool.matchers.protocol import (
+    Answers,
+    Matcher,
+    MatcherReport,
+    Question,
+    Select,
+    Unit,
+)
+from extract.limits import Limits
+
+# Milliseconds, measured on one core: what a batch of columns costs more than a parsed unit, and
+# what a branch costs libxml2 on a unit, and on each of its elements.
+_BATCH_MS: Final = 0.7
+_BRANCH_MS: Final[Mapping[Select, float]] = {"doc": 0.011, "count": 0.02, "nodes": 0.1}
+_ELEMENT_MS: Final = 0.00012
+
+
+@dataclass(frozen=True, slots=True)
+class AutoFactory:
+    """Makes matchers that choose.
+
+    Attributes:
+        fallback: The one of the two that answers everything.
+    """
+
+    name: str = "auto"
+    consumes: Literal["xml", "table"] = "table"
+    fallback: LxmlFactory = field(default_factory=LxmlFactory)
+
+    def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
+        """Builds a matcher for these questions."""
+        return AutoMatcher(questions, namespaces, self.fallback)
+
+    def with_limits(self, limits: Limits) -> AutoFactory:
+        """Returns a factory whose matchers keep to limits for one question."""
+        return replace(self, fallback=self.fallback.with_limits(limits))
+
+
+class AutoMatcher:
+    """Answers questions by columns or by libxml2; see `AutoFactory`."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        namespaces: Mapping[str, str],
+        fallback: LxmlFactory,
+    ) -> None:
+        self._questions = questions
+        self._namespaces = namespaces
+        self._fallback = fallback
+        self._branches = sum([len(question.branches) for question in questions])
+        self._units: Counter[str] = Counter()
+
+    def match(self, units: Sequence[Unit], select: Select) -> Answers:
+        """Answers all questions on each of the units.
+
+        Raises:
+            MatcherError: A unit cannot be evaluated.
+        """
+        few = lxml_is_cheaper(self._branches, [len(unit.table) for unit in units], select)
+        self._units["lxml_units" if few else "columnar_units"] += len(units)
+        return (self._lxml if few else self._columnar).match(units, select)
+
+    def report(self) -> MatcherReport:
+        """Returns what was done so far."""
+        parts = [self._columnar] if self._units["columnar_units"] else []
+        if not parts or self._units["lxml_units"]:
+            parts.append(self._lxml)
+        figures: Counter[str] = Counter(self._units)
+        for part in reversed(parts):
+            mine = part.report().figures
+            figures.update({k: int(n) for k, n in mine.items() if not k.endswith("_questions")})
+            for name, number in mine.items():
+                if name.endswith("_questions"):  # of columns, if these were asked
+                    figures[name] = int(number)
+        return MatcherReport(dict(figures))
+
+    @cached_property
+    def _columnar(self) -> Matcher:
+        factory = ColumnarFactory(fallback=self._fallback, seconds=self._fallback.seconds)
+        return factory.build(self._questions, self._namespaces)
+
+    @cached_property
+    def _lxml(self) -> Matcher:
+        return self._fallback.build(self._questions, self._namespaces)
+
+
+def lxml_is_cheaper(branches: int, elements: Sequence[int], select: Select) -> bool:
+    """Whether libxml2 answers sooner than columns.
+
+    Args:
+        branches: How many expressions there are.
+        elements: How many elements each unit has.
+        select: What is asked for.
+
+    >>> lxml_is_cheaper(3, [60], "nodes"), lxml_is_cheaper(3, [60] * 50, "nodes")
+    (True, False)
+    """
+    each = len(elements) * _BRANCH_MS[select] + sum(elements) * _ELEMENT_MS
+    return branches * each < _BATCH_MS

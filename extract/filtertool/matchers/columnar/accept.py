@@ -1,0 +1,47 @@
+"""Which expressions columns can answer exactly, and on which documents; and why not on others."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from extract.filtertool.matchers.columnar.functions import SUPPORTED
+from extract.markup.encodings import find_encoding
+from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Variable
+from extract.xpath.functions import Type
+from extract.xpath.traverse import children
+from extract.xpath.types import type_of
+
+_DECLINED_AXES = frozenset({"following", "preceding", "namespace"})
+
+
+@lru_cache(maxsize=1 << 18)
+def reason_against(expr: Expr) -> str:
+    """Why an expression cannot be answered; empty if it can."""
+    if isinstance(expr, Variable):
+        return "a variable"
+    if isinstance(expr, FunctionCall) and (expr.prefix or expr.name not in SUPPORTED):
+        return f"the function {expr.name}()"
+    if isinstance(expr, (LocationPath, FilterPath)):
+        for step in expr.steps:
+            if step.axis in _DECLINED_AXES:
+                return f"the axis {step.axis}"
+    if isinstance(expr, FilterPath) and type_of(expr.primary) is not Type.NODES:
+        return "a path from a value"
+    return next((reason for reason in map(reason_against, children(expr)) if reason), "")
+
+
+def reason_against_document(data: bytes, root: int) -> str:
+    """Why the bytes of a document do not say by themselves what is in it; empty if they do.
+
+    Args:
+        data: A well-formed document.
+        root: Where its root element begins.
+    """
+    encoding = find_encoding(data[:1024], True)
+    if encoding is None or encoding.codec not in ("utf-8", "ascii"):
+        return "another encoding than UTF-8"
+    prolog = data[:root]
+    # Perhaps only in a comment; but then it is only slow.
+    if b"<!ENTITY" in prolog or b"<!ATTLIST" in prolog or b"%" in prolog:
+        return "declarations of its own"
+    return ""

@@ -1,0 +1,288 @@
+"""XPath expressions on columns: the value for many context nodes at once.
+
+There is a method for each type: `truth`, `number`, `string` and `nodes` give the expression's value
+converted to that type, as libxml2 converts it. Nothing here depends on how many questions there
+are; see `reach` for the filters that many questions share.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.filtertool.matchers.columnar import functions
+from extract.filtertool.matchers.columnar.axes import REVERSE, Axes, Grouped, Pairs, ranges
+from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints
+from extract.filtertool.matchers.columnar.comparison import compare
+from extract.filtertool.matchers.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
+from extract.filtertool.matchers.columnar.numbers import to_number, to_numbers, to_text
+from extract.filtertool.matchers.columnar.reach import Reach
+from extract.filtertool.matchers.columnar.strings import Coded, Strings, Texts, as_texts
+from extract.xpath.ast import (
+    PRECEDENCE,
+    Binary,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    Negate,
+    Number,
+    Step,
+    StringLiteral,
+    Union,
+)
+from extract.xpath.functions import Type
+from extract.xpath.types import is_positional, type_of
+
+Floats = NDArray[np.float64]
+
+_EQUALITY = PRECEDENCE["="]
+_RELATION = PRECEDENCE["<"]
+
+
+class ContextNodes(NamedTuple):
+    """What expressions are evaluated at.
+
+    Attributes:
+        nodes: The context nodes.
+        position, size: What ``position()`` and ``last()`` are at each of them; empty where no
+            expression asks.
+    """
+
+    nodes: Ints
+    position: Ints = NOTHING
+    size: Ints = NOTHING
+
+
+class Evaluator:
+    """Evaluates expressions on one batch."""
+
+    def __init__(self, axes: Axes) -> None:
+        self.axes = axes
+        self.columns: Columns = axes.columns
+        self.strings = Strings(axes.columns)
+        self.reach = Reach(self)
+        self._chosen: dict[NodePattern, Ints] = {}
+        self._groups: dict[NodePattern, Grouped] = {}
+        self._coded: dict[NodePattern, Coded] = {}
+        # With the nodes, so that no other array gets their identity.
+        self._first: dict[tuple[Expr, int], tuple[Ints, Coded]] = {}
+
+    # -- truth
+
+    def truth(self, expr: Expr, at: ContextNodes) -> Bools:
+        """The expression as a boolean."""
+        if isinstance(expr, (LocationPath, FilterPath, Union)):
+            return self._exists(expr, at)
+        if isinstance(expr, Binary):
+            if expr.op == "and":
+                return self.truth(expr.left, at) & self.truth(expr.right, at)
+            if expr.op == "or":
+                return self.truth(expr.left, at) | self.truth(expr.right, at)
+            if PRECEDENCE[expr.op] in (_EQUALITY, _RELATION):
+                quick = self.reach.compared(expr, at.nodes)
+                return quick if quick is not None else compare(self, expr, at)
+        if isinstance(expr, FunctionCall):
+            if expr.name == "not":
+                return ~self.truth(expr.arguments[0], at)
+            if expr.name == "boolean":
+                return self.truth(expr.arguments[0], at)
+        kind = type_of(expr)
+        if kind is Type.NUMBER:
+            value = self.number(expr, at)
+            true: Bools = (value != 0) & ~np.isnan(value)
+            return true
+        if kind is Type.BOOLEAN:
+            assert isinstance(expr, FunctionCall)
+            quick = self.reach.compared(expr, at.nodes)
+            return quick if quick is not None else functions.boolean(self, expr, at)
+        texts = self.string(expr, at)
+        return np.array([text != b"" for text in texts.tolist()], np.bool_)
+
+    def _exists(self, expr: Expr, at: ContextNodes) -> Bools:
+        if isinstance(expr, Union):
+            return reduce(np.logical_or, [self._exists(part, at) for part in expr.parts])
+        if isinstance(expr, LocationPath):
+            quick = self.reach.exists(expr, at.nodes)
+            if quick is not None:
+                return quick
+        found = np.zeros(len(at.nodes), np.bool_)
+        found[self.nodes(expr, at).owner] = True
+        return found
+
+    # -- numbers and strings
+
+    def number(self, expr: Expr, at: ContextNodes) -> Floats:
+        """The expression as a number."""
+        if isinstance(expr, Number):
+            return np.full(len(at.nodes), to_number(expr.text.encode()))
+        if isinstance(expr, Negate):
+            return -self.number(expr.operand, at)
+        if type_of(expr) is Type.NUMBER:
+            if isinstance(expr, Binary):
+                return self._arithmetic(expr, at)
+            assert isinstance(expr, FunctionCall)
+            return functions.number(self, expr, at)
+        if type_of(expr) is Type.BOOLEAN:
+            return self.truth(expr, at).astype(np.float64)
+        return to_numbers(self.string(expr, at))
+
+    def _arithmetic(self, expr: Binary, at: ContextNodes) -> Floats:
+        left, right = self.number(expr.left, at), self.number(expr.right, at)
+        with np.errstate(all="ignore"):
+            if expr.op == "+":
+                return left + right
+            if expr.op == "-":
+                return left - right
+            if expr.op == "*":
+                return left * right
+            return left / right if expr.op == "div" else np.fmod(left, right)
+
+    def string(self, expr: Expr, at: ContextNodes) -> Texts:
+        """The expression as a string."""
+        if isinstance(expr, StringLiteral):
+            return as_texts([expr.value.encode()] * len(at.nodes))
+        kind = type_of(expr)
+        if kind is Type.NUMBER:
+            return as_texts([to_text(value) for value in self.number(expr, at).tolist()])
+        if kind is Type.BOOLEAN:
+            words = [b"false", b"true"]
+            return as_texts([words[value] for value in self.truth(expr, at).tolist()])
+        if kind is Type.STRING:
+            assert isinstance(expr, FunctionCall)
+            return functions.string(self, expr, at)
+        return self.first_strings(self.nodes(expr, at), len(at.nodes))
+
+    def first_coded(self, expr: Expr, at: ContextNodes) -> Coded:
+        """The expression, a node set, as strings; remembered for the same context nodes."""
+        key = (expr, id(at.nodes))
+        known = self._first.get(key)
+        if known is None:
+            texts = self.first_strings(self.nodes(expr, at), len(at.nodes))
+            known = self._first[key] = (at.nodes, Coded(texts.tolist()))
+        return known[1]
+
+    def first_strings(self, pairs: Pairs, count: int) -> Texts:
+        """The string values of the first nodes, empty where there is none."""
+        out = as_texts([b""] * count)
+        if pairs.owner.size:
+            index, first = np.unique(pairs.owner, return_index=True)
+            out[index] = as_texts(self.strings.of(pairs.nodes[first]))
+        return out
+
+    # -- nodes
+
+    def nodes(self, expr: Expr, at: ContextNodes) -> Pairs:
+        """The nodes that the expression selects at each context node."""
+        if isinstance(expr, Union):
+            return self.axes.united([self.nodes(part, at) for part in expr.parts])
+        if isinstance(expr, LocationPath):
+            if not expr.absolute:
+                return self.follow(hops(expr.steps), at.nodes)
+            units = self.columns.unit_of(at.nodes)
+            found = self.follow(hops(expr.steps), self.columns.documents)
+            return composed(units, found)
+        assert isinstance(expr, FilterPath)
+        found = self.nodes(expr.primary, at)
+        for predicate in expr.predicates:
+            found = self._filtered(found, predicate, False)
+        return self._followed(found, hops(expr.steps))
+
+    def follow(self, path: tuple[Hop, ...], nodes: Ints) -> Pairs:
+        """What a relative path selects from each node."""
+        if not path:
+            return Pairs(np.arange(len(nodes)), nodes)
+        return self._followed(self.hop(path[0], nodes), path[1:])
+
+    def _followed(self, found: Pairs, path: tuple[Hop, ...]) -> Pairs:
+        for hop in path:
+            if not found.owner.size:
+                return found
+            starts, back = np.unique(found.nodes, return_inverse=True)
+            onward = self.hop(hop, starts)
+            step = composed(back, onward)
+            found = self.axes.distinct(found.owner[step.owner], step.nodes)
+        return found
+
+    def hop(self, hop: Hop, nodes: Ints) -> Pairs:
+        """What one hop selects from each node."""
+        if hop.choice is None:
+            assert hop.step is not None
+            return self._step(hop.step, nodes)
+        if hop.axis == CHILD:
+            return self.axes.below(self._grouped(hop.choice), nodes)
+        assert hop.axis == DESCENDANT
+        return self.axes.inside(self.chosen(hop.choice), nodes)
+
+    def chosen(self, choice: NodePattern) -> Ints:
+        """The nodes of a choice, in document order."""
+        known = self._chosen.get(choice)
+        if known is None:
+            known = self._chosen[choice] = self._choose(choice)
+        return known
+
+    def _choose(self, choice: NodePattern) -> Ints:
+        attribute, test, predicates = choice
+        nodes = self.axes.tested(attribute, test)
+        if any(map(is_positional, predicates)):
+            grouped = self.axes.grouped(attribute, test)
+            found = Pairs(grouped.parents, grouped.nodes)
+            for predicate in predicates:
+                found = self._filtered(found, predicate, False)
+            return found.nodes[np.argsort(self.columns.order_of(found.nodes), kind="stable")]
+        for predicate in predicates:
+            if nodes.size:
+                nodes = nodes[self.truth(predicate, ContextNodes(nodes))]
+        return nodes
+
+    def _grouped(self, choice: NodePattern) -> Grouped:
+        if not choice.predicates:
+            return self.axes.grouped(choice.attribute, choice.test)
+        known = self._groups.get(choice)
+        if known is None:
+            known = self._groups[choice] = self.axes.group(self.chosen(choice))
+        return known
+
+    def coded(self, choice: NodePattern) -> Coded:
+        """The string values of a choice."""
+        known = self._coded.get(choice)
+        if known is None:
+            known = self._coded[choice] = self.strings.coded(self.chosen(choice))
+        return known
+
+    def _step(self, step: Step, nodes: Ints) -> Pairs:
+        found = self.axes.walk(step.axis, step.test, nodes)
+        for predicate in step.predicates:
+            found = self._filtered(found, predicate, step.axis in REVERSE)
+        return found
+
+    def _filtered(self, found: Pairs, predicate: Expr, reverse: bool) -> Pairs:
+        """The pairs for which a predicate holds; positions count those of the same index."""
+        index, nodes = found
+        if not index.size:
+            return found
+        if not is_positional(predicate):
+            distinct, back = np.unique(nodes, return_inverse=True)
+            mask = self.truth(predicate, ContextNodes(distinct))[back]
+            return Pairs(index[mask], nodes[mask])
+        begins = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
+        sizes = np.diff(np.append(begins, len(index)))
+        size = np.repeat(sizes, sizes)
+        position = np.arange(len(index)) - np.repeat(begins, sizes) + 1
+        if reverse:
+            position = size + 1 - position
+        at = ContextNodes(nodes, position, size)
+        if type_of(predicate) is Type.NUMBER:
+            mask = self.number(predicate, at) == position
+        else:
+            mask = self.truth(predicate, at)
+        return Pairs(index[mask], nodes[mask])
+
+
+def composed(numbers: Ints, pairs: Pairs) -> Pairs:
+    """For each of some numbers the nodes that have it as their owner."""
+    low = np.searchsorted(pairs.owner, numbers)
+    return ranges(low, np.searchsorted(pairs.owner, numbers, "right"), pairs.nodes)

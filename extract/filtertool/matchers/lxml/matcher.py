@@ -1,0 +1,289 @@
+"""The lxml matcher: one compiled XPath for each branch, evaluated by libxml2.
+
+Answers are defined by this engine: it answers every question, and the others are compared with it.
+Its time grows with the number of questions; prefer ``columnar`` for many. Its questions can change
+(`UpdatableMatcher`), at the cost of those that are added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from lxml import etree
+
+from extract.chunktool.scan.node_table import NodeTable
+from extract.errors import MatcherError
+from extract.filtertool.matchers.answer_collector import Collector
+from extract.filtertool.matchers.cost_bound import Bound, limit_for
+from extract.filtertool.matchers.lxml.parsed_unit import (
+    ParsedUnit,
+    Unplaced,
+    compiled,
+    local_names,
+    open_in_child,
+    plain,
+    select_in_child,
+    value_in_child,
+)
+from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
+from extract.filtertool.matchers.protocol import (
+    Answers,
+    Matcher,
+    MatcherReport,
+    Question,
+    Select,
+    Unit,
+)
+from extract.filtertool.processes.memory import is_out_of_memory
+from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
+from extract.limits import DEFAULTS, Limits
+from extract.xpath.functions import Type
+
+# What may select the document node, which counts for libxml2 and is no match for us.
+_DOCUMENT_NODE = ("node()", "/.", "..", ")[", ")/")
+
+
+@dataclass(frozen=True, slots=True)
+class LxmlFactory:
+    """Makes matchers that ask libxml2.
+
+    Attributes:
+        seconds: How long a question that may take very long can take on one unit, in a process of
+            its own; then it is given up.
+        memory: How many bytes of memory it may take there.
+        limit: From which estimated cost on a question counts as such
+            (`extract.filtertool.matchers.cost_bound`); None to take it from ``seconds``.
+    """
+
+    name: str = "lxml"
+    consumes: Literal["xml", "table"] = "xml"
+    seconds: float = DEFAULTS.query_seconds
+    memory: int = DEFAULTS.query_memory
+    limit: float | None = None
+
+    def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
+        """Builds a matcher for these questions."""
+        limit = limit_for(self.seconds) if self.limit is None else self.limit
+        limits = Limits(query_seconds=self.seconds, query_memory=self.memory)
+        return LxmlMatcher(questions, namespaces, limits, limit)
+
+    def with_limits(self, limits: Limits) -> LxmlFactory:
+        """Returns a factory whose matchers give a question so much time and memory."""
+        return replace(self, seconds=limits.query_seconds, memory=limits.query_memory)
+
+
+class LxmlMatcher:
+    """Answers questions by libxml2; see `LxmlFactory`."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        namespaces: Mapping[str, str],
+        limits: Limits,
+        limit: float,
+    ) -> None:
+        self._namespaces = dict(namespaces)
+        self._limits = limits
+        self._limit = limit
+        self._questions: list[_Question] = []
+        self.update(questions, ())
+        self._figures: Counter[str] = Counter()
+
+    def match(self, units: Sequence[Unit], select: Select) -> Answers:
+        """Answers all questions on each of the units.
+
+        Raises:
+            MatcherError: A unit cannot be parsed.
+        """
+        collector = Collector(select)
+        for number, unit in enumerate(units):
+            evaluation = self._evaluation(unit)
+            for index, question in enumerate(self._questions):
+                try:
+                    self._answer(collector, evaluation, question, number, index, select)
+                except MatcherError:
+                    raise
+                except Exception as error:  # also what a function such as re:test() raises
+                    if is_out_of_memory(error):  # which is no fault of the question
+                        raise MemoryError from error
+                    collector.fail(number, index, self._reason(error))
+        self._figures["units"] += len(units)
+        return collector.answers()
+
+    def update(self, added: Sequence[Question], removed: Collection[int]) -> None:
+        """Changes the questions, as `UpdatableMatcher.update` says. Others stay compiled.
+
+        Raises:
+            IndexError: There is no question of such a number.
+        """
+        for number in removed:
+            if not 0 <= number < len(self._questions):
+                raise IndexError(f"there is no question {number}")
+        gone = frozenset(removed)
+        kept = [each for number, each in enumerate(self._questions) if number not in gone]
+        fresh = [_Question(each, self._namespaces, self._limit) for each in added]
+        self._questions = [*kept, *fresh]
+
+    def report(self) -> MatcherReport:
+        """Returns what was done so far."""
+        return MatcherReport({"lxml_questions": len(self._questions), **self._figures})
+
+    def _evaluation(self, unit: Unit) -> _Evaluation:
+        if unit.xml is None:
+            raise MatcherError("the lxml matcher needs the unit as XML")
+        try:
+            return _Evaluation(unit.xml, unit.table)
+        except etree.XMLSyntaxError as error:
+            raise MatcherError(f"libxml2 rejects a chunk: {error}") from error
+
+    def _answer(
+        self,
+        collector: Collector,
+        unit: _Evaluation,
+        question: _Question,
+        number: int,
+        index: int,
+        select: Select,
+    ) -> None:
+        guarded = unit.size > question.allowed and not question.affords(unit)
+        if guarded:
+            self._figures["guarded_evaluations"] += 1
+        if question.type is not Type.NODES:
+            collector.value(number, index, self._value(unit, question, guarded))
+        elif guarded or select == "nodes" or not question.countable:
+            refs = self._select(unit, question, guarded)
+            if select == "nodes":
+                collector.nodes(number, index, unit.unique(refs))
+            elif len(question.branches) > 1 and select == "count":
+                collector.count(number, index, len(unit.unique(refs)))
+            else:
+                collector.count(number, index, len(refs))
+        else:
+            collector.count(number, index, self._count(unit, question, select))
+
+    def _value(self, unit: _Evaluation, question: _Question, guarded: bool) -> float | str | bool:
+        if guarded:
+            args = (question.branches[0], self._namespaces)
+            value: float | str | bool = self._in_child(value_in_child, args, unit)
+            return value
+        return plain(question.compiled[0](unit.parsed.tree))
+
+    def _select(self, unit: _Evaluation, question: _Question, guarded: bool) -> NodeRefs:
+        if guarded:
+            args = (question.branches, self._namespaces)
+            refs: NodeRefs = self._in_child(select_in_child, args, unit)
+            return refs
+        return unit.parsed.select(question.compiled)
+
+    def _in_child(
+        self, function: Callable[..., Any], args: tuple[Any, ...], unit: _Evaluation
+    ) -> Any:
+        seconds, memory = self._limits.query_seconds, self._limits.query_memory
+        return shared_sandbox().call(
+            function, *args, seconds=seconds, memory=memory, before=unit.opening
+        )
+
+    def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
+        """Counts the nodes that a question selects, without their places where that is possible."""
+        tree = unit.parsed.tree
+        if select == "doc":
+            return int(any(exists(tree) for exists in question.existing))
+        counts = [int(count(tree)) for count in question.counting]
+        if sum(map(bool, counts)) <= 1:
+            return sum(counts)
+        filled = [each for each, n in zip(question.compiled, counts, strict=True) if n]
+        return len(unit.unique(unit.parsed.select(filled)))
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeLimit):
+            return self._limits.passed("query_seconds")
+        if isinstance(error, MemoryLimit):
+            return self._limits.passed("query_memory")
+        if isinstance(error, Unplaced):
+            return f"it selects {error}, which has no place in a chunk"
+        return f"libxml2 cannot evaluate it: {error}"
+
+
+def better_as_written(question: Question) -> bool:
+    """Whether libxml2 is better asked the query as it was written.
+
+    It unites node sets by comparing every node with every other: those of the operands of ``|``,
+    and those that ``//`` gives below each of many nodes. What was expanded has more of both.
+    """
+    if not question.original:
+        return False
+    if question.type is not Type.NODES:
+        return any("|" in xpath or "//" in xpath for xpath in question.branches)
+    # The document node is no match, and must not be counted: `/ | //a` is better left alone.
+    return any("//" in xpath for xpath in question.branches) and "|" not in question.original
+
+
+class _Question:
+    """A question that is compiled when it is first evaluated."""
+
+    def __init__(self, question: Question, namespaces: Mapping[str, str], limit: float) -> None:
+        self.branches, self.type, _ = question
+        if better_as_written(question):
+            self.branches = (question.original,)
+        self._namespaces = namespaces
+        self._limit = limit
+
+    @cached_property
+    def _bounds(self) -> list[Bound]:
+        return [Bound(xpath, self._limit) for xpath in self.branches]
+
+    @cached_property
+    def allowed(self) -> float:
+        """The number of elements up to which no branch takes very long."""
+        return min([bound.allowed for bound in self._bounds], default=math.inf)
+
+    def affords(self, unit: _Evaluation) -> bool:
+        """Whether no branch takes very long on a unit, by the names of its elements."""
+        return all(bound.affords(unit.size, unit.named) for bound in self._bounds)
+
+    @cached_property
+    def countable(self) -> bool:
+        """Whether libxml2's count of nodes is ours."""
+        return not any(
+            xpath == "/" or any(part in xpath for part in _DOCUMENT_NODE) for xpath in self.branches
+        )
+
+    @cached_property
+    def compiled(self) -> list[Any]:
+        """The branches."""
+        return self._all("{}")
+
+    @cached_property
+    def counting(self) -> list[Any]:
+        """Their numbers of nodes."""
+        return self._all("count({})")
+
+    @cached_property
+    def existing(self) -> list[Any]:
+        """Whether they select anything."""
+        return self._all("boolean({})")
+
+    def _all(self, form: str) -> list[Any]:
+        return [compiled(form.format(xpath), self._namespaces) for xpath in self.branches]
+
+
+class _Evaluation:
+    """A unit that is being evaluated."""
+
+    def __init__(self, xml: bytes, table: NodeTable) -> None:
+        self.opening = Before(object(), open_in_child, (xml,))
+        self.parsed = ParsedUnit(xml)
+        self.size = len(table)
+        self.unique = TableRefs(table).unique
+        self._named: Counter[str] | None = None
+
+    def named(self) -> Counter[str]:
+        """How many elements there are of each local name."""
+        if self._named is None:
+            self._named = local_names(self.parsed.tree)
+        return self._named

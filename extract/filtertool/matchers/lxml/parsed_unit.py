@@ -1,0 +1,144 @@
+"""A unit as libxml2 has it, and where in the unit the nodes are that libxml2 selects.
+
+Nodes are given as references, so that the same code serves here and in a child process, which can
+send no nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from lxml import etree
+
+from extract.filtertool.matchers.lxml.sibling_numbers import SiblingNumbers
+from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.markup.lxml_parser import parse_tree
+from extract.markup.node_kinds import NodeKind
+
+Ref = tuple[int, int, int]
+"""Kind, row and number of a node."""
+
+
+class Unplaced(Exception):
+    """A node that is nowhere in the unit's bytes: a namespace node, or one of the DTD."""
+
+
+def local_names(tree: Any) -> Counter[str]:
+    """Counts the elements of each local name."""
+    tags = Counter([element.tag for element in tree.getroot().iter("*")])
+    names: Counter[str] = Counter()
+    for tag, times in tags.items():
+        names[tag.rpartition("}")[2]] += times
+    return names
+
+
+class ParsedUnit:
+    """The tree of a unit.
+
+    Args:
+        xml: A well-formed document.
+
+    Raises:
+        etree.XMLSyntaxError: It is not well-formed.
+    """
+
+    def __init__(self, xml: bytes) -> None:
+        self.tree = parse_tree(xml)
+        self._numbers = SiblingNumbers(self.tree)
+
+    @cached_property
+    def rows(self) -> dict[Any, int]:
+        """The number of each element in document order."""
+        # The dictionary keeps the proxies alive; lxml would make others, with other identities.
+        return {element: row for row, element in enumerate(self.tree.getroot().iter("*"))}
+
+    def ref(self, node: Any) -> Ref:
+        """Returns kind, row and number of a node that lxml has selected, as `NodeRefs` has them.
+
+        But the number of an attribute does not count namespace declarations.
+
+        Raises:
+            Unplaced: It is nowhere in the unit.
+        """
+        if isinstance(node, str):
+            return self._ref_of_string(node)
+        if isinstance(node, tuple):
+            raise Unplaced("a namespace node")
+        if isinstance(node.tag, str):
+            return NodeKind.ELEMENT, self._row(node), 0
+        if node.tag is not etree.Comment and node.tag is not etree.PI:
+            raise Unplaced("an entity reference")
+        parent = node.getparent()
+        kind = NodeKind.COMMENT if node.tag is etree.Comment else NodeKind.PI
+        row = -1 if parent is None else self._row(parent)
+        return kind, row, _placed(self._numbers.number(node))
+
+    def select(self, branches: Sequence[Any]) -> NodeRefs:
+        """Returns all nodes that branches select, each as often as it is selected.
+
+        The document node is never among them. Numbers of attributes are those of `ref`.
+
+        Args:
+            branches: Compiled expressions.
+
+        Raises:
+            etree.XPathError: An expression cannot be evaluated.
+            Unplaced: One of the nodes is nowhere in the unit.
+        """
+        return NodeRefs.of([self.ref(node) for branch in branches for node in branch(self.tree)])
+
+    def _ref_of_string(self, node: Any) -> Ref:
+        owner = node.getparent()
+        if owner is None:
+            raise Unplaced("a string of its own")
+        if node.is_attribute:
+            number = list(owner.attrib).index(node.attrname)
+            return NodeKind.ATTRIBUTE, self._row(owner), number
+        if node.is_text:
+            return NodeKind.TEXT, self._row(owner), 1
+        row = self._row(owner.getparent())
+        return NodeKind.TEXT, row, _placed(self._numbers.number_of_tail(owner))
+
+    def _row(self, element: Any) -> int:
+        return _placed(self.rows.get(element))
+
+
+def _placed(number: int | None) -> int:
+    if number is None:
+        raise Unplaced("a node of the document type declaration")
+    return number
+
+
+def compiled(xpath: str, namespaces: Mapping[str, str]) -> Any:
+    """Compiles an expression, to be evaluated on a tree."""
+    return etree.XPath(xpath, namespaces=dict(namespaces))
+
+
+_open: ParsedUnit | None = None  # in a child process
+
+
+def open_in_child(xml: bytes) -> None:
+    """Parses the unit that the next calls are about, in a child process."""
+    global _open
+    _open = None  # its memory is needed
+    _open = ParsedUnit(xml)
+
+
+def select_in_child(branches: Sequence[str], namespaces: Mapping[str, str]) -> NodeRefs:
+    """Returns what `ParsedUnit.select` returns for the unit that is open."""
+    assert _open is not None
+    return _open.select([compiled(xpath, namespaces) for xpath in branches])
+
+
+def value_in_child(xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
+    """Returns the value of an expression that is no node set, on the unit that is open."""
+    assert _open is not None
+    return plain(compiled(xpath, namespaces)(_open.tree))
+
+
+def plain(value: Any) -> float | str | bool:
+    """Returns a value without lxml's additions."""
+    return value if isinstance(value, bool | float) else str(value)

@@ -1,0 +1,153 @@
+"""Rows as Arrow record batches, with the columns of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
+
+RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
+
+_WHO: Final = [
+    pa.field("document", pa.string(), nullable=False),
+    pa.field("query", pa.string(), nullable=False),
+]
+SCHEMAS: Final[dict[str, Any]] = {
+    "doc": pa.schema(_WHO),
+    "count": pa.schema([*_WHO, pa.field("count", pa.int64(), nullable=False)]),
+    "nodes": pa.schema(
+        [
+            *_WHO,
+            pa.field("node", pa.string(), nullable=False),
+            ("name", pa.string()),
+            ("start", pa.int64()),
+            ("end", pa.int64()),
+            pa.field("ordinal", pa.int64(), nullable=False),
+            ("path", pa.string()),
+            ("value", pa.string()),
+        ]
+    ),
+}
+REJECTED: Final = pa.schema(
+    [
+        ("document", pa.string()),
+        ("query", pa.string()),
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        ("line", pa.int64()),
+        ("offset", pa.int64()),
+    ]
+)
+
+
+def printable(text: str) -> str:
+    """Returns a text without halves of characters, which file names may have and Arrow has not.
+
+    >>> printable("a\\udcff")
+    'a?'
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def record_batches(document: str, findings: Findings, ids: Any, select: Select) -> Iterator[Any]:
+    """Yields the rows of one document, in batches that are not too large.
+
+    Args:
+        document: Its name.
+        findings: Its findings.
+        ids: The ids of all subscribers, as an Arrow array.
+        select: What was asked for.
+    """
+    return joined_batches([(document, findings)], ids, select)
+
+
+def joined_batches(
+    documents: Sequence[tuple[str, Findings]], ids: Any, select: Select
+) -> Iterator[Any]:
+    """Yields the rows of some documents together: for small ones that is much faster.
+
+    Args:
+        documents: Their names and findings.
+        ids, select: As for `record_batches`.
+    """
+    names = pa.array([printable(name) for name, _ in documents], pa.string())
+    document = np.repeat(np.arange(len(documents)), [len(one) for _, one in documents])
+    rows = _Rows.of([one for _, one in documents])
+    for part in rows.slices():
+        who = [names.take(pa.array(document[part])), ids.take(pa.array(rows.subscriber[part]))]
+        if select == "count":
+            who.append(pa.array(rows.count[part]))
+        elif select == "nodes":
+            who += rows.nodes(part)
+        yield pa.RecordBatch.from_arrays(who, schema=SCHEMAS[select])
+
+
+class _Rows(NamedTuple):
+    """The columns of several `Findings`."""
+
+    subscriber: Any
+    count: Any
+    node: Any
+    ordinal: Any
+    table: Any  # what ``node`` counts
+
+    @classmethod
+    def of(cls, findings: Sequence[Findings]) -> _Rows:
+        tables = [one.described.table for one in findings]
+        before = np.cumsum([0, *[table.num_rows for table in tables[:-1]]])
+        return cls(
+            np.concatenate([one.subscriber for one in findings]),
+            np.concatenate([one.count for one in findings]),
+            np.concatenate([one.node + at for one, at in zip(findings, before, strict=True)]),
+            np.concatenate([one.ordinal for one in findings]),
+            pa.concat_tables(tables).combine_chunks(),
+        )
+
+    def nodes(self, rows: slice) -> list[Any]:
+        """Returns the columns of nodes."""
+        at = pa.array(self.node[rows])
+        columns = [column.combine_chunks().take(at) for column in self.table.columns]
+        node, name, start, end, path, value = (
+            column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+            for column in columns
+        )
+        return [node, name, start, end, pa.array(self.ordinal[rows]), path, value]
+
+    def slices(self) -> Iterator[slice]:
+        """Yields ranges of rows whose values together are not too large."""
+        total = len(self.subscriber)
+        if not len(self.node):
+            if total:
+                yield slice(0, total)
+            return
+        sizes = np.zeros(self.table.num_rows, np.int64)
+        for name in ("path", "value"):
+            sizes += pc.fill_null(pc.binary_length(self.table.column(name)), 0).to_numpy()
+        ends = np.cumsum(sizes[self.node])
+        first = 0
+        while first < total:
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + RECORD_BATCH_BYTES, "right")))
+            yield slice(first, last)
+            first = last
+
+
+def rejected_batch(rejections: Iterable[Rejection]) -> Any:
+    """Returns rejections as one record batch."""
+    rows = list(rejections)
+    columns = [
+        pa.array([_clean(getattr(row, field.name)) for row in rows], field.type)
+        for field in REJECTED
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=REJECTED)
+
+
+def _clean(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value

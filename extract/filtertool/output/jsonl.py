@@ -1,0 +1,76 @@
+"""Rows as JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
+
+
+class JsonWriter:
+    """Writes each row and each rejection as a line with a JSON object.
+
+    Args:
+        matches: Where rows go.
+        rejected: Where rejections go; None if nobody wants them.
+        ids: The ids of all subscribers.
+        select: What was asked for.
+    """
+
+    def __init__(
+        self, matches: IO[str], rejected: IO[str] | None, ids: Sequence[str], select: Select
+    ) -> None:
+        self._matches = matches
+        self._rejected = rejected
+        self._ids = [_json(one) for one in ids]
+        self._select = select
+
+    def write(self, document: str, findings: Findings) -> None:
+        """Adds the findings of a document."""
+        head, ids = f'{{"document": {_json(document)}, "query": ', self._ids
+        who = findings.subscriber.tolist()
+        if self._select == "doc":
+            self._matches.writelines([f"{head}{ids[n]}}}\n" for n in who])
+            return
+        if self._select == "count":
+            pairs = zip(who, findings.count.tolist(), strict=True)
+            lines = [f'{head}{ids[n]}, "count": {count}}}\n' for n, count in pairs]
+            self._matches.writelines(lines)
+            return
+        d = findings.described.lists()
+        # A node is written out once, however many rows it is in.
+        before = [
+            f'"node": "{node}", "name": {_json(name)}, "start": {_json(start)}, "end": {_json(end)}'
+            for node, name, start, end in zip(d.node, d.name, d.start, d.end, strict=True)
+        ]
+        after = [
+            f'"path": {_json(path)}, "value": {_json(value)}}}\n'
+            for path, value in zip(d.path, d.value, strict=True)
+        ]
+        rows = zip(who, findings.node.tolist(), findings.ordinal.tolist(), strict=True)
+        self._matches.writelines(
+            f'{head}{ids[n]}, {before[node]}, "ordinal": {ordinal}, {after[node]}'
+            for n, node, ordinal in rows
+        )
+
+    def reject(self, rejections: Iterable[Rejection]) -> None:
+        """Adds rejections."""
+        if self._rejected is not None:
+            self._rejected.writelines(f"{_json(one._asdict())}\n" for one in rejections)
+
+    def close(self) -> None:
+        """Ends all files."""
+        with contextlib.ExitStack() as both:  # the second one also where the first one fails
+            if self._rejected is not None:
+                both.callback(self._rejected.close)
+            both.callback(self._matches.close)
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,96 @@
+"""Rows as Parquet, a row group at a time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.arrow import REJECTED, SCHEMAS, joined_batches, rejected_batch
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
+
+_GROUP_ROWS: Final = 1 << 17
+_GROUP_BYTES: Final = 1 << 26
+_TOGETHER_ROWS: Final = 1 << 12  # of small documents, that are turned into Arrow's columns at once
+_TOGETHER_BYTES: Final = 1 << 22
+
+
+class ParquetWriter:
+    """Writes rows and rejections as Parquet.
+
+    Args:
+        matches: The file for rows.
+        rejected: The file for rejections.
+        ids: The ids of all subscribers.
+        select: What was asked for.
+    """
+
+    def __init__(self, matches: Path, rejected: Path, ids: Sequence[str], select: Select) -> None:
+        self._ids = pa.array(ids, pa.string())
+        self._select = select
+        self._matches = _Groups(matches, SCHEMAS[select])
+        self._rejected = _Groups(rejected, REJECTED)
+        self._waiting: list[tuple[str, Findings]] = []
+        self._rows = self._bytes = 0
+
+    def write(self, document: str, findings: Findings) -> None:
+        """Adds the findings of a document."""
+        if not len(findings):
+            return
+        self._waiting.append((document, findings))
+        self._rows += len(findings)
+        self._bytes += findings.described.table.nbytes
+        if self._rows >= _TOGETHER_ROWS or self._bytes >= _TOGETHER_BYTES:
+            self._join()
+
+    def _join(self) -> None:
+        if self._waiting:
+            for batch in joined_batches(self._waiting, self._ids, self._select):
+                self._matches.add(batch)
+            self._waiting.clear()
+            self._rows = self._bytes = 0
+
+    def reject(self, rejections: Iterable[Rejection]) -> None:
+        """Adds rejections."""
+        if rows := list(rejections):
+            self._rejected.add(rejected_batch(rows))
+
+    def close(self) -> None:
+        """Ends all files."""
+        with contextlib.ExitStack() as both:  # the second one also where the first one fails
+            both.callback(self._rejected.close)
+            both.callback(self._matches.close)
+            self._join()
+
+
+class _Groups:
+    """A Parquet file that collects record batches until they are worth a row group."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        self._schema = schema
+        self._file = parquet.ParquetWriter(path, schema, compression="zstd")
+        self._waiting: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def add(self, batch: Any) -> None:
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._file.write_table(pa.Table.from_batches(self._waiting, self._schema))
+            self._waiting.clear()
+            self._rows = self._bytes = 0
+
+    def close(self) -> None:
+        with contextlib.closing(self._file):
+            self._flush()

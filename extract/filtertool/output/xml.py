@@ -1,0 +1,112 @@
+"""One XML document for each subscription, with all its matches.
+
+Matches are copied as they are, so that an ``xml:id`` may be there twice: of an element that is in
+another, or in several documents. To read such a document with lxml, use a parser that collects no
+IDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from extract.chunktool.file_names import FileNames, safe_name
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import Rejection
+
+
+class XmlWriter:
+    """Writes one document for each subscription, also for those that match nothing."""
+
+    def __init__(self, matches: Path, rejected: Path, ids: Sequence[str], select: Select) -> None:
+        names = FileNames()
+        self._paths = [matches / f"{names.take(safe_name(one))}.xml" for one in ids]
+        self._rejected = rejected / "rejected.xml"
+        self._select = select
+        for path, one in zip(self._paths, ids, strict=True):
+            _append(path, f"{_HEAD}<matches{_attributes(query=one)}>\n")
+        _append(self._rejected, f"{_HEAD}<rejections>\n")
+
+    def write(self, document: str, findings: Findings) -> None:
+        """Adds the findings of a document."""
+        texts: dict[int, list[str]] = {}
+        if self._select != "nodes":
+            counts = [None] * len(findings) if self._select == "doc" else findings.count.tolist()
+            for n, count in zip(findings.subscriber.tolist(), counts, strict=True):
+                line = f"<match{_attributes(document=document, count=count)}/>\n"
+                texts.setdefault(n, []).append(line)
+        else:
+            d = findings.described.lists()
+            rows = zip(
+                findings.subscriber.tolist(),
+                findings.node.tolist(),
+                findings.ordinal.tolist(),
+                strict=True,
+            )
+            for n, node, ordinal in rows:
+                attributes = _attributes(
+                    document=document,
+                    node=d.node[node],
+                    name=d.name[node],
+                    start=d.start[node],
+                    end=d.end[node],
+                    ordinal=ordinal,
+                    path=d.path[node],
+                )
+                value = d.value[node]
+                if value is None:
+                    line = f"<match{attributes}/>\n"
+                else:
+                    inner = value if d.node[node] == "element" else _escaped(value)
+                    line = f"<match{attributes}>{inner}</match>\n"
+                texts.setdefault(n, []).append(line)
+        for n, lines in texts.items():  # there may be more of them than files may be open
+            _append(self._paths[n], "".join(lines))
+
+    def reject(self, rejections: Iterable[Rejection]) -> None:
+        """Adds what was rejected."""
+        lines = [f"<rejection{_attributes(**one._asdict())}/>\n" for one in rejections]
+        _append(self._rejected, "".join(lines))
+
+    def close(self) -> None:
+        """Ends all files."""
+        for path in self._paths:
+            _append(path, "</matches>\n")
+        _append(self._rejected, "</rejections>\n")
+
+
+_HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_QUOTES: Final = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+)
+
+
+def _append(path: Path, text: str) -> None:
+    if text:
+        with path.open("a", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(text)
+
+
+def _escaped(text: str) -> str:
+    return _allowed(text).translate(_ESCAPES)
+
+
+def _attributes(**values: Any) -> str:
+    """Attributes with values; those without are left out."""
+    return "".join(
+        f' {name}="{_allowed(str(value)).translate(_QUOTES)}"'
+        for name, value in values.items()
+        if value is not None
+    )
+
+
+def _allowed(text: str) -> str:
+    """A text without characters that XML does not allow; names of queries may have them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        [c if (c >= " " and c not in "\ufffe\uffff") or c in "\t\n\r" else "\ufffd" for c in text]
+    )

@@ -1,0 +1,128 @@
+"""The account of documents: numbers that can be added, for a task or a whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.seconds import Seconds
+
+_NOTES: Final = 50  # different reasons that are listed
+EXAMPLES: Final = 20  # rejections that are listed; all are in the results
+
+
+@dataclass
+class Account:
+    """The account of some documents.
+
+    Every document that was seen was processed or rejected. Of those that were processed,
+    ``conforming`` were cut into chunks and ``whole`` were evaluated as they are. ``nonconforming``
+    break the schema: they are among the ``whole``, or among the rejected.
+
+    Attributes:
+        documents: Number of documents by fate.
+        matches: Number of rows.
+        bytes: Size of all documents.
+        rejected_evaluations: How often a query could not be evaluated on a document.
+        failing_queries: The ids of those queries.
+        scanners: Number of documents by scanner.
+        notes: Why documents went another way than most.
+        examples: The first rejections, as text.
+        seconds: Time by stage; of several processes, added up.
+        answer_seconds: By chunk the shortest and the longest time, from the moment that a document
+            was opened until the answers of the chunk were ready.
+        workers: By process, what its matchers report of their work.
+    """
+
+    documents: Counter[str] = field(default_factory=Counter)
+    matches: int = 0
+    bytes: int = 0
+    rejected_evaluations: int = 0
+    failing_queries: set[str] = field(default_factory=set)
+    scanners: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+    seconds: Seconds = field(default_factory=Seconds)
+    answer_seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    workers: dict[int, Mapping[str, float]] = field(default_factory=dict)
+
+    def add(self, done: DocumentOutcome) -> None:
+        """Adds one document."""
+        rejected = done.fate == "rejected"
+        self.documents["seen"] += 1
+        self.documents["rejected" if rejected else "processed"] += 1
+        if not rejected:
+            self.documents["conforming" if done.fate == "conforming" else "whole"] += 1
+            queries = {one.query for one in done.rejections if one.query is not None}
+            self.rejected_evaluations += len(queries)
+            self.failing_queries |= queries
+        self.documents["nonconforming"] += done.nonconforming
+        self.matches += len(done.findings)
+        self.bytes += done.bytes
+        if done.scanner:
+            self.scanners[done.scanner] += 1
+        self._note(Counter(done.notes))
+        if done.rejections and len(self.examples) < EXAMPLES:
+            self.examples.append(_in_words(done))
+        self.seconds.update_by(done.seconds)
+        self.add_answer_seconds({chunk: (n, n) for chunk, n in done.answer_seconds.items()})
+        if done.figures:
+            self.workers[done.worker] = done.figures
+
+    def merge(self, other: Account) -> None:
+        """Adds the account of other documents."""
+        self.documents += other.documents
+        self.matches += other.matches
+        self.bytes += other.bytes
+        self.rejected_evaluations += other.rejected_evaluations
+        self.failing_queries |= other.failing_queries
+        self.scanners += other.scanners
+        self._note(other.notes)
+        self.examples += other.examples[: EXAMPLES - len(self.examples)]
+        self.seconds.update_by(other.seconds)
+        self.add_answer_seconds(other.answer_seconds)
+        self.workers = {0: added([self.figures(), other.figures()])}
+
+    def figures(self) -> dict[str, float]:
+        """Returns what the matchers of all processes report, added up."""
+        return added(self.workers.values())
+
+    @property
+    def rejections(self) -> int:
+        """The number of rows in ``rejected``."""
+        return self.documents["rejected"] + self.rejected_evaluations
+
+    def _note(self, notes: Counter[str]) -> None:
+        for note, count in notes.items():
+            listed = note in self.notes or len(self.notes) < _NOTES
+            self.notes[note if listed else "other reasons"] += count
+
+    def add_answer_seconds(self, times: Mapping[str, tuple[float, float]]) -> None:
+        """Takes account of when chunks were ready: by chunk the shortest and the longest time."""
+        for chunk, (first, last) in times.items():
+            shortest, longest = self.answer_seconds.get(chunk, (first, last))
+            self.answer_seconds[chunk] = (min(first, shortest), max(last, longest))
+
+
+def added(all_figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Adds the figures of several processes, which all have the same questions.
+
+    >>> added([{"lxml_questions": 5, "units": 2}, {"lxml_questions": 5, "units": 3}])
+    {'lxml_questions': 5, 'units': 5}
+    """
+    total: dict[str, float] = {}
+    for figures in all_figures:
+        for name, number in figures.items():
+            before = total.get(name, 0)
+            total[name] = max(before, number) if name.endswith("_questions") else before + number
+    return dict(sorted(total.items()))
+
+
+def _in_words(done: DocumentOutcome) -> str:
+    if done.error is not None:
+        return str(done.error)
+    first = done.rejections[0]
+    return f"{done.document}: query {first.query!r}: {first.reason}"

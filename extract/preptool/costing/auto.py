@@ -1,0 +1,213 @@
+"""``--chunks auto``: into how many chunks to cut, and which of them to reduce further.
+
+Every number of chunks up to `MOST_CHUNKS` is tried: `choose` says where it would cut, statistics
+how much each chunk keeps, the cost model what that costs. The cheapest is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Final
+
+from extract.preptool.choose import PrefixChoice, PrefixIndex, choose
+from extract.preptool.costing.cost import LXML, Matching, Prices, makespan
+from extract.preptool.costing.estimate import Estimator, KeptSize, PathMarks
+from extract.preptool.costing.workload import SpineLoad, Workload
+from extract.preptool.footprints.branch_footprints import BranchFootprints
+from extract.preptool.query_tree import NamePath, QueryTree
+
+AUTO: Final = "auto"
+MOST_CHUNKS: Final = 16
+_PROJECT_BELOW: Final = 0.7  # reduce a chunk if no more than this part of its bytes is left
+# Work is spread less evenly than estimated. What is off by a part of the longest chunk is off by
+# less where there are more chunks, and shorter ones.
+_DOUBT: Final = 0.1
+_WORTH: Final = 0.99  # what more chunks must cost at most of fewer: estimates are no better
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkingPlan:
+    """One way to cut documents, and what it would cost for an average one.
+
+    Attributes:
+        choice: Where documents are cut.
+        projected: The prefixes whose chunks have only what their queries look at.
+        scan_seconds: The pass over the document.
+        chunk_seconds: Each chunk, the potpourri and the whole document among them.
+        seconds: All of it, if the chunks are spread over the workers; with more than one of them
+            somewhat more, because no estimate is exact.
+    """
+
+    choice: PrefixChoice
+    projected: frozenset[NamePath] = frozenset()
+    scan_seconds: float = 0.0
+    chunk_seconds: tuple[float, ...] = ()
+    seconds: float = 0.0
+
+
+def plans(
+    tree: QueryTree,
+    workload: Workload,
+    estimator: Estimator,
+    workers: int = 1,
+    prices: Prices = LXML,
+) -> list[ChunkingPlan]:
+    """Ways to cut documents: into 1 chunk, 2 chunks and so on, as far as the queries give them.
+
+    Args:
+        tree: The query tree.
+        workload: What the queries have to do.
+        estimator: What is known about documents.
+        workers: How many chunks of one document are evaluated at the same time.
+        prices: What the work costs.
+    """
+    planner = _Planner(workload, estimator, workers, prices)
+    candidates: list[ChunkingPlan] = []
+    for chunks in range(1, MOST_CHUNKS + 1):
+        choice = choose(tree, chunks)
+        if len(choice.prefixes) < chunks and candidates:
+            break
+        candidates.append(planner.plan(choice))
+    return candidates
+
+
+def decide(
+    tree: QueryTree,
+    workload: Workload,
+    estimator: Estimator,
+    workers: int = 1,
+    prices: Prices = LXML,
+) -> ChunkingPlan:
+    """Finds the plan with the least cost, of about equal ones that with the fewest chunks.
+
+    With one worker that is the least work; with more, the document that is done first. The note of
+    the choice says why. The arguments are those of `plans`.
+    """
+    candidates = plans(tree, workload, estimator, workers, prices)
+    best = candidates[0]
+    for plan in candidates[1:]:
+        if plan.seconds < best.seconds * _WORTH:
+            best = plan
+    note = _note(best, candidates, estimator, workers)
+    return replace(best, choice=replace(best.choice, note=note or best.choice.note))
+
+
+def best_plan(
+    tree: QueryTree,
+    numbers: Iterable[int],
+    spines: Sequence[NamePath],
+    footprints: BranchFootprints,
+    whole: Container[int],
+    estimator: Estimator,
+    workers: int = 1,
+) -> ChunkingPlan:
+    """The plan to take for some branches, the same in whatever order they come.
+
+    Args:
+        tree: The query tree.
+        numbers: The branches.
+        spines: For each branch the names of its spine.
+        footprints: What the branches look at.
+        whole: The branches that need the whole document.
+        estimator: What is known about documents.
+        workers: How many chunks of one document are evaluated at the same time.
+    """
+    return decide(
+        tree, Workload.of(numbers, spines, footprints, whole, estimator), estimator, workers
+    )
+
+
+def _note(
+    best: ChunkingPlan, plans: Sequence[ChunkingPlan], estimator: Estimator, workers: int
+) -> str:
+    """Why this plan, with what the ends of the range would have cost."""
+    if not best.choice.prefixes:
+        return ""
+    others = [plan for plan in (plans[0], plans[-1]) if plan is not best]
+    against = " and ".join([f"{_ms(one.seconds)} with {_chunks(one)}" for one in others])
+    source_facts = estimator.statistics
+    source = f"{source_facts.documents} sample document{'s' if source_facts.documents != 1 else ''}"
+    if source_facts.source == "schema":
+        source = f"the schema alone, for a document of {estimator.document_bytes / 1000:.0f} KB"
+    on = "" if workers == 1 else f" on {workers} workers"
+    return (
+        f"auto: {_chunks(best)}, for an estimated {_ms(best.seconds)} a document{on}"
+        f"{f', against {against}' if against else ''} (from {source})"
+    )
+
+
+def _chunks(plan: ChunkingPlan) -> str:
+    count = len(plan.choice.prefixes)
+    return "1 chunk" if count == 1 else f"{count} chunks"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"
+
+
+class _Planner:
+    """Prices plans; chunks that several plans have in common are priced once."""
+
+    def __init__(
+        self, workload: Workload, estimator: Estimator, workers: int, prices: Prices
+    ) -> None:
+        self._workload = workload
+        self._estimator = estimator
+        self._workers = workers
+        self._prices = prices
+        self._estimates: dict[tuple[NamePath | None, frozenset[NamePath]], tuple[float, bool]] = {}
+        self._document = 0.0
+        if workload.whole:
+            everything = estimator.keep(PathMarks(subtrees=estimator.roots))
+            self._document = self._seconds(everything, workload.whole)
+
+    def plan(self, choice: PrefixChoice) -> ChunkingPlan:
+        """What it costs to cut documents so."""
+        index = PrefixIndex(choice.prefixes)
+        by_prefix: dict[NamePath | None, list[SpineLoad]] = {
+            prefix: [] for prefix in choice.prefixes
+        }
+        for load in self._workload.loads:
+            by_prefix.setdefault(index.assign(load.spine), []).append(load)
+        seconds: list[float] = []
+        projected: set[NamePath] = set()
+        for prefix, loads in by_prefix.items():
+            inner = frozenset(
+                p for p in choice.prefixes if p[: len(prefix or ())] == (prefix or ())
+            )
+            estimate = self._estimates.get((prefix, inner))
+            if estimate is None:
+                estimate = self._estimates[prefix, inner] = self._chunk(prefix, loads)
+            seconds.append(estimate[0])
+            if prefix is not None and estimate[1]:
+                projected.add(prefix)
+        if self._document:
+            seconds.append(self._document)
+        scan = self._prices.seconds_per_scanned_byte * self._estimator.document_bytes
+        total = scan + makespan(seconds, self._workers)
+        if self._workers > 1:
+            total += _DOUBT * max(seconds, default=0.0)
+        return ChunkingPlan(choice, frozenset(projected), scan, tuple(seconds), total)
+
+    def _chunk(self, prefix: NamePath | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
+        """What a chunk costs, and whether it is worth to reduce it to what is looked at."""
+        marks = PathMarks()
+        for load in loads:
+            marks |= load.marks
+        reduced = self._estimator.keep(marks)
+        if prefix is None:
+            return self._seconds(reduced, loads), False
+        at = self._estimator.path(prefix)
+        full = reduced
+        if at is not None:
+            full = self._estimator.keep(marks | PathMarks(subtrees=1 << at))
+        projected = reduced.size_bytes <= _PROJECT_BELOW * full.size_bytes
+        return self._seconds(reduced if projected else full, loads), projected
+
+    def _seconds(self, kept: KeptSize, loads: Sequence[SpineLoad]) -> float:
+        matching = Matching(self._estimator, kept, self._prices)
+        branches = [matching.branch_seconds(load.paths, load.shapes) for load in loads]
+        # Exactly rounded, so that the order of the spines does not matter.
+        return fsum([matching.fixed_seconds(), *branches])

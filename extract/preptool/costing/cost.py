@@ -1,0 +1,194 @@
+"""What filtering costs, as a model: to compare ways to cut documents before there are any.
+
+For one document: a scan over its bytes, then for each chunk a parse of what it keeps and the
+evaluation of its branches, which take steps from nodes, look at their children, test filters and
+hand over results. Each has a price, in seconds on the machine that measured it; only the ratios
+matter for a choice. Another matcher has other prices: they are passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from math import log2
+from typing import Final, NamedTuple
+
+from extract.preptool.costing.estimate import Estimator, KeptSize
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the parts of the work cost, with one matcher.
+
+    Attributes:
+        seconds_per_scanned_byte: CHUNKTOOL's pass over the document.
+        seconds_per_kept_byte: Cutting out what a chunk keeps.
+        seconds_per_chunk: What a chunk costs however small it is.
+        seconds_per_parsed_byte: Parsing a chunk, by its size.
+        seconds_per_parsed_element: Parsing a chunk, by its elements.
+        seconds_per_branch: Calling the matcher for one branch.
+        seconds_per_visit: Looking at one child in a step or a filter, in a small chunk.
+        seconds_per_descendant: Looking at one element below, for ``//``, in a small chunk.
+        seconds_per_filtered_node: Testing one node with a filter, besides looking at its children.
+        seconds_per_result: Handing over one element that was selected.
+        visits_per_result: As how many visits it takes to get at it in memory.
+        seconds_per_value: Handing over one attribute or text that was selected.
+        visits_per_value: As how many visits it takes to get at it in memory.
+        small_elements: How many elements a small chunk has: one that the processor's cache holds.
+        slowdown_per_doubling: By how much of itself looking at a node takes longer, each time that
+            a chunk is twice as large as a small one.
+        selectivity: The part of nodes that a filter lets pass. Assumed, not measured: it depends on
+            values, which statistics do not have.
+    """
+
+    seconds_per_scanned_byte: float
+    seconds_per_kept_byte: float
+    seconds_per_chunk: float
+    seconds_per_parsed_byte: float
+    seconds_per_parsed_element: float
+    seconds_per_branch: float
+    seconds_per_visit: float
+    seconds_per_descendant: float
+    seconds_per_filtered_node: float
+    seconds_per_result: float
+    visits_per_result: float
+    seconds_per_value: float
+    visits_per_value: float
+    small_elements: float
+    slowdown_per_doubling: float
+    selectivity: float = 0.1
+
+    def slowdown(self, elements: float) -> float:
+        """How many times longer it takes to look at a node of a chunk than of a small one."""
+        return 1.0 + self.slowdown_per_doubling * log2(max(1.0, elements / self.small_elements))
+
+
+# One compiled XPath for each branch on the parsed chunk. As `extract bench cost` measured them,
+# with lxml 6.1, libxml2 2.14 and the native kernel, on one core of a Xeon that others used as well.
+LXML: Final = Prices(
+    seconds_per_scanned_byte=1.34e-9,
+    seconds_per_kept_byte=0.19e-9,
+    seconds_per_chunk=7.7e-6,
+    seconds_per_parsed_byte=0.39e-9,
+    seconds_per_parsed_element=398e-9,
+    seconds_per_branch=1.1e-6,
+    seconds_per_visit=10.2e-9,
+    seconds_per_descendant=17.8e-9,
+    seconds_per_filtered_node=182e-9,
+    seconds_per_result=65e-9,
+    visits_per_result=1.1,
+    seconds_per_value=233e-9,
+    visits_per_value=4.2,
+    small_elements=5_000,
+    slowdown_per_doubling=1.1,
+)
+
+
+class Shape(NamedTuple):
+    """What decides the cost of a branch, apart from its spine.
+
+    Attributes:
+        filters: The steps of the spine that have a filter, from 1; one with two filters twice.
+        deep: Whether what follows the spine looks at everything below.
+        value: Whether what follows the spine selects attributes or texts.
+    """
+
+    filters: tuple[int, ...] = ()
+    deep: bool = False
+    value: bool = False
+
+
+class Matching:
+    """What it costs to evaluate branches on one chunk.
+
+    Args:
+        estimator: What is known about documents.
+        kept: What the chunk keeps of them.
+        prices: What the matcher's work costs.
+    """
+
+    def __init__(self, estimator: Estimator, kept: KeptSize, prices: Prices) -> None:
+        self._estimator = estimator
+        self._kept = kept
+        self._prices = prices
+        self._documents = max(1, estimator.statistics.documents)
+        slowdown = prices.slowdown(kept.elements)
+        self._visit = prices.seconds_per_visit * slowdown
+        self._descendant = prices.seconds_per_descendant * slowdown
+        self._result = prices.seconds_per_result + prices.visits_per_result * self._visit
+        self._value = prices.seconds_per_value + prices.visits_per_value * self._visit
+        self._totals: dict[int, float] = {}
+
+    def fixed_seconds(self) -> float:
+        """What the chunk costs before a branch is evaluated."""
+        prices, kept = self._prices, self._kept
+        return (
+            prices.seconds_per_chunk
+            + (prices.seconds_per_kept_byte + prices.seconds_per_parsed_byte) * kept.size_bytes
+            + prices.seconds_per_parsed_element * kept.elements
+        )
+
+    def branch_seconds(self, spine: Sequence[int], shapes: Mapping[Shape, int]) -> float:
+        """What branches cost that go along one spine.
+
+        Args:
+            spine: The numbers of its paths, as the estimator has them, as far as documents go.
+            shapes: How many branches there are of each shape.
+        """
+        prices, last = self._prices, len(spine)
+        counts = [1.0, *map(self._elements, spine)]
+        visits = [self._visit * self._children(number) for number in (0, *spine)]
+        below = 0.0
+        if any(shape.deep for shape in shapes):
+            below = self._descendant * self._below(spine)
+        total = 0.0
+        for (filters, deep, value), branches in shapes.items():
+            seconds, passed, done = prices.seconds_per_branch, 1.0, 0
+            for step in filters:
+                at = min(step, last)
+                seconds += passed * sum(visits[done:at])
+                seconds += passed * (prices.seconds_per_filtered_node * counts[at] + visits[at])
+                passed *= prices.selectivity
+                done = at
+            seconds += passed * sum(visits[done:last])
+            end = below if deep else counts[last] * (self._value if value else self._result)
+            total += branches * (seconds + passed * end)
+        return total
+
+    def _elements(self, number: int) -> float:
+        """How many elements of a path the chunk has."""
+        kept = self._kept.at.get(number)
+        if kept is not None:
+            return kept
+        if self._kept.whole & self._estimator.above[number]:
+            return self._estimator.rows[number].elements / self._documents
+        return 0.0
+
+    def _children(self, number: int) -> float:
+        """How many children the elements of a path have in the chunk."""
+        total = self._totals.get(number)
+        if total is None:
+            children = self._estimator.children[number].values()
+            total = self._totals[number] = sum(map(self._elements, children))
+        return total
+
+    def _below(self, spine: Sequence[int]) -> float:
+        """How many elements are below a spine in the chunk; at most all that it has."""
+        if not spine:
+            return self._kept.elements
+        below = self._estimator.rows[spine[-1]].subtree_elements / self._documents
+        return min(below, self._kept.elements)
+
+
+def makespan(seconds: Iterable[float], workers: int) -> float:
+    """When the last of some workers is done, if the longest task is always given out first.
+
+    >>> makespan([5, 4, 3, 3, 3], workers=2)
+    10.0
+    """
+    busy = [0.0] * workers
+    heapify(busy)
+    for one in sorted(seconds, reverse=True):
+        heapreplace(busy, busy[0] + one)
+    return max(busy)

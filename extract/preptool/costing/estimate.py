@@ -1,0 +1,262 @@
+"""How many elements and bytes of a document a chunk keeps, estimated from statistics.
+
+Sets of paths are integers used as bit sets: bit 0 stands for the document node, bit ``i + 1`` for
+row ``i`` of the statistics. Rows come in document order, so what is below a path is one run of
+bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from extract.preptool.costing.paths import REST
+from extract.preptool.footprints.footprint import Pattern
+from extract.scheme.model import Chunk, Need
+from extract.scheme.statistics import PathCount, Statistics
+from extract.xpath.ast import KindTest, LocationPath, Step
+from extract.xpath.parser import parse
+
+# Sets, because operations on flags take longer than everything else that is done for a want.
+_ALL_BELOW = frozenset(need for need in map(Need, range(16)) if need & (Need.SUBTREE | Need.STRING))
+_CHILDREN = frozenset(need for need in map(Need, range(16)) if need & Need.CHILDREN) - _ALL_BELOW
+_DOCUMENT = PathCount("", -1, 1, 1, 0, 0, 0, 0)
+
+
+class PathMarks(NamedTuple):
+    """What is needed of which paths, as bit sets: see `Need`."""
+
+    nodes: int = 0
+    children: int = 0
+    subtrees: int = 0
+
+    def __or__(self, other: PathMarks) -> PathMarks:
+        return PathMarks(
+            self.nodes | other.nodes, self.children | other.children, self.subtrees | other.subtrees
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSize:
+    """What a chunk keeps of an average document.
+
+    Attributes:
+        elements: How many elements.
+        size_bytes: How many bytes.
+        at: How many elements of a path are kept, for the paths down to subtrees that are whole.
+        whole: The paths whose subtrees are whole.
+    """
+
+    elements: float
+    size_bytes: float
+    at: Mapping[int, float] = field(repr=False)
+    whole: int = field(repr=False)
+
+
+class Estimator:
+    """Answers what a chunk keeps.
+
+    Args:
+        statistics: What is known about documents.
+        namespaces: Prefix to namespace URI, for the names in patterns.
+    """
+
+    def __init__(self, statistics: Statistics, namespaces: Mapping[str, str]) -> None:
+        self.statistics = statistics
+        self._namespaces = namespaces
+        self._documents = max(1, statistics.documents)
+        self.rows = [_DOCUMENT, *statistics.rows]
+        self.parents = [-1, *[row.parent + 1 for row in statistics.rows]]
+        self.children: list[dict[str, int]] = [{} for _ in self.rows]
+        self._child_bits = [0] * len(self.rows)
+        self.above = [0] * len(self.rows)  # the paths above each
+        for number in range(1, len(self.rows)):
+            parent = self.parents[number]
+            self.children[parent][self.rows[number].name] = number
+            self._child_bits[parent] |= 1 << number
+            self.above[number] = self.above[parent] | 1 << parent
+        self._by_name: dict[str, int] = {}
+        self._recursive = 0
+        for number, row in enumerate(self.rows):
+            self._by_name[row.name] = self._by_name.get(row.name, 0) | 1 << number
+            self._recursive |= row.recursive << number
+        self._steps: dict[tuple[int, Step], int] = {}  # queries share most of their steps
+        self._ends = list(range(1, len(self.rows) + 1))
+        for number in range(len(self.rows) - 1, 0, -1):
+            parent = self.parents[number]
+            self._ends[parent] = max(self._ends[parent], self._ends[number])
+
+    @property
+    def document_bytes(self) -> float:
+        """Size of an average document."""
+        return self.statistics.document_bytes / self._documents
+
+    def expanded(self, name: str) -> str:
+        """The expanded name of a name as written in a scheme."""
+        prefix, colon, local = name.partition(":")
+        return f"{{{self._namespaces.get(prefix, '')}}}{local}" if colon else name
+
+    @property
+    def roots(self) -> int:
+        """The paths of document elements."""
+        return self._child_bits[0]
+
+    def path(self, names: Iterable[str]) -> int | None:
+        """The path of these names, as written in a scheme; None if no document has it."""
+        number: int | None = 0
+        for name in names:
+            number = None if number is None else self.child(number, self.expanded(name))
+        return number
+
+    def child(self, number: int, name: str) -> int | None:
+        """The path one step below, by expanded name; None if no document has it."""
+        below = self.children[number].get(name)
+        above = number
+        while below is None and above > 0:
+            row = self.rows[above]
+            if row.recursive and row.name in (name, REST):
+                return above
+            above = self.parents[above]
+        return below
+
+    def subtree(self, number: int) -> int:
+        """The paths at and below a path."""
+        return (1 << self._ends[number]) - (1 << number)
+
+    # -- from patterns to paths
+
+    def marks(self, wants: Iterable[tuple[Pattern, Need]], start: int = 0) -> PathMarks:
+        """The paths that wants are about.
+
+        Args:
+            wants: Patterns with needs.
+            start: The path that the patterns start from.
+        """
+        nodes = children = subtrees = 0
+        for pattern, need in wants:
+            paths = self.select(pattern, start)
+            nodes |= paths
+            if need in _ALL_BELOW:
+                subtrees |= paths
+            elif need in _CHILDREN:
+                children |= paths
+        return PathMarks(nodes, children, subtrees)
+
+    def select(self, pattern: Pattern, start: int = 0) -> int:
+        """The paths that a pattern selects."""
+        paths = 1 << start
+        for step in pattern:
+            reached = self._steps.get((paths, step))
+            if reached is None:
+                reached = self._steps[paths, step] = self._step(paths, step)
+            paths = reached
+        return paths
+
+    def _step(self, paths: int, step: Step) -> int:
+        if step.axis == "child":
+            return self._children(paths, step)
+        if step.axis == "self":
+            return self._named(paths, step)
+        reached = paths if step.axis == "descendant-or-self" else paths & self._recursive
+        for number in bits(self._outermost(paths)):
+            reached |= self.subtree(number) & ~(1 << number)
+        return self._named(reached, step)
+
+    def _children(self, paths: int, step: Step) -> int:
+        name = self._name(step)
+        reached = paths & self._by_name.get(REST, 0)  # below the rest is the rest
+        if name is None:
+            for number in bits(paths):
+                reached |= self._named(self._child_bits[number], step)
+            return reached
+        for number in bits(self._by_name.get(name, 0)):
+            again = self._recursive >> number & 1 and paths & self.subtree(number)
+            if again or paths >> self.parents[number] & 1:
+                reached |= 1 << number
+        return reached
+
+    def _name(self, step: Step) -> str | None:
+        """The one expanded name that a step asks for; None if it asks for several."""
+        if isinstance(step.test, KindTest) or step.test.local == "*":
+            return None
+        test = step.test
+        return self.expanded(f"{test.prefix}:{test.local}" if test.prefix else test.local)
+
+    def _named(self, paths: int, step: Step) -> int:
+        """Those of these paths that a step's test admits."""
+        name = self._name(step)
+        if name is not None:
+            return paths & self._by_name.get(name, 0)
+        if isinstance(step.test, KindTest) or not step.test.prefix:
+            return paths & ~1
+        start = self.expanded(f"{step.test.prefix}:")
+        return sum(1 << n for n in bits(paths) if self.rows[n].name.startswith(start))
+
+    # -- from paths to sizes
+
+    def keep(self, marks: PathMarks) -> KeptSize:
+        """What is kept of an average document for these marks, with the tags above it."""
+        whole = self._outermost(marks.subtrees & ~1)
+        inside = 0
+        for number in bits(whole):
+            inside |= self.subtree(number) & ~(1 << number)
+        asked = marks.nodes | marks.children
+        for number in bits(marks.children):
+            asked |= self._child_bits[number]
+        asked &= ~inside
+        here = asked | whole | self.roots
+        for number in bits(here):
+            here |= self.above[number]
+        at: dict[int, float] = {}
+        carried: dict[int, float] = {}  # by what is below: how many elements must be there
+        elements = size = 0.0
+        for number in reversed(list(bits(here & ~1))):
+            row = self.rows[number]
+            all_of_it = float(row.elements)
+            if whole >> number & 1:
+                kept = all_of_it
+                elements += row.subtree_elements
+                size += row.subtree_bytes
+            else:
+                kept = all_of_it if asked >> number & 1 else carried.get(number, 0.0)
+                if row.parent < 0:
+                    kept = all_of_it  # the document element is in every chunk
+                kept = min(kept, all_of_it)
+                elements += kept
+                own = row.tag_bytes + (row.text_bytes if marks.children >> number & 1 else 0)
+                size += own * kept / (all_of_it or 1.0)
+            at[number] = kept / self._documents
+            parent = self.parents[number]
+            carried[parent] = carried.get(parent, 0.0) + kept * row.owners / (all_of_it or 1.0)
+        total = self.statistics.document_bytes
+        return KeptSize(elements / self._documents, min(size, total) / self._documents, at, whole)
+
+    def _outermost(self, paths: int) -> int:
+        """These paths without those that are below another of them."""
+        found, end = 0, 0
+        for number in bits(paths):
+            if number >= end:
+                found |= 1 << number
+                end = self._ends[number]
+        return found
+
+    def of_chunk(self, chunk: Chunk) -> KeptSize:
+        """What a chunk keeps of an average document."""
+        if chunk.whole:
+            return self.keep(PathMarks(subtrees=self.roots))
+        return self.keep(self.marks((_pattern(path), need) for path, need in chunk.wants))
+
+
+def _pattern(path: str) -> Pattern:
+    parsed = parse(path)
+    assert isinstance(parsed, LocationPath), path
+    return parsed.steps
+
+
+def bits(numbers: int) -> Iterator[int]:
+    """The numbers of the bits that are set, from the lowest."""
+    while numbers:
+        low = numbers & -numbers
+        yield low.bit_length() - 1
+        numbers ^= low

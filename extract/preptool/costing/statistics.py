@@ -1,0 +1,158 @@
+"""What sample documents say about sizes: one pass of expat over each, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TypeAlias
+from xml.parsers import expat
+
+from extract.errors import DocumentError
+from extract.preptool.costing.paths import PathNode, PathTree
+from extract.schema.model import Schema
+from extract.scheme.statistics import Statistics
+
+Sample: TypeAlias = str | Path | bytes
+
+_BLOCK_BYTES = 1 << 20  # less is slow for expat where an attribute is long
+_HINT = "a sample must be well-formed XML, as the documents to come; it may be gzipped"
+
+
+def sample_statistics(samples: Iterable[Sample], schema: Schema) -> Statistics:
+    """Counts the elements and bytes of sample documents by path.
+
+    Args:
+        samples: Documents, or names of files; either may be gzipped.
+        schema: Tells where paths lead, so that recursion is told from another use of a name.
+
+    Raises:
+        DocumentError: A sample cannot be read, or is not well-formed.
+    """
+    tree = PathTree(schema.places)
+    documents, size = 0, 0
+    for sample in samples:
+        documents += 1
+        size += _Counter(tree).count(sample)
+    return tree.finish("samples", documents, size)
+
+
+class _Counter:
+    """Counts one document.
+
+    Bytes between two events belong to the first of them: to the tag as far as it is long, the rest
+    to the text after it. So all bytes are counted once, and text costs no event of its own.
+    """
+
+    def __init__(self, tree: PathTree) -> None:
+        self._tree = tree
+        self._parser = parser = expat.ParserCreate(namespace_separator="}")
+        parser.namespace_prefixes = True
+        parser.ordered_attributes = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.StartNamespaceDeclHandler = self._bind
+        self._names: dict[str, tuple[str, int]] = {}
+        self._at = tree.document
+        # For each open element: its path, which one it is, where it starts, the length of its name.
+        self._open: list[tuple[PathNode, int, int, int]] = []
+        self._nested: dict[PathNode, int] = {}  # how many elements of a path are open
+        self._owner: dict[PathNode, int] = {}  # the element that last was an owner of a path
+        self._elements = 0
+        self._last = 0  # where the last event was
+        self._tag = 0  # how long its tag is
+        self._tagged = tree.document  # whose tag it is
+        self._bindings = 0  # length of the namespace declarations of the tag to come
+
+    def count(self, sample: Sample) -> int:
+        """Adds the document to the tree, and returns its size."""
+        file = "" if isinstance(sample, bytes) else str(sample)
+        size = 0
+        parser = self._parser
+        try:
+            with _opened(sample) as stream:
+                while block := stream.read(_BLOCK_BYTES):
+                    size += len(block)
+                    parser.Parse(block, False)
+            parser.Parse(b"", True)
+            self._count_bytes(size, self._tree.document)
+        except expat.ExpatError as error:
+            reason = expat.errors.messages[error.code]
+            place = (error.lineno, error.offset + 1, parser.ErrorByteIndex)
+            raise DocumentError(reason, _HINT, file, *place) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DocumentError(f"the gzip file is damaged: {error}", _HINT, file) from None
+        except (LookupError, ValueError) as error:  # an encoding that expat does not know
+            raise DocumentError(str(error), _HINT, file) from None
+        except OSError as error:
+            reason = f"cannot read the sample: {error.strerror or error}"
+            raise DocumentError(reason, "check the name of the file", file) from None
+        return size
+
+    def _bind(self, prefix: str | None, uri: str | None) -> None:
+        self._bindings += len(' xmlns=""') + len(uri or "") + (len(prefix) + 1 if prefix else 0)
+
+    def _name(self, raw: str) -> tuple[str, int]:
+        """The expanded name, and the length of the name as written."""
+        uri, _, rest = raw.partition("}")
+        if not rest:
+            name_and_size = (raw, len(raw))
+        else:
+            local, _, prefix = rest.partition("}")
+            name_and_size = (f"{{{uri}}}{local}", len(local) + (len(prefix) + 1 if prefix else 0))
+        self._names[raw] = name_and_size
+        return name_and_size
+
+    def _start(self, raw: str, attributes: list[str]) -> None:
+        here = self._parser.CurrentByteIndex
+        above = self._at
+        self._count_bytes(here, above)
+        name, length = self._names.get(raw) or self._name(raw)
+        node = above.children.get(name) or self._tree.child(above, name)
+        owner = self._open[-1][1] if self._open else -1
+        if self._owner.get(node) != owner:
+            self._owner[node] = owner
+            node.owners += 1
+        node.elements += 1
+        self._nested[node] = self._nested.get(node, 0) + 1
+        self._open.append((node, self._elements, here, length))
+        self._elements += 1
+        self._at = self._tagged = node
+        # Around each attribute stand a space, an equals sign and two quotes.
+        self._tag = 2 + length + sum(map(len, attributes)) + 2 * len(attributes) + self._bindings
+        self._bindings = 0
+
+    def _end(self, raw: str) -> None:
+        here = self._parser.CurrentByteIndex
+        node, number, start, length = self._open.pop()
+        self._count_bytes(here, node)
+        self._nested[node] -= 1
+        if not self._nested[node]:
+            node.subtree_elements += self._elements - number
+            node.subtree_bytes += here - start + length + 3
+        self._tag = length + 3
+        self._tagged = node
+        self._at = self._open[-1][0] if self._open else self._tree.document
+
+    def _count_bytes(self, here: int, text_of: PathNode) -> None:
+        """Counts the bytes since the last event."""
+        passed = here - self._last
+        tag = min(self._tag, passed)
+        self._tagged.tag_bytes += tag
+        text_of.text_bytes += passed - tag
+        self._last = here
+
+
+@contextmanager
+def _opened(sample: Sample) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with BytesIO(sample) if isinstance(sample, bytes) else Path(sample).open("rb") as raw:
+        gzipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if gzipped:
+            with gzip.open(raw) as unpacked:
+                yield unpacked
+        else:
+            yield raw

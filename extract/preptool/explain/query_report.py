@@ -1,0 +1,249 @@
+"""Reports on one query of a scheme: its chunks, and why; in words, and as plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from extract.preptool.explain.labels import as_path, printable
+from extract.preptool.explain.spelling import Spelling
+from extract.preptool.footprints.need_counts import NeedCounts
+from extract.preptool.footprints.partial_footprints import PartialFootprints
+from extract.scheme.lookup import no_such_query
+from extract.scheme.model import (
+    Branch,
+    Chunk,
+    Later,
+    Query,
+    Rejected,
+    Scheme,
+    Subscriber,
+    Unsatisfiable,
+    Want,
+)
+from extract.scheme.spine import take_apart
+from extract.transtool.expansion import Expansion
+from extract.transtool.normalise import Normaliser
+from extract.transtool.prefixes import Prefixes
+from extract.xpath.functions import Type
+from extract.xpath.later import FIRST
+from extract.xpath.parser import parse
+
+NEEDS = {
+    "node": "the tag",
+    "children": "the tag and all children",
+    "string": "the text",
+    "children+string": "the text and all children",
+    "subtree": "all of it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReport:
+    """Where one branch of a query is evaluated, and why.
+
+    Attributes:
+        xpath: The branch.
+        chunk: Id of the chunk.
+        why: Why it belongs there.
+        residual: Why the branch does not end with plain child steps; empty if it does.
+        needs: What it looks at, in a chunk only what is outside of the chunk's subtrees.
+    """
+
+    xpath: str
+    chunk: str
+    why: str
+    residual: str = ""
+    needs: tuple[Want, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "xpath": self.xpath,
+            "chunk": self.chunk,
+            "why": self.why,
+            "residual": self.residual,
+            "needs": [{"path": path, "need": need.word} for path, need in self.needs],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """The report on one subscription.
+
+    Attributes:
+        id: Its id.
+        xpath: The query as written.
+        status: Its outcome in a word.
+        reason: Why it cannot match, or was rejected, and what to do about it; for a query in XPath
+            2.0 or later, where it is evaluated.
+        absolute: The query in canonical form; empty if it was rejected.
+        type: What it gives.
+        same: Ids of the other subscriptions with the same normal form.
+        branches: Its normal form, branch by branch.
+        version: Of XPath.
+        hint: What may have been meant by names that the schema does not have.
+    """
+
+    id: str
+    xpath: str
+    status: Literal["satisfiable", "unsatisfiable", "rejected"]
+    reason: str = ""
+    absolute: str = ""
+    type: str = Type.NODES.value
+    same: tuple[str, ...] = ()
+    branches: tuple[BranchReport, ...] = field(default=())
+    version: str = FIRST
+    hint: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "id": self.id,
+            "xpath": self.xpath,
+            "status": self.status,
+            "reason": self.reason,
+            "hint": self.hint,
+            "absolute": self.absolute,
+            "type": self.type,
+            "version": self.version,
+            "same": list(self.same),
+            "branches": [branch.to_json() for branch in self.branches],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        yield f"query {self.id}: {self.xpath}"
+        if self.absolute not in ("", self.xpath):
+            yield f"that is: {self.absolute}"
+        if self.status == "rejected":
+            yield f"rejected: {self.reason}"
+        elif self.status == "unsatisfiable":
+            yield f"cannot match any document that keeps to the schema: {self.reason}"
+        elif self.reason:
+            yield f"in XPath {self.version}: {self.reason}"
+        elif len(self.branches) > 1:
+            yield f"normal form: the union of {len(self.branches):,} branches"
+        if self.hint:
+            yield f"Hint: {self.hint}"
+        if self.same:
+            yield f"the same normal form as: {_some(self.same)}"
+        for branch in self.branches:
+            yield ""
+            yield f"  {branch.xpath}"
+            yield f"    {branch.why}"
+            if branch.residual:
+                yield f"    keeps its tail: {branch.residual}"
+            for path, need in branch.needs:
+                shown = path.replace("/descendant-or-self::*/", "//")
+                yield f"    needs {shown}: {NEEDS[need.word]}"
+
+
+def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
+    """Reports on a subscription: its outcome, and why.
+
+    Raises:
+        SchemeError: The scheme has no such subscription.
+    """
+    entry = _find(scheme, identifier)
+    if isinstance(entry, Rejected):
+        hint = f" ({entry.hint})" if entry.hint else ""
+        return QueryReport(entry.id, entry.xpath, "rejected", entry.reason + hint)
+    if isinstance(entry, Unsatisfiable):
+        one = entry.subscriber
+        hint = Spelling(scheme.schema, scheme.namespaces).of(one.absolute)
+        return QueryReport(
+            one.id, one.xpath, "unsatisfiable", entry.reason, one.absolute, hint=hint
+        )
+    if isinstance(entry, Later):
+        one, reason = entry.subscriber, "evaluated by elementpath, as it is, on the whole document"
+        return QueryReport(
+            one.id, one.xpath, "satisfiable", reason, one.xpath, "items", version=entry.version
+        )
+    query, one = entry
+    return QueryReport(
+        one.id,
+        one.xpath,
+        "satisfiable",
+        "",
+        one.absolute,
+        query.type.value,
+        tuple([other.id for other in query.subscribers if other is not one]),
+        tuple(_branches(scheme, query, one)),
+        hint=Spelling(scheme.schema, scheme.namespaces).of(one.absolute),
+    )
+
+
+def _find(
+    scheme: Scheme, identifier: str
+) -> tuple[Query, Subscriber] | Unsatisfiable | Later | Rejected:
+    for query in scheme.queries:
+        for one in query.subscribers:
+            if one.id == identifier:
+                return query, one
+    for dead in scheme.unsatisfiable:
+        if dead.subscriber.id == identifier:
+            return dead
+    for later in scheme.later:
+        if later.subscriber.id == identifier:
+            return later
+    for wrong in scheme.rejected:
+        if wrong.id == identifier:
+            return wrong
+    ids = (one.id for one in scheme.subscribers)
+    raise no_such_query(identifier, ids)
+
+
+def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchReport]:
+    chunk_of = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
+    residuals = _residuals(scheme, one)
+    parts = PartialFootprints()
+    for number in query.branches:
+        branch, chunk = scheme.branches[number], chunk_of[number]
+        partials = parts.of(branch)
+        whole = next((partial.beyond.whole for partial in partials if partial.beyond.whole), "")
+        needs = () if whole else NeedCounts.of(Counter(partials)).chunk_needs(chunk.prefix).filters
+        residual = residuals.get(branch.xpath, "")
+        if chunk.prefix:
+            why = _why_in_chunk(branch, chunk)
+        else:
+            why = _why_in_none(query, branch, whole, residual)
+        yield BranchReport(branch.xpath, chunk.id, why, residual if branch.steps else "", needs)
+
+
+def _why_in_chunk(branch: Branch, chunk: Chunk) -> str:
+    path = as_path(take_apart(branch).names)
+    if path == chunk.prefix:
+        return f"in chunk {chunk.id}, whose prefix is its path {path}"
+    return (
+        f"in chunk {chunk.id}, whose prefix {chunk.prefix} "
+        f"is the longest that its path {path} begins with"
+    )
+
+
+def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str:
+    if whole:
+        return f"on the whole document, for {whole}"
+    if query.type is not Type.NODES:
+        return f"in the potpourri: a {query.type.value} cannot be put together from chunks"
+    if branch.steps:
+        path = as_path(take_apart(branch).names)
+        return f"in the potpourri: its path {path} begins with the prefix of no chunk"
+    return f"in the potpourri: {residual or 'it has no path of plain child steps'}"
+
+
+def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
+    """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
+    prefixes = Prefixes(dict(scheme.namespaces))
+    limits = Expansion.of(scheme.settings.limits)
+    form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
+    return {part.xpath: part.reason for part in form.branches}
+
+
+def _some(ids: tuple[str, ...], most: int = 10) -> str:
+    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
+    return ", ".join(ids[:most]) + more

@@ -1,0 +1,104 @@
+"""The footprints of many branches, and whether the branches allow a chunk to be split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, MutableSequence, Sequence
+from typing import TypeAlias
+
+from extract.preptool.footprints.partial_footprints import (
+    PartialFootprint,
+    PartialFootprints,
+    SpineFootprint,
+)
+from extract.scheme.model import Branch
+from extract.scheme.spine import take_apart
+from extract.scheme.splittable import why_not_splittable
+from extract.xpath.parser import parse
+
+Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]
+
+
+class BranchFootprints:
+    """The footprint of each of many branches, found when it is asked for.
+
+    Args:
+        branches: The branches; more may be added later.
+        tails: For each of them what follows its spine; None where that is not known yet.
+    """
+
+    def __init__(self, branches: Sequence[Branch], tails: Tails) -> None:
+        self._partials = PartialFootprints()
+        self._branches = branches
+        self._tails = tails
+        self._spines: list[SpineFootprint | None] = []
+        self._why_not: dict[tuple[str, int], str] = {}
+
+    def xpath(self, number: int) -> str:
+        """The branch as XPath."""
+        return self._branches[number].xpath
+
+    def whole(self) -> dict[int, str]:
+        """The branches that need the whole document, and why."""
+        reasons = map(self.why_whole, range(len(self._branches)))
+        return {number: reason for number, reason in enumerate(reasons) if reason}
+
+    def why_whole(self, number: int) -> str:
+        """Why a branch needs the whole document; empty if it does not."""
+        return self._spine(number).whole or self._tail(number).beyond.whole
+
+    def partials(self, numbers: Iterable[int]) -> Counter[PartialFootprint]:
+        """The footprints of these branches' parts, each with how many of the branches have it."""
+        numbers = list(numbers)
+        counts = Counter(map(self._tail, numbers))
+        for spine, times in Counter(map(self._spine, numbers)).items():
+            for partial in spine.filters:
+                counts[partial] += times
+        return counts
+
+    def outline(self, number: int) -> tuple[tuple[int, ...], str]:
+        """The steps of a branch's spine that have a filter (with two filters, twice), its tail."""
+        steps = tuple([step for step, _ in self._spine(number).spine.filters])
+        return steps, self._tails[number] or ""
+
+    def _tail(self, number: int) -> PartialFootprint:
+        spine = self._spine(number)  # before the tail, which may be known only then
+        return self._partials.of_tail(self._branches[number], spine, self._tails[number] or "")
+
+    def _spine(self, number: int) -> SpineFootprint:
+        """The footprint of a branch but for its tail."""
+        spines = self._spines
+        if number >= len(spines):
+            spines.extend([None] * (len(self._branches) - len(spines)))
+        spine = spines[number]
+        if spine is None:
+            branch, tail = self._branches[number], self._tails[number]
+            if tail is None:
+                tail = self._tails[number] = take_apart(branch).tail
+            spine = spines[number] = self._partials.of_spine(branch, tail)
+        return spine
+
+    def why_not_splittable(self, numbers: Iterable[int], depth: int) -> str:
+        """Why some of these branches cannot be evaluated record by record; empty if all can.
+
+        Args:
+            numbers: The branches of a chunk.
+            depth: How many steps its prefix has.
+        """
+        for number in numbers:
+            names, filters, _ = self._spine(number).spine
+            tail = self._tails[number]
+            # The same for each step as for a branch that has only this one: above the record, on
+            # its own step, or inside.
+            paths = [
+                (f"/{names[s - 1]}{text}", max(0, min(2, depth - s + 1))) for s, text in filters
+            ]
+            if tail:
+                paths.append((f"/{names[-1]}{tail}", 1))
+            for path in paths:
+                reason = self._why_not.get(path)
+                if reason is None:
+                    reason = self._why_not[path] = why_not_splittable(parse(path[0]), path[1])
+                if reason:
+                    return f"{reason} in {self._branches[number].xpath}"
+        return ""

@@ -1,0 +1,163 @@
+"""Footprints of a million branches, put together from those of a few thousand parts.
+
+The parts of a branch are the filters of each spine step, and the tail. The footprint of a part does
+not depend on the other parts, for filters do not change where a path leads. Nor, as a rule, on the
+spine: a part that only looks below its own step does so below any other. So each text is followed
+once, below a step that stands for any spine; only what leaves that subtree (``..``, absolute paths,
+``following::``) is followed again for each spine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from extract.preptool.footprints.footprint import Footprint, Pattern, footprint
+from extract.preptool.query_tree import NamePath
+from extract.scheme.model import Branch, Need
+from extract.scheme.spine import BranchParts, take_apart
+from extract.xpath.ast import LocationPath, Step, make_step, name_test
+from extract.xpath.parser import parse
+
+Wants: TypeAlias = frozenset[tuple[Pattern, Need]]
+
+# No query can say these: they are no names.
+_HERE = make_step("child", name_test("#here"))
+_RESULT = make_step("child", name_test("#result"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialFootprint:
+    """The footprint of a part of a branch. The same text at the same spine is one object.
+
+    Attributes:
+        above: The names of the spine down to the step that the part belongs to.
+        below: What the part looks at, in patterns that start from that step; None if it looks
+            outside of the step's subtree.
+        beyond: What the part looks at if it looks outside of the step's subtree.
+    """
+
+    above: NamePath
+    below: Wants | None
+    beyond: Footprint
+
+    @property
+    def wants(self) -> Wants:
+        """What the part looks at, in patterns that start from the document node."""
+        if self.below is None:
+            return self.beyond.wants
+        start = child_steps(self.above)
+        return frozenset([((*start, *rest), need) for rest, need in self.below])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpineFootprint:
+    """The footprint of a spine with its filters, which many branches have in common.
+
+    Attributes:
+        spine: The spine taken apart; its tail is empty.
+        filters: The footprints of its filters.
+        indivisible: Whether a branch with this spine has a footprint only as a whole.
+        whole: Why its filters need the whole document; empty if they do not.
+    """
+
+    spine: BranchParts
+    filters: tuple[PartialFootprint, ...]
+    indivisible: bool
+    whole: str
+
+
+class PartialFootprints:
+    """Finds the footprints of the parts of branches, each once."""
+
+    def __init__(self) -> None:
+        self._spines: dict[tuple[str, int, bool], SpineFootprint] = {}
+        self._below: dict[str, Wants | None] = {}
+        self._partials: dict[tuple[NamePath, str], PartialFootprint] = {}
+
+    def of(self, branch: Branch) -> tuple[PartialFootprint, ...]:
+        """The footprints of a branch's parts; together they are that of the branch."""
+        tail = take_apart(branch).tail
+        spine = self.of_spine(branch, tail)
+        return (*spine.filters, self.of_tail(branch, spine, tail))
+
+    def of_spine(self, branch: Branch, tail: str) -> SpineFootprint:
+        """The footprint of a branch but for its tail."""
+        xpath, steps = branch
+        # Without a spine there is nothing to share; and whether preceding:: is understood depends
+        # on the other parts.
+        indivisible = not steps or "preceding::" in xpath
+        key = (xpath[: len(xpath) - len(tail)], steps, indivisible)
+        on_spine = self._spines.get(key)
+        if on_spine is None:
+            spine = take_apart(Branch(key[0], steps))
+            texts = () if indivisible else spine.filters
+            filters = tuple([self._partial(spine.names[:step], text) for step, text in texts])
+            whole = next((one.beyond.whole for one in filters if one.beyond.whole), "")
+            on_spine = self._spines[key] = SpineFootprint(spine, filters, indivisible, whole)
+        return on_spine
+
+    def of_tail(self, branch: Branch, spine: SpineFootprint, tail: str) -> PartialFootprint:
+        """The footprint of a branch's tail; of all of the branch if it is indivisible."""
+        if spine.indivisible:
+            return self._partial((), branch.xpath)
+        return self._partial(spine.spine.names, tail)
+
+    def _partial(self, above: NamePath, text: str) -> PartialFootprint:
+        partial = self._partials.get((above, text))
+        if partial is None:
+            below, beyond = None, _NOTHING
+            if not above:
+                beyond = footprint(parse(text))
+            elif (below := self._wants_below(text)) is None:
+                beyond = _follow(child_steps(above), text)
+            partial = self._partials[above, text] = PartialFootprint(above, below, beyond)
+        return partial
+
+    def _wants_below(self, text: str) -> Wants | None:
+        below = self._below.get(text, _UNKNOWN)
+        if below is _UNKNOWN:
+            below = self._below[text] = _without_spine(_follow((_HERE,), text))
+        return below
+
+
+_UNKNOWN: Wants = frozenset([((), Need(0))])
+_NOTHING = Footprint()
+
+
+def _follow(spine: Pattern, text: str) -> Footprint:
+    """The footprint of a filter or tail at the end of a spine."""
+    first, *tail = _steps(f"x{text}")
+    if not text.startswith("["):
+        return footprint(LocationPath(True, (*spine, *tail)))
+    filtered = make_step("child", spine[-1].test, first.predicates)
+    with_result = footprint(LocationPath(True, (*spine[:-1], filtered, _RESULT)))
+    result = {((*spine, _RESULT), Need.SUBTREE)}
+    return Footprint(with_result.wants - result, with_result.whole)
+
+
+def _steps(text: str) -> tuple[Step, ...]:
+    path = parse(text)
+    assert isinstance(path, LocationPath)
+    return path.steps
+
+
+def _without_spine(part: Footprint) -> Wants | None:
+    """The wants from the step that stands for any spine; None if it looks beyond that step."""
+    # From the document node, which is right above that step, it may want the whole document where
+    # from further down it does not.
+    if part.whole or any(pattern[:1] != (_HERE,) for pattern, _ in part.wants):
+        return None
+    return frozenset([(pattern[1:], need) for pattern, need in part.wants])
+
+
+@lru_cache(maxsize=1 << 16)
+def child_steps(names: NamePath) -> Pattern:
+    """Names as the steps of a pattern."""
+    return tuple([make_step("child", name_test(*_local_and_prefix(name))) for name in names])
+
+
+def _local_and_prefix(name: str) -> tuple[str, str]:
+    prefix, colon, local = name.partition(":")
+    return (local, prefix) if colon else (name, "")

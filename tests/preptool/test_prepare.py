@@ -1,0 +1,566 @@
+"""From queries to a scheme: as in the paper, sufficient, and every query accounted for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import extract
+from extract import Schema, SchemeError, Subscription, Subscriptions
+from extract.preptool.choose import assign
+from extract.preptool.footprints.footprint import footprint
+from extract.preptool.footprints.partial_footprints import PartialFootprints
+from extract.preptool.prepare import WEIGHTS, prepare, tree_of
+from extract.preptool.query_tree import WeightedQuery, by_subscribers
+from extract.scheme import Branch, Chunk, Need, Scheme, Want
+from extract.scheme.spine import take_apart
+from extract.scheme.splittable import why_not_splittable
+from extract.transtool.expansion import Expansion
+from extract.transtool.normalise import Normaliser
+from extract.xpath.check import parse_checked
+from extract.xpath.parser import parse
+from tests.scheme.test_scheme_oracle import answers
+from tests.support.equivalence import LIMITS, canonical
+from tests.support.generate import oracle
+from tests.support.generate.draw import between, pick
+from tests.support.generate.queries import PROFILES, Queries
+from tests.support.generate.schemas import schema as random_schema
+from tests.support.paths import FIXTURES, SCHEMAS
+
+GOLDEN = FIXTURES / "schemes"
+FIGURE_4 = Schema.load(SCHEMAS / "figure4.dtd", root="a")
+UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
+EJB = Schema.load(SCHEMAS / "ejb-jar.dtd", root="ejb-jar")
+
+
+def prepared(schema: Schema, chunks: int, *queries: str, **named: str) -> Scheme:
+    return prepare(schema, Subscriptions.of([*queries, *named.items()]), chunks)
+
+
+def prefixes(scheme: Scheme) -> list[str]:
+    return [chunk.prefix for chunk in scheme.chunks]
+
+
+def random_scheme(rng: Random, queries: int = 40) -> Scheme:
+    """A scheme for random queries, broken ones among them."""
+    schema = random_schema(rng).load()
+    writer = Queries(schema)
+    texts = [writer.query(rng, pick(rng, sorted(PROFILES))) for _ in range(queries)]
+    texts += ["//a[", "foo()", *texts[:3]]
+    subscriptions = Subscriptions.of(texts, writer.namespaces)
+    return prepare(schema, subscriptions, between(rng, 1, 6), expansion=pick(rng, LIMITS))
+
+
+# -- The paper's examples
+
+
+@pytest.mark.parametrize("name", ["figure4.tsv", "university.tsv", "ejb-jar.jsonl"])
+def test_golden_schemes(name: str, repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo_root)
+    queries = GOLDEN / name
+    about = dict(re.findall(r"^# (\w+): (.*)$", queries.read_text(encoding="utf-8"), re.MULTILINE))
+    scheme = prepare(
+        Schema.load(about["schema"], about["root"]),
+        Subscriptions.load(queries),
+        int(about["chunks"]),
+        WEIGHTS[about.get("weights", "one")],
+    )
+    expected = queries.with_suffix(".json").read_text(encoding="utf-8")
+    assert "".join(scheme.lines()) == expected
+
+
+def kind(path: str, count: int) -> list[str]:
+    """So many different queries for one kind of record."""
+    return [f"{path}[string-length() != {i}]" for i in range(count)]
+
+
+DESCRIPTOR, BEANS = "/ejb-jar/assembly-descriptor", "/ejb-jar/enterprise-beans"
+CONTAINER_TRANSACTION = f"{DESCRIPTOR}/container-transaction"
+METHOD_PERMISSION = f"{DESCRIPTOR}/method-permission"
+SECURITY_ROLE = f"{DESCRIPTOR}/security-role"
+SESSION, MESSAGE_DRIVEN, ENTITY = f"{BEANS}/session", f"{BEANS}/message-driven", f"{BEANS}/entity"
+TABLE_A3: dict[int, dict[str, float]] = {
+    2: {DESCRIPTOR: 54, BEANS: 46},
+    3: {CONTAINER_TRANSACTION: 19, DESCRIPTOR: 35, BEANS: 46},
+    4: {CONTAINER_TRANSACTION: 19, METHOD_PERMISSION: 18, SECURITY_ROLE: 17, BEANS: 46},
+    5: {
+        CONTAINER_TRANSACTION: 19,
+        METHOD_PERMISSION: 18,
+        SECURITY_ROLE: 17,
+        SESSION: 16,
+        BEANS: 30,
+    },
+    6: {
+        CONTAINER_TRANSACTION: 19,
+        METHOD_PERMISSION: 18,
+        SECURITY_ROLE: 17,
+        SESSION: 16,
+        MESSAGE_DRIVEN: 15.5,
+        ENTITY: 14.5,
+    },
+}
+
+
+@pytest.mark.parametrize("chunks", TABLE_A3)
+def test_appendix_a3_from_a_thousand_queries(chunks: int) -> None:
+    queries = [
+        *kind("//container-transaction", 190),
+        *kind("//method-permission", 180),
+        *kind("//security-role", 170),
+        *kind("//session", 160),
+        *kind("//message-driven", 155),
+        *kind("//entity", 145),
+    ]
+    scheme = prepared(EJB, chunks, *queries)
+    shares = {chunk.prefix: len(chunk.queries) / 10 for chunk in scheme.chunks}
+    assert shares == TABLE_A3[chunks]
+    assert not scheme.potpourri.queries
+    assert not scheme.notes
+
+
+@pytest.mark.parametrize(
+    ("chunks", "left_out"), [(5, []), (4, ["lecturer"]), (3, ["lecturer", "secretary"])]
+)
+def test_scenario_1_the_lightest_kinds_go_to_the_potpourri(
+    chunks: int, left_out: list[str]
+) -> None:
+    counts = {"student": 24, "professor": 22, "assistant": 20, "secretary": 18, "lecturer": 16}
+    queries = [query for name, count in counts.items() for query in kind(f"//{name}", count)]
+    scheme = prepared(UNIVERSITY, chunks, *queries)
+    assert prefixes(scheme) == sorted(f"/db/{name}" for name in counts if name not in left_out)
+    assert len(scheme.potpourri.queries) == sum(counts[name] for name in left_out)
+    assert {path for path, _ in scheme.potpourri.filters} == {f"/db/{name}" for name in left_out}
+
+
+def test_weights_move_the_prefixes() -> None:
+    queries = [
+        Subscription("rare", "/db/student/name", weight=0.5),
+        Subscription("rare too", "/db/student/email"),
+        Subscription("hot", "/db/lecturer/url", weight=10),
+    ]
+    subscriptions = Subscriptions.of(queries)
+    assert prefixes(prepare(UNIVERSITY, subscriptions, 1)) == ["/db/student"]
+    by_weight = prepare(UNIVERSITY, subscriptions, 1, weights="subscribers")
+    assert prepare(UNIVERSITY, subscriptions, 1, by_subscribers) == by_weight
+    with pytest.raises(SchemeError, match="there are no weights 'heavy'"):
+        prepare(UNIVERSITY, subscriptions, 1, weights="heavy")
+    assert prefixes(by_weight) == ["/db/lecturer/url"]
+    assert by_weight.settings.weights == "subscribers"
+
+
+def test_equal_normal_forms_are_one_query_with_its_subscribers() -> None:
+    subscriptions = Subscriptions.of(
+        [
+            Subscription("a", "//student/name", weight=2),
+            Subscription("b", "/db/lecturer"),
+            Subscription("c", "db/student/name", weight=3),
+        ]
+    )
+    scheme = prepare(UNIVERSITY, subscriptions, 2)
+    first, other = scheme.queries
+    assert [(one.id, one.xpath, one.absolute, one.weight) for one in first.subscribers] == [
+        ("a", "//student/name", "//student/name", 2.0),
+        ("c", "db/student/name", "/db/student/name", 3.0),
+    ]
+    assert other.id == "b"
+    assert scheme.chunks[1].queries == ("a", "c")
+    assert scheme.counts()["canonical"] == 2
+
+
+# -- What a chunk holds
+
+
+def only_chunk(schema: Schema, prefix: str, *queries: str) -> Chunk:
+    """The chunk at a prefix, for queries that have all their branches in it."""
+    paths = [prefix, *queries]
+    scheme = prepare(schema, Subscriptions.of(paths), 1)
+    assert prefixes(scheme) == [prefix]
+    assert not scheme.potpourri.branches
+    return scheme.chunks[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [
+        # Inside the subtree, above it, and the tags on the way: nothing to add.
+        ("/db/student[name = 'x']/email", {}),
+        ("/db[@x]/student", {}),
+        ("/db/student/link[../url]", {}),
+        ("/db[student/url]/student", {}),
+        # Elsewhere: as much as the filter looks at.
+        ("/db[professor]/student", {"/db/professor": Need.NODE}),
+        ("/db[professor/name = 'x']/student", {"/db/professor/name": Need.STRING}),
+        ("/db[/db/lecturer]/student/name", {"/db/lecturer": Need.NODE}),
+        ("/db/student[../lecturer]/name", {"/db/lecturer": Need.NODE}),
+        ("/db/student[preceding-sibling::*[1]]", {"/db/*": Need.NODE}),
+        ("/db[text() = 'x']/student", {"/db": Need.CHILDREN}),
+        ("/db[.//link]/student", {"/db/descendant::link": Need.NODE}),
+        ("/db[. = 'x']/student", {"/db": Need.STRING}),
+        ("/db[text() and . = 'x']/student", {"/db": Need.CHILDREN | Need.STRING}),
+        # What is kept as a whole needs nothing below it.
+        (
+            "/db[professor/descendant-or-self::node() and professor/name]/student",
+            {"/db/professor": Need.SUBTREE},
+        ),
+    ],
+)
+def test_a_chunk_keeps_what_its_queries_look_at_elsewhere(
+    query: str, filters: dict[str, Need]
+) -> None:
+    chunk = only_chunk(UNIVERSITY, "/db/student", query)
+    assert dict(chunk.filters) == filters
+
+
+def test_records_are_counted_where_the_prefix_is_below_them() -> None:
+    chunk = only_chunk(UNIVERSITY, "/db/student/name", "/db/student[3]/name")
+    assert chunk.filters == (Want("/db/student", Need.NODE),)
+
+
+def test_filters_of_several_queries_are_united() -> None:
+    chunk = only_chunk(
+        UNIVERSITY,
+        "/db/student",
+        "/db[professor]/student",
+        "/db[professor = 'x']/student",
+        "/db[lecturer/name]/student",
+    )
+    assert chunk.filters == (
+        Want("/db/lecturer/name", Need.NODE),
+        Want("/db/professor", Need.STRING),
+    )
+
+
+def test_the_potpourri_is_projected() -> None:
+    queries = ("/db/student/name", "/db/student/name/text()", "count(//url)")
+    scheme = prepared(UNIVERSITY, 1, *queries)
+    kept = {"/db/url", "/db/descendant-or-self::*/url"}
+    assert {path for path, _ in scheme.potpourri.filters} == kept
+    assert not scheme.document.branches
+    more = prepared(UNIVERSITY, 1, *queries, "id('x')", "//namespace::*")
+    # What needs the whole document does not make the potpourri larger.
+    assert more.potpourri == scheme.potpourri
+    assert more.document.queries == ("4", "5")
+    assert more.document.whole == (
+        "id() may find an element anywhere",
+        "the namespace axis is answered on the whole document",
+    )
+    assert more.every_chunk[-2:] == (more.potpourri, more.document)
+    assert more.counts()["potpourri"] == 3
+
+
+def test_a_branch_that_needs_the_whole_document_draws_no_chunk() -> None:
+    scheme = prepared(
+        UNIVERSITY, 1, "/db/lecturer[id('x')]", "/db/lecturer[id('y')]", "/db/student/name"
+    )
+    assert prefixes(scheme) == ["/db/student/name"]
+    assert scheme.document.queries == ("1", "2")
+    assert not scheme.potpourri.branches
+
+
+def test_a_chunk_knows_what_its_queries_look_at_inside() -> None:
+    queries = ("/db/student[name]/email", "/db/student[url = 'x']/@id")
+    (chunk,) = prepared(UNIVERSITY, 1, *queries).chunks
+    assert chunk.prefix == "/db/student"
+    assert chunk.inside == (
+        Want("/db/student", Need.NODE),
+        Want("/db/student/email", Need.SUBTREE),
+        Want("/db/student/name", Need.NODE),
+        Want("/db/student/url", Need.STRING),
+    )
+    assert chunk.wants == (Want("/db/student", Need.SUBTREE),)
+    assert replace(chunk, projected=True).wants == chunk.inside
+    assert only_chunk(UNIVERSITY, "/db/student", "/db/student", "/db/student/name").inside == (
+        Want("/db/student", Need.SUBTREE),
+    )
+
+
+@pytest.mark.parametrize(
+    ("queries", "paths"),
+    [
+        (("/db/student/name", "/db/student/name/text()", "/db/zzz"), "/db/student/name /db/zzz"),
+        (("/db/student[name]/url", "/db/student/@id", "/db/student"), "/db/student"),
+        (("/db/*/name",), "/db"),
+        (("/db/student//url", "/db/student-x/a.b"), "/db/student /db/student-x/a.b"),
+        (("/db/student[name = 'a']/url[2]",), "/db/student"),
+        (("//name",), "/"),
+        (("/db/student[../professor]",), "/"),
+        (("/db/student[/db/professor]",), "/"),
+        (("/db/student[not(following-sibling::student)]",), "/"),
+        (("/db/student | /db/professor",), "/"),
+        (("count(/db/student)",), "/"),
+        (("/db/student[id('x')]",), "/"),
+        (("/*",), "/"),
+    ],
+)
+def test_where_the_queries_look_as_they_are_written(queries: tuple[str, ...], paths: str) -> None:
+    assert prepared(UNIVERSITY, 1, *queries).originals == tuple(paths.split())
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("/db/student[name]/email", ""),
+        ("/db[@x]/student", ""),
+        ("/db/student/email[2]", ""),
+        ("/db/student[3]", "student[3] counts records in /db/student[3]"),
+        ("/db/student[name][last()]/url", "student[last()] counts records"),
+        ("/db/student[following-sibling::student]", "looks beyond the record"),
+        ("/db[professor]/student", "db[professor] looks beyond the record"),
+        ("/db/student[/db/professor]", "looks beyond the record"),
+    ],
+)
+def test_splittable_or_why_not(query: str, reason: str) -> None:
+    chunk = only_chunk(UNIVERSITY, "/db/student", query)
+    assert chunk.splittable == (not reason)
+    assert reason in chunk.unsplittable
+    assert bool(reason) == bool(chunk.unsplittable)
+
+
+# -- Properties
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_query_and_every_branch_is_accounted_for(seed: int) -> None:
+    scheme = random_scheme(Random(seed))
+    counts = scheme.counts()
+    assert counts["registered"] == 45
+    assert counts["registered"] == (
+        counts["satisfiable"] + counts["unsatisfiable"] + counts["rejected"]
+    )
+    assert counts["rejected"] == 2
+    assert len(scheme.queries) == counts["canonical"]
+    ids = [one.id for query in scheme.queries for one in query.subscribers]
+    ids += [one.subscriber.id for one in scheme.unsatisfiable]
+    ids += [one.id for one in scheme.rejected]
+    assert Counter(ids) == Counter(map(str, range(1, 46)))
+    chunks_of = Counter(n for chunk in scheme.every_chunk for n in chunk.branches)
+    assert chunks_of == Counter(range(len(scheme.branches)))
+    used = {n for query in scheme.queries for n in query.branches}
+    assert used == set(range(len(scheme.branches)))
+    for chunk in (*scheme.chunks, scheme.potpourri, scheme.document):
+        expected = [
+            one.id
+            for query in scheme.queries
+            if set(query.branches) & set(chunk.branches)
+            for one in query.subscribers
+        ]
+        assert sorted(chunk.queries) == sorted(expected)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_branch_is_in_the_chunk_of_its_longest_prefix(seed: int) -> None:
+    scheme = random_scheme(Random(seed))
+    chosen = {tuple(prefix.split("/")[1:]): prefix for prefix in prefixes(scheme)}
+    for chunk in scheme.every_chunk:
+        for number in chunk.branches:
+            branch = scheme.branches[number]
+            longest = assign(take_apart(branch).names, chosen)
+            if footprint(parse(branch.xpath)).whole:
+                assert chunk is scheme.document
+                assert chunk.whole
+            else:
+                assert chunk.prefix == (chosen[longest] if longest else "")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_chunk_is_splittable_if_each_of_its_branches_is(seed: int) -> None:
+    scheme = random_scheme(Random(seed))
+    for chunk in scheme.chunks:
+        depth = chunk.prefix.count("/")
+        reasons = [
+            why_not_splittable(parse(scheme.branches[n].xpath), depth) for n in chunk.branches
+        ]
+        assert chunk.splittable == (not any(reasons))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pieces_look_at_what_the_branch_looks_at(seed: int) -> None:
+    rng = Random(seed)
+    schema = random_schema(rng).load()
+    writer, normaliser = Queries(schema), Normaliser(schema, limits=pick(rng, LIMITS))
+    pieces, shared = PartialFootprints(), 0
+    for _ in range(40):
+        xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
+        expr = normaliser.prefixes.bind(parse_checked(xpath, writer.namespaces), writer.namespaces)
+        for part in normaliser.normalise(expr).branches:
+            found = pieces.of(Branch(part.xpath, len(part.prefix)))
+            expected = footprint(parse(part.xpath))
+            whole = next((piece.beyond.whole for piece in found if piece.beyond.whole), "")
+            assert whole == expected.whole, part
+            if not whole:
+                assert frozenset().union(*(piece.wants for piece in found)) == expected.wants, part
+            shared += any(piece.below is not None for piece in found)
+    assert shared
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_scheme_prepared_from_a_loaded_schema_is_the_same(seed: int, tmp_path: Path) -> None:
+    scheme = random_scheme(Random(seed))
+    scheme.save(tmp_path / "scheme.json")
+    loaded = Scheme.load(tmp_path / "scheme.json")
+    # In the scheme's own prefixes: those of the queries are not kept.
+    queries = [(one.id, one.absolute) for query in scheme.queries for one in query.subscribers]
+    queries += [(one.subscriber.id, one.subscriber.absolute) for one in scheme.unsatisfiable]
+    again = prepare(
+        loaded.schema,
+        Subscriptions.of(queries, scheme.namespaces),
+        scheme.settings.chunks,
+        expansion=Expansion(**scheme.settings.limits),
+    )
+    assert again.chunks == scheme.chunks
+    assert again.potpourri == scheme.potpourri
+    assert again.branches == scheme.branches
+    assert len(again.unsatisfiable) == len(scheme.unsatisfiable)
+
+
+def test_the_query_tree_can_be_had_from_the_scheme() -> None:
+    queries = ["/db/student/name", "//email", "/db/lecturer[id('x')]"]
+    tree = tree_of(prepared(UNIVERSITY, 2, *queries))
+    assert tree.document.weight == 3
+    node = tree.node(("db", "student"))
+    assert node is not None
+    assert node.weight == 2
+    lecturer = tree.node(("db", "lecturer"))
+    assert lecturer is not None
+    assert lecturer.weight == 1  # //email; the other one goes to the potpourri anyway
+
+
+def test_no_tree_without_the_way_to_weigh() -> None:
+    def backwards(query: WeightedQuery) -> float:
+        return 1 / sum(query.weights)
+
+    scheme = prepare(UNIVERSITY, Subscriptions.of(["//name"]), 1, backwards)
+    assert scheme.settings.weights == "custom"
+    with pytest.raises(SchemeError, match="weighed"):
+        tree_of(scheme)
+
+
+# -- Prefixes of namespaces
+
+
+def test_all_queries_are_in_one_prefix_table() -> None:
+    schema = Schema.load(SCHEMAS / "orders.xsd")
+    uri = next(iter(schema.prefixes.values()))
+    ours = next(iter(schema.prefixes))
+    subscriptions = Subscriptions.of(
+        [
+            Subscription("own", "//x:*", {"x": uri}),
+            Subscription("clash", f"//{ours}:a", {ours: "urn:other"}),
+        ]
+    )
+    scheme = prepare(schema, subscriptions, 2)
+    own = scheme.queries[0].subscribers[0]
+    assert own.xpath == "//x:*"
+    assert own.absolute == f"//{ours}:*"
+    clash = scheme.queries[1].subscribers[0]
+    assert clash.xpath == f"//{ours}:a"
+    other = clash.absolute.removeprefix("//").removesuffix(":a")
+    assert other != ours
+    assert scheme.namespaces[other] == "urn:other"
+    assert scheme.namespaces[ours] == uri
+
+
+def test_the_order_of_bindings_does_not_matter() -> None:
+    schema = Schema.load(SCHEMAS / "orders.xsd")
+    uri = next(iter(schema.prefixes.values()))
+    bindings = {"p": "urn:1", "q": "urn:1", "r": uri, "o2": "urn:2", "o": "urn:3"}
+    queries = ["//r:*", "//p:x | //q:x", "//o:y", "//o2:y"]
+    texts = set()
+    for order in (sorted(bindings), sorted(bindings, reverse=True)):
+        namespaces = {prefix: bindings[prefix] for prefix in order}
+        scheme = prepare(schema, Subscriptions.of(queries, namespaces), 2)
+        texts.add("".join(scheme.lines()))
+    assert len(texts) == 1
+
+
+# -- Bad input
+
+
+@pytest.mark.parametrize("chunks", [0, -3])
+def test_no_chunks_is_an_error_before_any_work_is_done(chunks: int) -> None:
+    nothing: Any = None
+    with pytest.raises(SchemeError, match=f"into {chunks} chunks") as caught:
+        prepare(nothing, nothing, chunks)
+    assert caught.value.hint
+
+
+def test_all_unsatisfiable_is_a_scheme_that_says_so() -> None:
+    scheme = prepared(UNIVERSITY, 2, "/db/zzz", "//zzz")
+    assert scheme.chunks == ()
+    assert scheme.every_chunk == ()
+    assert "no query can match" in scheme.notes[0]
+    assert scheme.counts()["unsatisfiable"] == 2
+
+
+def test_no_query_at_all_is_an_empty_scheme() -> None:
+    scheme = prepared(UNIVERSITY, 2)
+    assert scheme.notes == ("there is no query to cut documents for",)
+    assert scheme.counts()["registered"] == 0
+
+
+def test_fewer_chunks_than_asked_for_is_noted() -> None:
+    scheme = prepared(UNIVERSITY, 9, "/db/student", "/db/lecturer")
+    assert len(scheme.chunks) == 2
+    assert "9 chunks were asked for" in scheme.notes[0]
+
+
+def test_a_rejected_query_keeps_its_place() -> None:
+    scheme = prepared(UNIVERSITY, 1, good="//name", bad="//name[")
+    (rejected,) = scheme.rejected
+    assert (rejected.id, rejected.xpath, rejected.offset) == ("bad", "//name[", 7)
+
+
+def test_it_is_part_of_the_stable_interface() -> None:
+    assert extract.prepare is prepare
+    assert {"Scheme", "prepare"} <= set(extract.__all__)
+    with pytest.raises(AttributeError, match="prepair"):
+        _ = extract.prepair
+
+
+# -- Real data
+
+
+def test_real_queries_on_real_messages(shared_data: Path) -> None:
+    schema = Schema.load(shared_data / "nitf" / "nitf.dtd", root="nitf")
+    queries: dict[str, str] = {}
+    for name in ("linear", "nested1", "nested2"):
+        lines = gzip.decompress((shared_data / "nitf" / f"{name}.tsv.gz").read_bytes()).decode()
+        for line in lines.splitlines()[::2_500]:
+            identifier, xpath = line.split("\t")
+            queries[f"{name}-{identifier}"] = xpath
+    scheme = prepare(schema, Subscriptions.of(queries), 6)
+    assert len(scheme.chunks) == 6
+    compare_on(scheme, queries, {}, sorted((shared_data / "nitf" / "docs").iterdir())[:4])
+
+
+def test_all_axes_on_auctions(shared_data: Path) -> None:
+    schema = Schema.load(shared_data / "xmark" / "auction.dtd", root="site")
+    lines = (shared_data / "xmark" / "xpathmark.jsonl").read_text(encoding="utf-8").splitlines()
+    queries = {str(row["id"]): row["xpath"] for row in map(json.loads, lines)}
+    scheme = prepare(schema, Subscriptions.of(queries), 5)
+    counts = scheme.counts()
+    assert counts["registered"] == len(queries)
+    assert len(scheme.chunks) == 5
+
+
+def compare_on(
+    scheme: Scheme, queries: dict[str, str], namespaces: dict[str, str], documents: list[Path]
+) -> None:
+    matches = 0
+    for document in documents:
+        tree = oracle.parse(document.read_bytes())
+        found = answers(scheme, tree)
+        assert set(found) == set(queries)
+        for identifier, xpath in queries.items():
+            expected = canonical(oracle.answer(tree, xpath, namespaces))
+            assert found[identifier] == expected, (document, identifier, xpath)
+            matches += len(expected) - 1
+    assert matches
