@@ -17,7 +17,6 @@ import numpy as np
 from extract.filtertool.columnar.columns import Bools, Ints
 from extract.filtertool.columnar.comparison import MIRRORED, OPERATORS
 from extract.filtertool.columnar.hops import CHILD, DESCENDANT, Choice, Hop, hops
-from extract.filtertool.columnar.numbers import to_number
 from extract.filtertool.columnar.strings import Coded, sought
 from extract.xpath.ast import (
     ANY_NODE,
@@ -33,6 +32,7 @@ from extract.xpath.ast import (
     StringLiteral,
     make_path,
 )
+from extract.xpath.numbers import to_number
 from extract.xpath.types import has_positions
 
 if TYPE_CHECKING:

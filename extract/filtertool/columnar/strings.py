@@ -22,7 +22,7 @@ from extract.filtertool.columnar.columns import (
 )
 from extract.filtertool.columnar.markup import attribute_value, text_value
 from extract.filtertool.columnar.native import native_available, native_module
-from extract.filtertool.columnar.numbers import to_number
+from extract.xpath.numbers import to_number
 
 MAX_PIECES: Final = 5_000_000  # pieces of text that string values may be put together from
 MAX_BYTES: Final = 1 << 28  # and their bytes
