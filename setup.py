@@ -1,8 +1,8 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
-They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of FILTERTOOL's
-columnar matcher. Without a compiler the package installs all the same, and Python does the work,
-more slowly: `extract doctor` says which of them runs.
+They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
+matcher, and the tokens of XPath. Without a compiler the package installs all the same, and Python
+does the work, more slowly: `extract doctor` says which of them runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
 ``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2: `tests/test_kernel_builds.py`
@@ -17,6 +17,7 @@ from setuptools import Extension, setup
 KERNEL = "extract/chunktool/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
 COLUMNAR = "extract/filtertool/columnar"
+XPATH = "extract/xpath"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -45,6 +46,17 @@ def extensions() -> list[Extension]:
             [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
             include_dirs=[KERNEL],
             depends=[f"{KERNEL}/{name}.h" for name in ("chars", "tables", "scan")],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.xpath._tokens",
+            [f"{XPATH}/_tokens.pyx"],
+            include_dirs=[XPATH, COLUMNAR],
+            depends=[
+                *(f"{XPATH}/{name}.h" for name in ("key_table", "number", "tokenise")),
+                f"{COLUMNAR}/hashing.h",
+            ],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

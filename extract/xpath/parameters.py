@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from extract.xpath.ast import (
     Binary,
@@ -43,7 +43,7 @@ from extract.xpath.ast import (
 )
 from extract.xpath.functions import FUNCTIONS, Type
 from extract.xpath.parser import parse
-from extract.xpath.traverse import rebuild
+from extract.xpath.traverse import children, rebuild
 from extract.xpath.types import counts, type_of
 
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
@@ -76,6 +76,13 @@ def shape_of(expr: Expr) -> Shape:
     marker = _Marker()
     expression = marker.mark(expr, fixed=False, opaque=False)
     return Shape(expression, tuple(marker.roles), tuple(marker.values))
+
+
+def parameter_types(expr: Expr) -> tuple[Literal["string", "number"], ...]:
+    """The types of an expression's parameters, in their order."""
+    if isinstance(expr, Parameter):
+        return (expr.type,)
+    return tuple([kind for inner in children(expr) for kind in parameter_types(inner)])
 
 
 def with_constants(expr: Expr, constants: Sequence[str]) -> Expr:

@@ -15,7 +15,7 @@ and ``/ /``, ``p:a``, ``p :a`` and ``p: a``, ``<=`` and ``< =``. Whether a word 
 operator is known from the token before it: ``1and2`` has three tokens, ``a orb`` too. Keys do not
 fold abbreviations: ``@a`` and ``attribute::a`` have two keys, and one expression.
 
-`extract.xpath._tokens` does the same in C; `extract.xpath.keys` says which of them runs.
+`extract.subscriptions.template_index` looks templates up by these keys, in C where that is there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from extract.xpath.names import NCNAME
+from extract.xpath.names import NCNAME, NOT_XML
 
 STRING: Final = 1
 NUMBER: Final = 2
@@ -44,14 +44,17 @@ _SIGNS: Final = {
 }
 _COLON_AFTER_SPACE: Final = b"\x13"
 
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_WORD: Final = re.compile("or|and|div|mod")
-_TOKEN: Final = re.compile(
+_REST: Final = (
     rf"""({NCNAME.pattern})"""
     r"""|("[^"]*"|'[^']*')"""
     r"""|((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]*)?)"""
     r"""|(//|::|\.\.|[!<>]=|[-/\[\](),@|+=<>$:.*])"""
+    r"""|(\Z)"""
 )
+# Before an operand, and after one, where a word is an operator.
+_BEFORE: Final = re.compile(rf"[ \t\r\n]*+(?:((?!))|{_REST})")  # the first group never matches
+_AFTER: Final = re.compile(rf"[ \t\r\n]*+(?:(or|and|div|mod)|{_REST})")
+_WORD_GROUP, _NAME_GROUP, _STRING_GROUP, _NUMBER_GROUP, _SIGN_GROUP = range(1, 6)
 _ENDS: Final = frozenset((")", "]", ".", ".."))  # an operator may follow
 
 
@@ -80,54 +83,50 @@ class Tokens(NamedTuple):
 
 
 def tokenise(text: str) -> Tokens | None:
-    """The tokens of an expression; None if some character starts none, so that it cannot parse.
+    """The tokens of an expression; None if it cannot parse.
+
+    That is so if some character starts no token, or cannot occur in XML.
 
     >>> tokenise("a[2-b=1]").literals
     (Literal(kind=2, value='2'), Literal(kind=2, value='1'))
     """
+    if NOT_XML.search(text):
+        return None
     key = bytearray()
     literals: list[Literal] = []
-    at, size = 0, len(text)
-    after_operand = False
+    at = 0
+    pattern = _BEFORE
     while True:
-        start = _end(_SPACE, text, at)
-        if start == size:
-            return Tokens(bytes(key), tuple(literals))
-        word = _WORD.match(text, start) if after_operand else None
-        if word:
-            key += _WORDS[word[0]]
-            at, after_operand = word.end(), False
-            continue
-        token = _TOKEN.match(text, start)
-        if token is None:
+        found = pattern.match(text, at)
+        if found is None:
             return None
-        spaced, at, sign = start > at, token.end(), token[0]
-        if token.lastindex == 1:
+        group = found.lastindex
+        assert group is not None
+        token, start = found[group], at
+        at, pattern = found.end(), _AFTER
+        if group == _NAME_GROUP:
             key.append(NAME)
-            key += sign.encode()
-            after_operand = True
-        elif token.lastindex == 2:
+            key += token.encode()
+        elif group == _SIGN_GROUP:
+            if token == "*":  # a name test, or an operator
+                key += b"*"
+                pattern = _AFTER if found.re is _BEFORE else _BEFORE
+            elif token == ":":
+                key += b":" if found.start(group) == start else _COLON_AFTER_SPACE
+                if text[at : at + 1] in (" ", "\t", "\r", "\n"):
+                    key += b" "
+                pattern = _BEFORE
+            else:
+                key += _SIGNS.get(token) or token.encode()
+                pattern = _AFTER if token in _ENDS else _BEFORE
+        elif group == _WORD_GROUP:
+            key += _WORDS[token]
+            pattern = _BEFORE
+        elif group == _STRING_GROUP:
             key.append(STRING)
-            literals.append(Literal(STRING, sign[1:-1]))
-            after_operand = True
-        elif token.lastindex == 3:
+            literals.append(Literal(STRING, token[1:-1]))
+        elif group == _NUMBER_GROUP:
             key.append(NUMBER)
-            literals.append(Literal(NUMBER, sign))
-            after_operand = True
-        elif sign == "*":  # a name test, or an operator
-            key += b"*"
-            after_operand = not after_operand
-        elif sign == ":":
-            key += _COLON_AFTER_SPACE if spaced else b":"
-            if _end(_SPACE, text, at) > at:
-                key += b" "
-            after_operand = False
+            literals.append(Literal(NUMBER, token))
         else:
-            key += _SIGNS.get(sign) or sign.encode()
-            after_operand = sign in _ENDS
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    assert found is not None
-    return found.end()
+            return Tokens(bytes(key), tuple(literals))
