@@ -49,6 +49,7 @@ from extract.xpath.types import counts, type_of
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
 _OPAQUE: Final = frozenset({"id", "lang"})
+_VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
 
 
 class Shape(NamedTuple):
@@ -144,7 +145,7 @@ class _Marker:
         return rebuild(expr, lambda inner: self.mark(inner, fixed, opaque))
 
     def _arguments(self, call: FunctionCall, fixed: bool, opaque: bool) -> tuple[Expr, ...]:
-        if not call.prefix and call.name in _SEARCHES:
+        if not call.prefix and call.name in _SEARCHES and len(call.arguments) == 2:
             return self._pair(call.arguments[0], call.arguments[1], fixed, opaque)
         if call.prefix or call.name in _OPAQUE:
             fixed = opaque = True
@@ -210,9 +211,8 @@ def is_constant(expr: Expr) -> bool:
     if isinstance(expr, Negate):
         return is_constant(expr.operand)
     if isinstance(expr, FunctionCall):
-        if expr.name in ("position", "last") or expr.name in _OPAQUE or expr.prefix:
-            return False
-        if not expr.arguments and FUNCTIONS[expr.name].context:
+        function = None if expr.prefix or expr.name in _VARIABLE else FUNCTIONS.get(expr.name)
+        if function is None or (function.context and not expr.arguments):
             return False
         return all(map(is_constant, expr.arguments))
     return False

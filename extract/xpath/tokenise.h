@@ -243,16 +243,17 @@ static inline int tokenise(const uint8_t *text, size_t size, const uint8_t *name
             after_operand = 0;
             break;
         case ':':
+        case '$':
             after_operand = 0;
-            if (next == ':') {
+            if (sign == ':' && next == ':') {
                 length = 2;
                 sign = 0x0B;
                 break;
             }
-            tokens->prefixed = 1;
-            *key++ = at > before ? 0x13 : sign;
+            tokens->prefixed |= sign == ':';
+            *key++ = sign == ':' && at > before ? 0x13 : sign;
             at++;
-            if (is_space(next)) {
+            if (is_space(next)) { /* a name has to follow at once */
                 *key++ = ' ';
             }
             continue;
@@ -281,7 +282,6 @@ static inline int tokenise(const uint8_t *text, size_t size, const uint8_t *name
         case '|':
         case '+':
         case '=':
-        case '$':
             after_operand = 0;
             break;
         default:

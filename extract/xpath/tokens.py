@@ -11,9 +11,9 @@ True
 
 Two texts with one key have the same expression except for the values of literals, or neither has
 one. So the key keeps each place where white space matters to libxml2: ``a -1`` and ``a-1``, ``//``
-and ``/ /``, ``p:a``, ``p :a`` and ``p: a``, ``<=`` and ``< =``. Whether a word is a name or an
-operator is known from the token before it: ``1and2`` has three tokens, ``a orb`` too. Keys do not
-fold abbreviations: ``@a`` and ``attribute::a`` have two keys, and one expression.
+and ``/ /``, ``p:a``, ``p :a`` and ``p: a``, ``$a`` and ``$ a``, ``<=`` and ``< =``. Whether a word
+is a name or an operator is known from the token before it: ``1and2`` has three tokens, ``a orb``
+too. Keys do not fold abbreviations: ``@a`` and ``attribute::a`` have two keys, and one expression.
 
 `extract.subscriptions.template_index` looks templates up by these keys, in C where that is there.
 """
@@ -111,8 +111,9 @@ def tokenise(text: str) -> Tokens | None:
             if token == "*":  # a name test, or an operator
                 key += b"*"
                 pattern = _AFTER if found.re is _BEFORE else _BEFORE
-            elif token == ":":
-                key += b":" if found.start(group) == start else _COLON_AFTER_SPACE
+            elif token in (":", "$"):  # a name has to follow at once
+                spaced = found.start(group) > start and token == ":"
+                key += _COLON_AFTER_SPACE if spaced else token.encode()
                 if text[at : at + 1] in (" ", "\t", "\r", "\n"):
                     key += b" "
                 pattern = _BEFORE
