@@ -1,8 +1,9 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
 They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
-matcher, and the tokens of XPath. Without a compiler the package installs all the same, and Python
-does the work, more slowly: `extract doctor` says which of them runs.
+matcher, and what reads lines of query files and tokens of XPath. Without a compiler the package
+installs all the same, and Python does the work, more slowly: `extract doctor` says which of them
+runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
 ``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2: `tests/test_kernel_builds.py`
@@ -18,6 +19,7 @@ KERNEL = "extract/chunktool/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
 COLUMNAR = "extract/filtertool/columnar"
 XPATH = "extract/xpath"
+SUBSCRIPTIONS = "extract/subscriptions"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -57,6 +59,14 @@ def extensions() -> list[Extension]:
                 *(f"{XPATH}/{name}.h" for name in ("key_table", "number", "tokenise")),
                 f"{COLUMNAR}/hashing.h",
             ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.subscriptions._lines",
+            [f"{SUBSCRIPTIONS}/_lines.pyx"],
+            include_dirs=[XPATH, COLUMNAR],
+            depends=[f"{XPATH}/key_table.h", f"{COLUMNAR}/hashing.h"],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from extract.limits import Limits
 from extract.subscriptions import Subscriptions
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.template_index import native_tokens
-from extract.subscriptions.templates import Member, Template, Templates
+from extract.subscriptions.templates import Member, Template, Templates, template_counts
 from extract.xpath import ast
 from extract.xpath.check import parse_checked
 from extract.xpath.functions import EXSLT_REGEXP
@@ -256,6 +257,26 @@ def test_looking_real_queries_up_gives_what_parsing_gives(shared_data: Path, tok
         queries = list(Subscriptions.load(shared_data / file))[::7]
         bound = {prefix: uri for one in queries for prefix, uri in one.namespaces.items()}
         assert compare([one.xpath for one in queries], bound) > 0
+
+
+def test_subscriptions_are_added_in_their_own_namespaces(tokens: str, tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    lines = [
+        {"id": str(i), "xpath": f"//p:a[b = {i}]", "namespaces": {"p": f"urn:{i % 2}"}}
+        for i in range(6)
+    ]
+    lines.insert(3, {"id": "bad", "xpath": "//p:a["})
+    path.write_text("\n".join(map(json.dumps, lines)))
+    subscriptions = Subscriptions.load(path)
+    templates = Templates()
+    added = templates.add_subscriptions(subscriptions)
+    assert added.templates.tolist() == [0, 1, 0, -1, 1, 0, 1]
+    assert list(added.errors) == [3]
+    assert list(templates.members(1).ids) == ["1", "3", "5"]
+    counts = template_counts(subscriptions)
+    assert (counts.templates, counts.rejected) == (2, 1)
+    assert counts.sizes.tolist() == [3, 3, 3, 0, 3, 3, 3]
+    assert template_counts(Subscriptions.of([])).sizes.tolist() == []
 
 
 # -- Constants put back, or bound as variables, give the query's own answer

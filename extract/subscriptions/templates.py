@@ -34,6 +34,7 @@ from extract.errors import QuerySyntaxError
 from extract.limits import DEFAULTS, Limits
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.members import Members, MemberStore
+from extract.subscriptions.model import Subscriptions
 from extract.subscriptions.template_index import template_index
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
@@ -192,6 +193,18 @@ class Templates:
         self._store.extend(records)
         return Added(records.templates, errors)
 
+    def add_subscriptions(self, subscriptions: Subscriptions) -> Added:
+        """Adds all queries of a file or list, each in its namespaces and version."""
+        blocks = [np.empty(0, np.int32)]
+        errors: dict[int, QuerySyntaxError] = {}
+        start = 0
+        for block in subscriptions.blocks():
+            added = self.add_all(block.xpaths, block.ids, block.namespaces, block.version)
+            errors.update((start + position, error) for position, error in added.errors.items())
+            blocks.append(added.templates)
+            start += len(block)
+        return Added(np.concatenate(blocks), errors)
+
     def row(self, row: int) -> tuple[str, Member | None]:
         """The id of the query that was added as the n-th, from 0, and its member; None if none."""
         name, *constants = self._store.fields(row)
@@ -250,3 +263,32 @@ class Templates:
         if number == len(self._templates):
             self._templates.append(template)
         return number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateCounts:
+    """How many templates some subscriptions have, and how many share each.
+
+    Attributes:
+        templates: The number of templates.
+        rejected: The number of subscriptions that have none, for they cannot be evaluated.
+        sizes: For each subscription, in its order, how many have its template, itself included; 0
+            if it has none.
+    """
+
+    templates: int
+    rejected: int
+    sizes: NDArray[np.int64]
+
+
+def template_counts(subscriptions: Subscriptions, limits: Limits | None = None) -> TemplateCounts:
+    """Counts the templates of some subscriptions.
+
+    >>> counts = template_counts(Subscriptions.of(["//a[b = 1]", "//a[ b=2 ]", "//a", "//a["]))
+    >>> counts.templates, counts.rejected, counts.sizes.tolist()
+    (2, 1, [2, 2, 1, 0])
+    """
+    templates = Templates(limits)
+    added = templates.add_subscriptions(subscriptions)
+    sizes = np.append(templates.counts(), 0)[added.templates]  # the last one for those with none
+    return TemplateCounts(len(templates), len(added.errors), sizes)
