@@ -17,6 +17,8 @@ PARTS = (
     "extract.filtertool.columnar._sets",
     "extract.filtertool.columnar._spines",
     "extract.filtertool.columnar._values",
+    "extract.subscriptions._lines",
+    "extract.xpath._tokens",
 )
 
 

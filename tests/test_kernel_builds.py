@@ -13,6 +13,7 @@ import pytest
 TOP = Path(__file__).parents[1]
 KERNEL = ("tests/test_kernel.py", "tests/test_chunktool_contract.py")
 COLUMNAR = ("tests/test_columnar.py", "tests/test_columnar_values.py")
+TEMPLATES = ("tests/test_templates.py", "tests/test_subscriptions.py")
 
 pytestmark = [
     pytest.mark.slow,  # it compiles
@@ -52,5 +53,7 @@ def test_with_sanitizers(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    out = run("pytest", "-q", "-p", "tests.other_build", KERNEL[0], *COLUMNAR, **watched)
+    out = run(
+        "pytest", "-q", "-p", "tests.other_build", KERNEL[0], *COLUMNAR, *TEMPLATES, **watched
+    )
     assert " passed" in out

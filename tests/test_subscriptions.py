@@ -413,6 +413,13 @@ def test_real_query_files_load(shared_data: Path, name: str, number: int) -> Non
 # -- Lines in C, as columns
 
 
+def choose(patch: pytest.MonkeyPatch, lines: str) -> None:
+    """Reads lines in C (``on``) or in Python (``off``)."""
+    if lines == "on":
+        pytest.importorskip("extract.subscriptions._lines")
+    patch.setenv("EXTRACT_TOKENS", lines)
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -438,7 +445,7 @@ def test_a_tab_inside_a_literal_separates_nothing(
     expected: tuple[str, str],
     lines: str,
 ) -> None:
-    monkeypatch.setenv("EXTRACT_TOKENS", lines)
+    choose(monkeypatch, lines)
     assert pairs(Subscriptions.load(write(f"{line}\n//z"))) == [expected, ("2", "//z")]
 
 
@@ -459,7 +466,7 @@ def load_both(path: Path, limits: Limits) -> list[object]:
     outcomes: list[object] = []
     for lines in ("on", "off"):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("EXTRACT_TOKENS", lines)
+            choose(patch, lines)
             try:
                 outcomes.append(list(Subscriptions.load(path, limits=limits)))
             except SubscriptionsError as error:
@@ -498,7 +505,7 @@ def test_queries_of_a_file_are_made_when_they_are_asked_for(write: Write) -> Non
 def test_blocks_are_the_queries_as_columns(
     write: Write, monkeypatch: pytest.MonkeyPatch, lines: str
 ) -> None:
-    monkeypatch.setenv("EXTRACT_TOKENS", lines)
+    choose(monkeypatch, lines)
     path = write("//a\nq\t//b\n\n#! ns p=urn:p\n//p:c[. = 'x\ty']\n//d\n#! xpath 3.1\n//e\n")
     blocks = list(Subscriptions.load(path).blocks())
     assert [list(block.ids) for block in blocks] == [["1", "q"], ["5", "6"], ["8"]]

@@ -14,15 +14,18 @@ Comes in:
     or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5,
     "version": "3.1"}``, of which only ``xpath`` is required and other keys are left alone. Either
     may be gzipped. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``,
-    says 2.0, 3.0 or 3.1.
+    says 2.0, 3.0 or 3.1. A line whose first tab is inside a string of its query has no id.
 
 Goes out:
-    `Subscriptions`, an unchangeable list of `Subscription` values.
+    `Subscriptions`, an unchangeable list of `Subscription` values; as columns from
+    `Subscriptions.blocks`. `extract.subscriptions.templates` makes templates of them: the shapes
+    that many queries share, and the constants of each.
 
 Always holds:
     Ids are unique. Prefixes mean what the query's own ``namespaces`` say, else the ``#! ns`` lines
     above it, else the caller (``--ns``). XPaths are not parsed here: a broken one is that query's
-    problem and does not keep the others from loading.
+    problem and does not keep the others from loading. Lines are read, and templates looked up, in
+    C where that was compiled, with the same outcome.
 """
 
 from extract.subscriptions.model import Subscription, Subscriptions

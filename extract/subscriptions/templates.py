@@ -8,7 +8,7 @@ their white space, quotes and abbreviations:
 Member(template=0, constants=('YHOO', '50'))
 >>> templates.add('/child::stock[symbol="IBM"and price>99.5]', name="q2")
 Member(template=0, constants=('IBM', '99.5'))
->>> str(templates[0].expression)
+>>> templates[0].text
 '/stock[symbol = $string1 and price > $number2]'
 >>> templates[0].query(["it's", "1e3"])
 '/stock[symbol = "it\\'s" and price > 1e3]'
@@ -39,7 +39,7 @@ from extract.subscriptions.template_index import template_index
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
 from extract.xpath.later import FIRST, parse_later
-from extract.xpath.parameters import parameter_types, shape_of, with_constants
+from extract.xpath.parameters import parameter_types, parse_shape, shape_of, with_constants
 from extract.xpath.traverse import prefixes_in
 
 _LITERAL: Final = re.compile("[\"'0-9]")
@@ -50,17 +50,25 @@ class Template:
     """The shape that some queries share.
 
     Attributes:
-        expression: The expression with a parameter in place of each constant; in a later version
-            of XPath the query as it is written, which has no parameters.
+        text: The canonical text of the shape, in which a parameter is a variable; in a later
+            version of XPath the query as it is written, which has no parameters.
         parameters: The types of the parameters.
-        namespaces: What the prefixes of the expression stand for, sorted by prefix.
+        namespaces: What the prefixes of the text stand for, sorted by prefix.
         version: The version of XPath.
     """
 
-    expression: Expr | str
+    text: str
     parameters: tuple[Literal["string", "number"], ...] = ()
     namespaces: tuple[tuple[str, str], ...] = ()
     version: str = FIRST
+
+    def expression(self) -> Expr:
+        """Parses the shape; a template keeps its text only, which takes less memory.
+
+        Raises:
+            QuerySyntaxError: It is in a later version of XPath.
+        """
+        return parse_shape(self.text)
 
     def query(self, constants: Sequence[str]) -> str:
         """The query that has these constants.
@@ -71,9 +79,7 @@ class Template:
         """
         if len(constants) != len(self.parameters):
             raise ValueError(f"{len(constants)} constants for {len(self.parameters)} parameters")
-        if isinstance(self.expression, str):
-            return self.expression
-        return str(with_constants(self.expression, constants))
+        return str(with_constants(self.expression(), constants)) if constants else self.text
 
 
 class Member(NamedTuple):
@@ -235,7 +241,7 @@ class Templates:
             types = parameter_types(expression)
         used = prefixes_in(expression) & namespaces.keys() - {"xml"} if namespaces else ()
         bound = tuple(sorted((prefix, namespaces[prefix]) for prefix in used))
-        number = self._number(Template(expression, types, bound))
+        number = self._number(Template(str(expression), types, bound))
         self._index.learn(xpath, scope, roles, number)
 
     def _add_all_later(

@@ -7,7 +7,9 @@ Goes out:
     `extract.xpath.ast`, the expression as nodes named after the XPath specification, from
     `extract.xpath.parser` (the grammar) or `extract.xpath.check` (the grammar, and that evaluation
     cannot fail). `extract.xpath.types` says what an expression gives and whether a predicate counts
-    positions. Or an `extract.errors.QuerySyntaxError` with a caret under the place and a hint.
+    positions, `extract.xpath.parameters` which literals are parameters of its shape; and
+    `extract.xpath.tokens` makes a key of a text, by which its shape is found without parsing. Or an
+    `extract.errors.QuerySyntaxError` with a caret under the place and a hint.
 
 Always holds:
     What ``etree.XPath`` compiles parses, and nothing else does; only sizes are limited further (see

@@ -4,8 +4,8 @@
 import os
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from extract.xpath.names import NAME_TABLE
@@ -169,8 +169,9 @@ cdef class TemplateIndex:
             family = &self.family[number]
             family.roles, family.count = self.roles.size, count
             family.template = template if b"\0" not in roles else UNKNOWN
-            memcpy(self.roles.at + self.roles.size, PyBytes_AS_STRING(roles), count)
-            self.roles.size += count
+            if count:
+                memcpy(self.roles.at + self.roles.size, PyBytes_AS_STRING(roles), count)
+                self.roles.size += count
             self.family_count += 1
         if self.family[number].template >= 0:
             return
