@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from extract import Subscription, Subscriptions, SubscriptionsError
 from extract.limits import Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
+from extract.subscriptions.native import ENVIRONMENT
 
 Write = Callable[..., Path]
 XML_URI = "http://www.w3.org/XML/1998/namespace"
@@ -417,7 +418,7 @@ def choose(patch: pytest.MonkeyPatch, lines: str) -> None:
     """Reads lines in C (``on``) or in Python (``off``)."""
     if lines == "on":
         pytest.importorskip("extract.subscriptions._lines")
-    patch.setenv("EXTRACT_TOKENS", lines)
+    patch.setenv(ENVIRONMENT, lines)
 
 
 @pytest.mark.parametrize(

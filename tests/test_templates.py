@@ -17,7 +17,7 @@ from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.subscriptions import Subscriptions
 from extract.subscriptions.columns import TextColumn
-from extract.subscriptions.template_index import native_tokens
+from extract.subscriptions.native import ENVIRONMENT, native_tokens
 from extract.subscriptions.templates import Member, Template, Templates, template_counts
 from extract.xpath import ast
 from extract.xpath.check import parse_checked
@@ -41,7 +41,7 @@ def tokens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     wanted: str = request.param
     if wanted == "on" and native_tokens() is None:
         pytest.skip("the tokens in C are not compiled")
-    monkeypatch.setenv("EXTRACT_TOKENS", wanted)
+    monkeypatch.setenv(ENVIRONMENT, wanted)
     return wanted
 
 

@@ -15,7 +15,8 @@ from lxml import etree
 
 from extract.errors import QuerySyntaxError
 from extract.subscriptions.columns import TextColumn
-from extract.subscriptions.template_index import native_tokens, numbers_of
+from extract.subscriptions.native import ENVIRONMENT, native_tokens
+from extract.subscriptions.records import numbers_of
 from extract.xpath.names import NAME_TABLE, NCNAME
 from extract.xpath.numbers import to_number
 from extract.xpath.parameters import Shape, shape_of
@@ -251,5 +252,5 @@ NUMBERS = (
 def test_other_texts_are_the_numbers_that_libxml2_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     column = TextColumn.of(NUMBERS)
     compiled = numbers_of(column)
-    monkeypatch.setenv("EXTRACT_TOKENS", "off")
+    monkeypatch.setenv(ENVIRONMENT, "off")
     np.testing.assert_array_equal(numbers_of(column), compiled)

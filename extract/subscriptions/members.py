@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.subscriptions.columns import Offsets, TextColumn
-from extract.subscriptions.template_index import (
-    Records,
-    column_of,
-    fields_of,
-    numbers_of,
-    record,
-)
+from extract.subscriptions.records import Records, column_of, fields_of, numbers_of, record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +34,14 @@ class Members:
         return len(self.rows)
 
 
+class _Grouped(NamedTuple):
+    """Members sorted by template: the template, row and start of the record of each."""
+
+    templates: NDArray[np.int32]
+    rows: Offsets
+    starts: Offsets
+
+
 class MemberStore:
     """The members of all templates, a record for each: its id and its constants.
 
@@ -51,7 +53,7 @@ class MemberStore:
         self._templates = array("i")
         self._ends = array("q")
         self._heap = bytearray()
-        self._grouped: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._grouped: _Grouped | None = None
 
     def __len__(self) -> int:
         return len(self._templates)
@@ -93,11 +95,9 @@ class MemberStore:
             template: The number of the template.
             parameters: The types of its parameters.
         """
-        order, numbers = self._by_template()
-        first, last = np.searchsorted(numbers, (template, template + 1))
-        rows = order[first:last]
-        ends = np.array(self._ends, np.int64)
-        starts = np.where(rows > 0, ends[rows - 1], 0)
+        grouped = self._by_template()
+        first, last = np.searchsorted(grouped.templates, (template, template + 1))
+        rows, starts = grouped.rows[first:last], grouped.starts[first:last]
         constants = tuple(
             [column_of(self._heap, starts, field) for field in range(1, len(parameters) + 1)]
         )
@@ -113,10 +113,12 @@ class MemberStore:
             ),
         )
 
-    def _by_template(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows sorted by template, and the template of each."""
+    def _by_template(self) -> _Grouped:
+        """All members by template; made again after members were added."""
         if self._grouped is None:
-            templates = np.array(self._templates, np.int64)
-            order = np.argsort(templates, kind="stable")
-            self._grouped = order, templates[order]
+            templates = np.array(self._templates, np.int32)
+            starts = np.zeros(len(templates), np.int64)
+            starts[1:] = self._ends[:-1]
+            rows = np.argsort(templates, kind="stable")
+            self._grouped = _Grouped(templates[rows], rows, starts[rows])
         return self._grouped

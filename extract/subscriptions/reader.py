@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import importlib
 import io
 import json
 import math
-import os
 import re
 import sys
 import zlib
@@ -24,7 +22,7 @@ from extract.subscriptions.bindings import check_bindings, parse_binding
 from extract.subscriptions.blocks import FileQueries, QueryBlock
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.model import Subscription
-from extract.subscriptions.template_index import ENVIRONMENT
+from extract.subscriptions.native import native_lines
 from extract.xpath.later import FIRST, VERSIONS, parse_later
 from extract.xpath.parser import parse
 
@@ -61,19 +59,6 @@ def read_subscriptions(
         return tuple(_limited(reader.read(text, reader.plain_line), source, limits))
     del text  # as large as the file
     return FileQueries(tuple(reader.read_blocks(data, limits)))
-
-
-def native_lines() -> Any:
-    """The module in C that reads lines; None if it was not compiled, or may not be used."""
-    wanted = os.environ.get(ENVIRONMENT, "")
-    if wanted == "off":
-        return None
-    try:
-        return importlib.import_module("extract.subscriptions._lines")
-    except ImportError:  # there was no compiler
-        if wanted == "on":
-            raise
-        return None
 
 
 def _limited(
