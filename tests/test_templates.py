@@ -180,6 +180,8 @@ def test_later_versions_have_templates_without_parameters(tokens: str) -> None:
     assert templates.add("//a[b = 'x']", version="3.1").template != later.template
     assert templates.add("//a[b = 'x']").template != later.template
     assert templates[later.template].query(()) == "//a[b = 'x']"
+    with pytest.raises(ValueError, match="has no expression"):
+        templates[later.template].expression()
     added = templates.add_all(["//a[b = 'x']", "//a[", "//a[b = 'y']"], list("123"), version="2.0")
     assert added.templates.tolist() == [later.template, -1, len(templates) - 1]
     assert list(added.errors) == [1]

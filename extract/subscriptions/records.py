@@ -1,4 +1,4 @@
-"""Records: the id and the constants of each member of a template, in as few bytes as can be."""
+"""Records: the id and the constants of each member of a template, as bytes."""
 
 from __future__ import annotations
 

@@ -63,11 +63,13 @@ class Template:
     version: str = FIRST
 
     def expression(self) -> Expr:
-        """Parses the shape; a template keeps its text only, which takes less memory.
+        """The shape as values: parsed each time, because a text takes less memory.
 
         Raises:
-            QuerySyntaxError: It is in a later version of XPath.
+            ValueError: It is in a later version of XPath.
         """
+        if self.version != FIRST:
+            raise ValueError(f"a query in XPath {self.version} has no expression here")
         return parse_shape(self.text)
 
     def query(self, constants: Sequence[str]) -> str:
@@ -184,10 +186,10 @@ class Templates:
         if len(texts) != len(names):
             raise ValueError(f"{len(texts)} queries and {len(names)} ids")
         bound = namespaces or {}
-        errors: dict[int, QuerySyntaxError] = {}
         if version != FIRST:
             return self._add_all_later(texts, names, bound, version)
         scope = self._scope(bound)
+        errors: dict[int, QuerySyntaxError] = {}
 
         def learn(position: int) -> None:
             try:
@@ -239,7 +241,7 @@ class Templates:
         if _LITERAL.search(xpath):
             expression, roles, _ = shape_of(expression)
             types = parameter_types(expression)
-        used = prefixes_in(expression) & namespaces.keys() - {"xml"} if namespaces else ()
+        used = prefixes_in(expression) - {"xml"} if namespaces else ()
         bound = tuple(sorted((prefix, namespaces[prefix]) for prefix in used))
         number = self._number(Template(str(expression), types, bound))
         self._index.learn(xpath, scope, roles, number)

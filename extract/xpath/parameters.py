@@ -18,7 +18,7 @@ All other literals are shape:
 * what feeds ``id()``, ``lang()`` or a regular expression, and the target of
   ``processing-instruction()``;
 * operands of arithmetic and arguments of other functions: ``price * 1.1``, ``substring(a, 2)``.
-  They make values to compare with, and few of them are many's.
+  They are part of the value that is compared, which then is one value for all members.
 """
 
 from __future__ import annotations
