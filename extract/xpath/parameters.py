@@ -24,7 +24,6 @@ All other literals are shape:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from extract.xpath.ast import (
@@ -132,16 +131,18 @@ class _Marker:
             self._add(expr, False)
             return expr
         if isinstance(expr, LocationPath):
-            return replace(expr, steps=self._steps(expr.steps, opaque))
+            return LocationPath(expr.absolute, self._steps(expr.steps, opaque))
         if isinstance(expr, FilterPath):
             primary = self.mark(expr.primary, fixed, opaque)
             predicates = self._predicates(expr.predicates, opaque)
             return FilterPath(primary, predicates, self._steps(expr.steps, opaque))
-        if isinstance(expr, Binary) and expr.op in _COMPARISONS:
-            left, right = self._pair(expr.left, expr.right, fixed, opaque)
-            return Binary(expr.op, left, right)
+        if isinstance(expr, Binary):
+            if expr.op in _COMPARISONS:
+                return Binary(expr.op, *self._pair(expr.left, expr.right, fixed, opaque))
+            left = self.mark(expr.left, fixed, opaque)
+            return Binary(expr.op, left, self.mark(expr.right, fixed, opaque))
         if isinstance(expr, FunctionCall):
-            return replace(expr, arguments=self._arguments(expr, fixed, opaque))
+            return FunctionCall(expr.name, self._arguments(expr, fixed, opaque), expr.prefix)
         return rebuild(expr, lambda inner: self.mark(inner, fixed, opaque))
 
     def _arguments(self, call: FunctionCall, fixed: bool, opaque: bool) -> tuple[Expr, ...]:
@@ -188,8 +189,10 @@ class _Marker:
             if isinstance(step.test, KindTest) and step.test.target is not None:
                 self.roles.append(False)
                 self.values.append(step.test.target)
-            predicates = self._predicates(step.predicates, opaque)
-            marked.append(replace(step, predicates=predicates) if predicates else step)
+            if step.predicates:
+                predicates = self._predicates(step.predicates, opaque)
+                step = Step(step.axis, step.test, predicates)
+            marked.append(step)
         return tuple(marked)
 
     def _predicates(self, predicates: tuple[Expr, ...], opaque: bool) -> tuple[Expr, ...]:
