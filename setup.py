@@ -1,8 +1,9 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
-They are the kernel of CHUNKTOOL, which scans documents, and the inner loops of FILTERTOOL's
-columnar matcher. Without a compiler the package installs all the same, and Python does the work,
-more slowly: `extract doctor` says which of them runs.
+They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
+matcher, and what reads lines of query files and tokens of XPath. Without a compiler the package
+installs all the same, and Python does the work, more slowly: `extract doctor` says which of them
+runs.
 
 ``EXTRACT_SANITIZE=1`` builds with AddressSanitizer and UndefinedBehaviorSanitizer;
 ``EXTRACT_PLAIN=1`` builds the kernel as on machines without SSE2:
@@ -17,6 +18,8 @@ from setuptools import Extension, setup
 KERNEL = "extract/chunktool/scan/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
+XPATH = "extract/xpath"
+SUBSCRIPTIONS = "extract/subscriptions"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -56,12 +59,31 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
+        Extension(
+            "extract.xpath._tokens",
+            [f"{XPATH}/_tokens.pyx"],
+            include_dirs=[XPATH],
+            depends=[
+                *(f"{XPATH}/{name}.h" for name in ("key_table", "number", "tokenise")),
+                f"{XPATH}/hashing.h",
+            ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.subscriptions._lines",
+            [f"{SUBSCRIPTIONS}/_lines.pyx"],
+            include_dirs=[XPATH],
+            depends=[f"{XPATH}/key_table.h", f"{XPATH}/hashing.h"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
         *(
             Extension(
                 f"extract.filtertool.matchers.columnar._{name}",
                 [f"{COLUMNAR}/_{name}.pyx"],
-                include_dirs=[COLUMNAR],
-                depends=[f"{COLUMNAR}/hashing.h"],
+                include_dirs=[XPATH],
+                depends=[f"{XPATH}/hashing.h"],
                 extra_compile_args=compiler,
                 extra_link_args=linker,
             )

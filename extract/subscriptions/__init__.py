@@ -17,17 +17,20 @@ Usage:
 
     or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5,
     "version": "3.1"}``, of which only ``xpath`` is required and other keys are left alone. Either
-    may be gzipped.
+    may be gzipped. A line whose first tab is inside a string of its query has no id.
 
 Which to use:
     Lines of text for people. JSON lines where queries have weights, or prefixes or a version of
     their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``, says
     2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole documents.
+    `templates` finds the shapes that many queries share, and the constants of each;
+    `Subscriptions.blocks` gives the queries of a file as columns.
 
 Always holds:
     Ids are unique. Prefixes mean what the query's own ``namespaces`` say, else the ``#! ns`` lines
     above it, else the caller (``--ns``). XPaths are not parsed here: a broken one is rejected
-    later, alone, and does not keep the others from loading.
+    later, alone, and does not keep the others from loading. Lines are read, and templates looked
+    up, in C where that was compiled, with the same outcome.
 
 To add one more:
     A key of JSON lines or a ``#!`` line is read in `reader`, and a field of `model.Subscription`.

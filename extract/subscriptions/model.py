@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from extract.errors import SubscriptionsError
 from extract.limits import DEFAULTS, Limits
 from extract.subscriptions.bindings import check_bindings
 from extract.xpath.later import FIRST, VERSIONS
+
+if TYPE_CHECKING:
+    from extract.subscriptions.blocks import QueryBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,12 @@ class Subscriptions(Sequence[Subscription]):
     """An unchangeable list of subscriptions with unique ids. Make one with `load` or `of`.
 
     Attributes:
-        entries: The subscriptions, in the order of the file.
+        entries: The subscriptions, in the order of the file; those of a large file are made when
+            they are asked for.
         source: The file as the user named it; empty if there is none.
     """
 
-    entries: tuple[Subscription, ...]
+    entries: Sequence[Subscription]
     source: str = ""
 
     @classmethod
@@ -68,12 +72,12 @@ class Subscriptions(Sequence[Subscription]):
         Raises:
             SubscriptionsError: The file cannot be read or is malformed, or two queries have one id.
         """
-        from extract.subscriptions.reader import read_subscriptions
+        from extract.subscriptions.reader import read_subscriptions  # which needs this module
 
         source = "<stdin>" if path == "-" else str(path)
         limits = limits or DEFAULTS
         bound, version = _checked(namespaces), checked_version(version)
-        return cls(tuple(read_subscriptions(path, source, bound, limits, version)), source)
+        return cls(read_subscriptions(path, source, bound, limits, version), source)
 
     @classmethod
     def of(
@@ -115,6 +119,13 @@ class Subscriptions(Sequence[Subscription]):
                 hint = "give every query an id of its own; one without takes its position"
                 raise SubscriptionsError(f"two queries have the id {entry.id!r}", hint)
         return cls(tuple(entries.values()))
+
+    def blocks(self) -> Iterable[QueryBlock]:
+        """The same queries as columns: for what looks at texts, and needs no values."""
+        from extract.subscriptions.blocks import FileQueries, QueryBlock  # which need this module
+
+        entries = self.entries
+        return entries.blocks if isinstance(entries, FileQueries) else QueryBlock.of(entries)
 
     def __len__(self) -> int:
         return len(self.entries)

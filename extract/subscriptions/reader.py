@@ -10,15 +10,21 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from extract.errors import SubscriptionsError
+import numpy as np
+
+from extract.errors import QuerySyntaxError, SubscriptionsError
 from extract.limits import RAISE, Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
+from extract.subscriptions.blocks import FileQueries, QueryBlock
+from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.model import Subscription
-from extract.xpath.later import VERSIONS
+from extract.subscriptions.native import native_lines
+from extract.xpath.later import FIRST, VERSIONS, parse_later
+from extract.xpath.parser import parse
 
 # Only what XPath takes for white space: a no-break space must reach the parser.
 _SPACE = " \t\r\n"
@@ -27,13 +33,14 @@ _UNIQUE = "give every query an id of its own; one without takes its line number"
 _BINDING = 'write "#! ns prefix=uri", for example "#! ns po=urn:example:orders"'
 _VERSION = f'write "#! xpath" and one of {", ".join(VERSIONS)}'
 _COMMAS = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.:-]+)\s*[,;]""")  # after the first field of a CSV
+_STRING = re.compile("\"[^\"]*\"|'[^']*'")
 _RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
 
 
 def read_subscriptions(
     path: str | Path, source: str, namespaces: dict[str, str], limits: Limits, version: str
-) -> Iterator[Subscription]:
-    """Yields the queries of a file in order.
+) -> Sequence[Subscription]:
+    """The queries of a file in order.
 
     Args:
         path: The file.
@@ -42,9 +49,21 @@ def read_subscriptions(
         limits: How large it may be.
         version: Of XPath, where it does not say it.
     """
-    text = _decode(_read(path, source, limits), source)
-    reader = _Reader(source, namespaces, version, _suffix(path) == ".csv")
-    queries = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
+    data = _read(path, source, limits).removeprefix(b"\xef\xbb\xbf")
+    text = _decode(data, source)
+    csv = _suffix(path) == ".csv"
+    reader = _Reader(source, namespaces, version, csv)
+    if _is_json(path, text):
+        return tuple(_limited(reader.read(text, reader.json_line), source, limits))
+    if csv or not native_lines():
+        return tuple(_limited(reader.read(text, reader.plain_line), source, limits))
+    del text  # as large as the file
+    return FileQueries(tuple(reader.read_blocks(data, limits)))
+
+
+def _limited(
+    queries: Iterable[Subscription], source: str, limits: Limits
+) -> Iterator[Subscription]:
     for number, one in enumerate(queries):
         if number >= limits.subscriptions:
             raise SubscriptionsError(limits.passed("subscriptions"), RAISE, source, one.line)
@@ -85,8 +104,7 @@ def _some(stream: IO[bytes], most: int) -> bytes:
 
 
 def _decode(data: bytes, source: str) -> str:
-    """The text of the file, without a byte order mark."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    """The text of the file."""
     try:
         text, bad = data.decode(), data.find(b"\0")
         reason = "there is a NUL byte in the file"
@@ -142,9 +160,47 @@ class _Reader:
             entry = parse(line, number)
             first = named_at.setdefault(entry.id, number)
             if first != number:
-                reason = f"the id {entry.id!r} is already taken by line {first}"
-                raise self.error(reason, _UNIQUE, number, 1)
+                raise self.taken(entry, first)
             yield entry
+
+    def read_blocks(self, data: bytes, limits: Limits) -> Iterator[QueryBlock]:
+        """What `read` gives for lines of text, as columns."""
+        lines = native_lines()
+        scanner = lines.LineScanner(data)
+        most, total = limits.subscriptions, 0
+        while True:
+            reason = scanner.read()
+            line = data[scanner.start : scanner.stop].decode()
+            if reason in (lines.END, lines.DIRECTIVE) or scanner.count > most:
+                block = self.block(data, *scanner.rows_since())
+                if scanner.count > most:
+                    at = int(block.lines[most - total])
+                    raise SubscriptionsError(limits.passed("subscriptions"), RAISE, self.source, at)
+                total = scanner.count
+                if len(block):
+                    yield block
+            if reason == lines.END:
+                return
+            if reason == lines.DIRECTIVE:
+                self.comment(line.strip(_SPACE), scanner.line)
+                continue
+            entry = self.plain_line(line, scanner.line)
+            is_query = entry.xpath == line.strip(_SPACE)
+            if reason == lines.TAKEN or not scanner.resume(is_query):
+                raise self.taken(entry, scanner.first)
+
+    def block(self, data: bytes, names: bytes, rows: bytes) -> QueryBlock:
+        """The columns of some rows of a `LineScanner`."""
+        id_stops, starts, stops, lines = np.frombuffer(rows, np.int64).reshape(-1, 4).T.copy()
+        id_starts = np.zeros_like(id_stops)
+        id_starts[1:] = id_stops[:-1]
+        ids, xpaths = TextColumn(names, id_starts, id_stops), TextColumn(data, starts, stops)
+        return QueryBlock(ids, xpaths, self.namespaces, self.version, lines)
+
+    def taken(self, entry: Subscription, first: int) -> SubscriptionsError:
+        """The error for an id that another line has."""
+        reason = f"the id {entry.id!r} is already taken by line {first}"
+        return self.error(reason, _UNIQUE, entry.line, 1)
 
     def comment(self, content: str, number: int) -> None:
         """Skips a comment; but ``#! ns prefix=uri`` binds a prefix for the lines below, and
@@ -174,7 +230,7 @@ class _Reader:
     def plain_line(self, line: str, number: int) -> Subscription:
         """``id<TAB>xpath``, split at the first tab only, or ``xpath``."""
         name, tab, xpath = line.partition("\t")
-        if not tab:
+        if not tab or self.is_query(line):
             if self.csv and _COMMAS.match(line):
                 hint = "write id<TAB>xpath, one query a line, or JSON lines in a file *.jsonl"
                 raise self.error("queries are not separated by commas", hint, number, 1)
@@ -187,6 +243,27 @@ class _Reader:
         column = len(line) - len(xpath) + 1
         xpath = xpath.rstrip(_SPACE)
         return Subscription(name, xpath, self.namespaces, 1.0, number, column, self.version)
+
+    def is_query(self, line: str) -> bool:
+        """Whether a line with a tab has no id: the tab is in a string of its query.
+
+        That is so if the line parses, and what follows the tab does not: an id, too, may have
+        quotes.
+        """
+        tab = line.index("\t")
+        if not any(one.start() < tab < one.end() for one in _STRING.finditer(line)):
+            return False
+        return self.parses(line.strip(_SPACE)) and not self.parses(line[tab:].strip(_SPACE))
+
+    def parses(self, xpath: str) -> bool:
+        try:
+            if self.version == FIRST:
+                parse(xpath)
+            else:
+                parse_later(xpath, self.version, self.namespaces)
+        except QuerySyntaxError:
+            return False
+        return True
 
     def json_line(self, line: str, number: int) -> Subscription:
         """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``."""

@@ -14,7 +14,7 @@ from extract.schema.model import local_of, namespace_of
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, NameTest, Step
 from extract.xpath.names import XML_NAMESPACE
 from extract.xpath.parser import parse
-from extract.xpath.traverse import children, rebuild
+from extract.xpath.traverse import prefixes_in, rebuild
 
 
 class Prefixes:
@@ -132,19 +132,6 @@ def _rename_step(step: Step, names: _Names) -> Step:
         return step
     ours = names.ours(test.prefix)
     return step if ours == test.prefix else replace(step, test=replace(test, prefix=ours))
-
-
-def prefixes_in(expr: Expr) -> set[str]:
-    """The prefixes that an expression uses.
-
-    >>> from extract.xpath.parser import parse
-    >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
-    ['a', 'c']
-    """
-    prefixes = {expr.prefix} if isinstance(expr, FunctionCall) else set()
-    if isinstance(expr, (LocationPath, FilterPath)):
-        prefixes |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
-    return prefixes.union(*map(prefixes_in, children(expr))) - {""}
 
 
 def is_used(prefix: str, xpaths: Iterable[str]) -> bool:

@@ -11,7 +11,9 @@ Which to use:
     is what registered queries get. Both raise `extract.errors.QuerySyntaxError` with a caret under
     the place and a hint (`hints`). `ast` has the nodes, named after the XPath specification;
     `traverse` walks through them and changes them; `types` says what an expression gives and
-    whether a predicate counts positions; `functions` which functions there are. `later` stands
+    whether a predicate counts positions; `functions` which functions there are. `parameters` says
+    which literals are parameters of the shape of a query, and `tokens` makes a key of a text, by
+    which its shape is found without parsing; `numbers` converts as libxml2 does. `later` stands
     apart: XPath 2.0 and later, as elementpath parses it.
 
 Always holds:

@@ -256,6 +256,26 @@ class Variable(Node):
         return f"${self.prefix}:{self.name}" if self.prefix else f"${self.name}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Node):
+    """A literal of a template, whose value each member of the template has for itself.
+
+    Its text is that of a variable, ``$string1`` or ``$number2``, and libxml2 gives the member's
+    answer where the variable has the member's value: see `extract.xpath.parameters`.
+    """
+
+    index: int
+    type: Literal["string", "number"]
+
+    @property
+    def name(self) -> str:
+        """The name of the variable."""
+        return f"{self.type}{self.index + 1}"
+
+    def _format(self) -> str:
+        return f"${self.name}"
+
+
 Expr: TypeAlias = (
     LocationPath
     | FilterPath
@@ -266,6 +286,7 @@ Expr: TypeAlias = (
     | StringLiteral
     | Number
     | Variable
+    | Parameter
 )
 
 _SHARED: Final = 1 << 16  # how many equal nodes are kept as one

@@ -8,6 +8,7 @@ tables with libxml2 character by character.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 # Ranges beyond ASCII, in hexadecimal: Letter.
@@ -50,13 +51,34 @@ _FOLLOWERS: Final = """
 """
 
 
+XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"  # the prefix xml, always bound
+
+NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _ends(ranges: str) -> Iterator[tuple[int, int]]:
+    """The first and last character of each range."""
+    for one in ranges.split():
+        first, _, last = one.partition("-")
+        yield int(first, 16), int(last or first, 16)
+
+
 def _character_class(ranges: str) -> str:
     """The ranges as the inside of a regular expression's ``[…]``."""
-    ends = ((r.split("-")[0], r.split("-")[-1]) for r in ranges.split())
-    return "".join(f"{chr(int(a, 16))}-{chr(int(b, 16))}" for a, b in ends)
+    return "".join([f"{chr(first)}-{chr(last)}" for first, last in _ends(ranges)])
 
-
-XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"  # the prefix xml, always bound
 
 _START: Final = f"A-Za-z_{_character_class(_LETTERS)}"
 NCNAME: Final = re.compile(f"[{_START}][{_START}0-9.\\-{_character_class(_FOLLOWERS)}]*")
+
+
+def _name_table() -> bytes:
+    table = bytearray(1 << 16)
+    parts = ((1, f"30-39 2D 2E {_FOLLOWERS}"), (2, f"41-5A 61-7A 5F {_LETTERS}"))
+    for mark, ranges in parts:
+        for first, last in _ends(ranges):
+            table[first : last + 1] = bytes([mark]) * (last + 1 - first)
+    return bytes(table)
+
+
+NAME_TABLE: Final = _name_table()  # for each character: 2 if it may start a name, 1 follow, 0

@@ -51,7 +51,7 @@ from extract.xpath.ast import (
     union,
 )
 from extract.xpath.hints import missing, no_axis, no_step, unexpected
-from extract.xpath.names import NCNAME
+from extract.xpath.names import NCNAME, NOT_XML
 
 MAX_NAME: Final = 10_000  # characters
 
@@ -59,7 +59,6 @@ MAX_NAME: Final = 10_000  # characters
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _POINT: Final = re.compile(r"\.[0-9]")
 _NUMBER: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]*)?")
-_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KINDS: Final = frozenset({"node", "text", "comment", "processing-instruction"})
 SPLIT: Final = "split it into several subscriptions"
 _OPERATORS: Final = re.compile(r"or|and|!?=|[<>]=?|\+|-|\*|div|mod")
@@ -109,7 +108,7 @@ def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
     if len(xpath) > limits.xpath_chars:
         reason = limits.passed("xpath_chars")
         raise QuerySyntaxError(reason, SPLIT, xpath=xpath, offset=limits.xpath_chars)
-    bad = _NOT_XML.search(xpath)
+    bad = NOT_XML.search(xpath)
     if bad:
         raise QuerySyntaxError(
             f"the character U+{ord(bad[0]):04X} cannot occur in XML",

@@ -11,6 +11,7 @@ from extract.xpath.ast import (
     FilterPath,
     FunctionCall,
     LocationPath,
+    NameTest,
     Negate,
     Step,
     Union,
@@ -37,6 +38,19 @@ def children(expr: Expr) -> Iterator[Expr]:
         yield expr.operand
     elif isinstance(expr, FunctionCall):
         yield from expr.arguments
+
+
+def prefixes_in(expr: Expr) -> set[str]:
+    """The prefixes that an expression uses.
+
+    >>> from extract.xpath.parser import parse
+    >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
+    ['a', 'c']
+    """
+    found = {expr.prefix} if isinstance(expr, FunctionCall) else set()
+    if isinstance(expr, (LocationPath, FilterPath)):
+        found |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
+    return found.union(*map(prefixes_in, children(expr))) - {""}
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

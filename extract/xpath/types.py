@@ -17,6 +17,7 @@ from extract.xpath.ast import (
     LocationPath,
     Negate,
     Number,
+    Parameter,
     Step,
     StringLiteral,
     Union,
@@ -45,6 +46,8 @@ def type_of(expr: Expr) -> Type:
         function = FUNCTIONS.get(name)
         # An unknown function is turned away by `check`; until then nothing is assumed of it.
         return function.result if function else Type.NODES
+    if isinstance(expr, Parameter):
+        return Type(expr.type)
     return Type.STRING if isinstance(expr, StringLiteral) else Type.NODES
 
 

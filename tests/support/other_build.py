@@ -19,6 +19,8 @@ PARTS = (
     "extract.filtertool.matchers.columnar._sets",
     "extract.filtertool.matchers.columnar._spines",
     "extract.filtertool.matchers.columnar._values",
+    "extract.subscriptions._lines",
+    "extract.xpath._tokens",
 )
 
 

@@ -18,6 +18,10 @@ COLUMNAR = (
     "tests/filtertool/matchers/columnar/test_columnar.py",
     "tests/filtertool/matchers/columnar/test_values.py",
 )
+TEMPLATES = (
+    "tests/subscriptions/test_templates.py",
+    "tests/subscriptions/test_subscriptions.py",
+)
 
 pytestmark = [
     pytest.mark.slow,  # it compiles
@@ -57,6 +61,6 @@ def test_with_sanitizers(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    tests = (KERNEL[0], *COLUMNAR, INFERENCE)
+    tests = (KERNEL[0], *COLUMNAR, INFERENCE, *TEMPLATES)
     out = run("pytest", "-q", "-p", "tests.support.other_build", *tests, **watched)
     assert " passed" in out

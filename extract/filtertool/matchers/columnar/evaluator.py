@@ -18,7 +18,7 @@ from extract.filtertool.matchers.columnar.axes import REVERSE, Axes, Grouped, Pa
 from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.matchers.columnar.comparison import compare
 from extract.filtertool.matchers.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
-from extract.filtertool.matchers.columnar.numbers import to_number, to_numbers, to_text
+from extract.filtertool.matchers.columnar.numbers import to_numbers, to_text
 from extract.filtertool.matchers.columnar.reach import Reach
 from extract.filtertool.matchers.columnar.strings import Coded, Strings, Texts, as_texts
 from extract.xpath.ast import (
@@ -35,6 +35,7 @@ from extract.xpath.ast import (
     Union,
 )
 from extract.xpath.functions import Type
+from extract.xpath.numbers import to_number
 from extract.xpath.types import is_positional, type_of
 
 Floats = NDArray[np.float64]

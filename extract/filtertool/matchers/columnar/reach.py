@@ -17,7 +17,6 @@ import numpy as np
 from extract.filtertool.matchers.columnar.columns import Bools, Ints
 from extract.filtertool.matchers.columnar.comparison import MIRRORED, OPERATORS
 from extract.filtertool.matchers.columnar.hops import CHILD, DESCENDANT, Hop, NodePattern, hops
-from extract.filtertool.matchers.columnar.numbers import to_number
 from extract.filtertool.matchers.columnar.strings import Coded, sought
 from extract.xpath.ast import (
     ANY_NODE,
@@ -33,6 +32,7 @@ from extract.xpath.ast import (
     StringLiteral,
     make_path,
 )
+from extract.xpath.numbers import to_number
 from extract.xpath.types import has_positions
 
 if TYPE_CHECKING:

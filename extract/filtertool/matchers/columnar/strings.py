@@ -17,7 +17,6 @@ from extract.filtertool.matchers.columnar.columns import (
     sorting,
 )
 from extract.filtertool.matchers.columnar.native import native_available, native_module
-from extract.filtertool.matchers.columnar.numbers import to_number
 from extract.markup.node_kinds import NodeKind
 from extract.markup.values import (
     attribute_value,
@@ -25,6 +24,7 @@ from extract.markup.values import (
     instruction_value,
     text_value,
 )
+from extract.xpath.numbers import to_number
 
 MAX_PIECES: Final = 5_000_000  # pieces of text that string values may be put together from
 MAX_BYTES: Final = 1 << 28  # and their bytes

@@ -14,10 +14,10 @@ from extract.filtertool.matchers.columnar.numbers import (
     normalize_space,
     rounded,
     substring,
-    to_number,
     to_text,
     translate,
 )
+from extract.xpath.numbers import to_number
 
 ROOT = etree.fromstring("<a/>")
 ODD = (0.0, -0.0, math.nan, math.inf, -math.inf, 0.5, -0.5, 1.5, 2.5, 1e9, 1e-5, 9.9999e-6, 1e15)

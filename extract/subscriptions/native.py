@@ -1,0 +1,34 @@
+"""The parts in C that read query files and look templates up, where they were compiled.
+
+``EXTRACT_SUBSCRIPTIONS=off`` in the environment never uses them, ``on`` never does without.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Final
+
+ENVIRONMENT: Final = "EXTRACT_SUBSCRIPTIONS"
+
+
+def native_lines() -> Any:
+    """The module that reads lines; None if it was not compiled, or may not be used."""
+    return _native("extract.subscriptions._lines")
+
+
+def native_tokens() -> Any:
+    """The module that reads tokens; None if it was not compiled, or may not be used."""
+    return _native("extract.xpath._tokens")
+
+
+def _native(name: str) -> Any:
+    wanted = os.environ.get(ENVIRONMENT, "")
+    if wanted == "off":
+        return None
+    try:
+        return importlib.import_module(name)
+    except ImportError:  # there was no compiler
+        if wanted == "on":
+            raise
+        return None

@@ -1,0 +1,221 @@
+"""Which literals of an expression are parameters, and which belong to its shape.
+
+A parameter is a literal whose value changes neither what an expression means statically nor which
+parts of a document it looks at, so that expressions which differ in it can share all that is
+computed before a document comes:
+
+* an operand of a comparison with what depends on the document: ``price > 50``, ``-5 < change``,
+  ``count(b) = 2``;
+* an argument of ``contains()``, ``starts-with()``, ``substring-before()`` or ``substring-after()``
+  whose other argument depends on the document.
+
+All other literals are shape:
+
+* positions: in a predicate that is a number (``b[2]``, ``b[string-length("x")]``), and in a
+  comparison or call with ``position()`` or ``last()``;
+* what is decided without a document: ``1 = 2``, ``contains("ab", "b")``;
+* truth: ``a["x"]``, ``not("")``, ``(a = 1) = "no"``;
+* what feeds ``id()``, ``lang()`` or a regular expression, and the target of
+  ``processing-instruction()``;
+* operands of arithmetic and arguments of other functions: ``price * 1.1``, ``substring(a, 2)``.
+  They are part of the value that is compared, which then is one value for all members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from extract.xpath.ast import (
+    Binary,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    KindTest,
+    LocationPath,
+    Negate,
+    Number,
+    Parameter,
+    Step,
+    StringLiteral,
+    Variable,
+)
+from extract.xpath.functions import FUNCTIONS, Type
+from extract.xpath.parser import parse
+from extract.xpath.traverse import children, rebuild
+from extract.xpath.types import counts, type_of
+
+_COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
+_OPAQUE: Final = frozenset({"id", "lang"})
+_VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
+
+
+class QueryShape(NamedTuple):
+    """An expression whose parameters have no values.
+
+    Attributes:
+        expression: It, with a `Parameter` for each literal that is one.
+        roles: For each literal, in the order of the text, whether it is a parameter.
+        values: For each literal its value, as `extract.xpath.tokens.Literal` has it.
+    """
+
+    expression: Expr
+    roles: tuple[bool, ...]
+    values: tuple[str, ...]
+
+
+def shape_of(expr: Expr) -> QueryShape:
+    """The shape of an expression.
+
+    >>> from extract.xpath.parser import parse
+    >>> shape = shape_of(parse("/a[b = 'x'][3]/c[d > -5]"))
+    >>> str(shape.expression), shape.roles
+    ('/a[b = $string1][3]/c[d > -$number2]', (True, False, True))
+    """
+    marker = _Marker()
+    expression = marker.mark(expr, fixed=False, opaque=False)
+    return QueryShape(expression, tuple(marker.roles), tuple(marker.values))
+
+
+def parameter_types(expr: Expr) -> tuple[Literal["string", "number"], ...]:
+    """The types of an expression's parameters, in their order."""
+    if isinstance(expr, Parameter):
+        return (expr.type,)
+    return tuple([kind for inner in children(expr) for kind in parameter_types(inner)])
+
+
+def with_constants(expr: Expr, constants: Sequence[str]) -> Expr:
+    """The expression with a literal in place of each parameter.
+
+    >>> str(with_constants(parse_shape("/a[b = $string1]"), ["it's"]))
+    '/a[b = "it\\'s"]'
+    """
+    if isinstance(expr, Parameter):
+        value = constants[expr.index]
+        return StringLiteral(value) if expr.type == "string" else Number(value)
+    return rebuild(expr, lambda inner: with_constants(inner, constants))
+
+
+def parse_shape(text: str) -> Expr:
+    """Reads what ``str`` makes of an expression with parameters.
+
+    >>> parse_shape("$number1 > a").left
+    Parameter(index=0, type='number')
+    """
+    return _with_parameters(parse(text))
+
+
+def _with_parameters(expr: Expr) -> Expr:
+    if isinstance(expr, Variable):
+        kind: Final = "string" if expr.name.startswith("string") else "number"
+        return Parameter(int(expr.name.removeprefix(kind)) - 1, kind)
+    return rebuild(expr, _with_parameters)
+
+
+class _Marker:
+    """Goes through an expression in the order of its text.
+
+    ``fixed`` says that all literals are shape outside of inner predicates, ``opaque`` that all are.
+    """
+
+    __slots__ = ("parameters", "roles", "values")
+
+    def __init__(self) -> None:
+        self.roles: list[bool] = []
+        self.values: list[str] = []
+        self.parameters = 0
+
+    def mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
+        if isinstance(expr, (StringLiteral, Number)):
+            self._add(expr, False)
+            return expr
+        if isinstance(expr, LocationPath):
+            return LocationPath(expr.absolute, self._steps(expr.steps, opaque))
+        if isinstance(expr, FilterPath):
+            primary = self.mark(expr.primary, fixed, opaque)
+            predicates = self._predicates(expr.predicates, opaque)
+            return FilterPath(primary, predicates, self._steps(expr.steps, opaque))
+        if isinstance(expr, Binary):
+            if expr.op in _COMPARISONS:
+                return Binary(expr.op, *self._pair(expr.left, expr.right, fixed, opaque))
+            left = self.mark(expr.left, fixed, opaque)
+            return Binary(expr.op, left, self.mark(expr.right, fixed, opaque))
+        if isinstance(expr, FunctionCall):
+            return FunctionCall(expr.name, self._arguments(expr, fixed, opaque), expr.prefix)
+        return rebuild(expr, lambda inner: self.mark(inner, fixed, opaque))
+
+    def _arguments(self, call: FunctionCall, fixed: bool, opaque: bool) -> tuple[Expr, ...]:
+        if not call.prefix and call.name in _SEARCHES and len(call.arguments) == 2:
+            return self._pair(call.arguments[0], call.arguments[1], fixed, opaque)
+        if call.prefix or call.name in _OPAQUE:
+            fixed = opaque = True
+        return tuple([self.mark(one, fixed, opaque) for one in call.arguments])
+
+    def _pair(self, left: Expr, right: Expr, fixed: bool, opaque: bool) -> tuple[Expr, Expr]:
+        """Two expressions whose values are compared, or sought in each other."""
+        fixed = fixed or counts(left) or counts(right)
+        return (
+            self._operand(left, right, fixed, opaque),
+            self._operand(right, left, fixed, opaque),
+        )
+
+    def _operand(self, expr: Expr, other: Expr, fixed: bool, opaque: bool) -> Expr:
+        if not fixed and not is_constant(other) and type_of(other) is not Type.BOOLEAN:
+            parameter = self._parameter(expr)
+            if parameter is not None:
+                return parameter
+        return self.mark(expr, fixed, opaque)
+
+    def _parameter(self, expr: Expr) -> Expr | None:
+        """A literal as a parameter, with the signs before it; None if it is something else."""
+        if isinstance(expr, Negate) and not isinstance(expr.operand, StringLiteral):
+            operand = self._parameter(expr.operand)
+            return None if operand is None else Negate(operand)
+        if not isinstance(expr, (StringLiteral, Number)):
+            return None
+        self._add(expr, True)
+        self.parameters += 1
+        kind: Final = "string" if isinstance(expr, StringLiteral) else "number"
+        return Parameter(self.parameters - 1, kind)
+
+    def _add(self, literal: StringLiteral | Number, role: bool) -> None:
+        self.roles.append(role)
+        self.values.append(literal.value if isinstance(literal, StringLiteral) else literal.text)
+
+    def _steps(self, steps: tuple[Step, ...], opaque: bool) -> tuple[Step, ...]:
+        marked = []
+        for step in steps:
+            if isinstance(step.test, KindTest) and step.test.target is not None:
+                self.roles.append(False)
+                self.values.append(step.test.target)
+            if step.predicates:
+                predicates = self._predicates(step.predicates, opaque)
+                step = Step(step.axis, step.test, predicates)
+            marked.append(step)
+        return tuple(marked)
+
+    def _predicates(self, predicates: tuple[Expr, ...], opaque: bool) -> tuple[Expr, ...]:
+        return tuple(
+            [self.mark(one, opaque or type_of(one) is Type.NUMBER, opaque) for one in predicates]
+        )
+
+
+def is_constant(expr: Expr) -> bool:
+    """Whether the value of an expression is known without a document.
+
+    >>> [is_constant(parse(text)) for text in ("1 + 1", "concat('a', 'b')", "string()", "a = 1")]
+    [True, True, False, False]
+    """
+    if isinstance(expr, (StringLiteral, Number)):
+        return True
+    if isinstance(expr, Binary):
+        return is_constant(expr.left) and is_constant(expr.right)
+    if isinstance(expr, Negate):
+        return is_constant(expr.operand)
+    if isinstance(expr, FunctionCall):
+        function = None if expr.prefix or expr.name in _VARIABLE else FUNCTIONS.get(expr.name)
+        if function is None or (function.context and not expr.arguments):
+            return False
+        return all(map(is_constant, expr.arguments))
+    return False
