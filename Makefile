@@ -17,8 +17,8 @@ setup: $(STAMP) ## Build .venv with the package (editable) and the tools; again 
 demo: setup ## Run the whole pipeline on a bundled scenario, on Spark
 	$(BIN)/extract demo
 
-# Two processes: one has the tests of Spark, and the other is never without work.
-TESTS := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# In two processes; tests/conftest.py gives the tests of Spark to one of them.
+TESTS := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: lint ## Check style and types, then run the fast tests
 	$(TESTS)

@@ -15,6 +15,8 @@ from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 # The same examples in every run, so that a red build is red again; `make test-all` searches anew.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -80,9 +82,15 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of Spark together, so that one process of pytest-xdist has a session."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which need not be there
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Gives all tests of Spark to one process, so that Spark is started once; others by file."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class SparkTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
+
+    return SparkTogether(config, log)
