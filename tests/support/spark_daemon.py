@@ -9,7 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-PRELOADED: Final = ("pyspark.worker", "extract.filtertool.spark.worker")
+PRELOADED: Final = (
+    "pyspark.worker",
+    "extract.filtertool.spark.worker.run_task",
+    "extract.filtertool.spark.worker.frame_tasks",
+)
 
 
 def main() -> None:
