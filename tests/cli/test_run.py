@@ -28,7 +28,7 @@ GOOD = "<db><student id='{0}'><name>{0}</name></student><professor><email/></pro
 def run(*args: str, stdin: str = "") -> Result:
     if (
         args[0] == "run" and "--engine" not in args
-    ):  # tests/filtertool/spark/test_spark.py has the other one
+    ):  # tests/filtertool/spark/test_engine.py has the other one
         args = (*args, "--engine", "local")
     return CliRunner().invoke(cli, args, input=stdin)
 
