@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.paths import ROOT
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A failed `assert` of a helper shows its values, as one of a test does.
+pytest.register_assert_rewrite("tests.support")
 
 # The same examples in every run, so that a red build is red again; `make test-all` searches anew.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -50,13 +51,15 @@ def small_heap() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def repo_root() -> Path:
     """The project's root directory."""
+    from tests.support.paths import ROOT
+
     return ROOT
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data(repo_root: Path) -> Path:
     """Real schemas, documents and queries, which lie beside the project and do not belong to it."""
-    data = ROOT.parent / "shared" / "data"
+    data = repo_root.parent / "shared" / "data"
     if not data.is_dir():
         pytest.skip(f"there is no {data}")
     return data

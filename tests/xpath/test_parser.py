@@ -12,49 +12,17 @@ from random import Random
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from lxml import etree
 
 from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.xpath.ast import FilterPath, LocationPath
 from extract.xpath.parser import MAX_NAME, parse
 from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
-from tests.support.generate.draw import pick
-from tests.support.generate.queries import PROFILES, Queries
-from tests.support.generate.schemas import schema as random_schema
-from tests.support.paths import FIXTURES
+from tests.support.xpath_corpus import CORPUS, compiles, generated
 
 MAX_DEPTH, MAX_LENGTH = Limits().xpath_depth, Limits().xpath_chars
 
 LIMITS = ("nested more than", "longer than", "a name of more than")
-
-
-def read_corpus() -> list[str]:
-    """The expressions of the corpus file."""
-    file = FIXTURES / "xpath" / "corpus.txt"
-    lines = file.read_text(encoding="ascii").splitlines()
-    return [line.encode().decode("unicode_escape") for line in lines if line and line[0] != "#"]
-
-
-def generated(rng: Random, count: int) -> list[str]:
-    """Queries of all profiles over random schemas."""
-    out: list[str] = []
-    while len(out) < count:
-        queries = Queries(random_schema(rng).load())
-        out += [queries.query(rng, pick(rng, sorted(PROFILES))) for _ in range(50)]
-    return out
-
-
-CORPUS = read_corpus()
-
-
-def compiles(xpath: str) -> bool:
-    """libxml2's verdict."""
-    try:
-        etree.XPath(xpath)
-    except (etree.XPathSyntaxError, ValueError):
-        return False
-    return True
 
 
 def refusal(xpath: str) -> QuerySyntaxError | None:

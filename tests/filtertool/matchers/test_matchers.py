@@ -35,8 +35,8 @@ from extract.testing.matcher_contract import (
     UpdatableMatcherContract,
     unit_of,
 )
-from tests.filtertool.test_oracle import Round
 from tests.plugin.extract_naive import NaiveFactory
+from tests.support.filter_rounds import Round
 from tests.support.paths import ROOT, SCHEMAS, TESTS
 
 PLUGIN = TESTS / "plugin"
