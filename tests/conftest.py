@@ -83,9 +83,13 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+# Fixtures that take seconds: a session of Spark, the results of an experiment.
+SHARED = frozenset({"spark", "experiment"})
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of Spark together, so that one process of pytest-xdist has a session."""
+    """Keeps tests that share something costly in one process of pytest-xdist."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        for name in SHARED.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(name))

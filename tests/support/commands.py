@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,9 @@ def check_account(directory: str = "out") -> None:
     assert len(by_query) == queries["rejected"]
     rest = len(rejected) - len(by_document) - len(by_query)
     assert rest == facts["rejected_evaluations"]
+
+
+def shell(*args: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command as a user does, in a process of its own."""
+    command = [sys.executable, "-m", "extract", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
