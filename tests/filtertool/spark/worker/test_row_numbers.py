@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from extract.chunktool.scan.driver import kernel_available
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.spark.worker.row_numbers import RowNumbering
-
-if not kernel_available():
-    pytest.skip("pieces need the kernel", allow_module_level=True)
 
 
 def test_a_failed_query_has_no_rows_in_any_piece() -> None:
