@@ -6,17 +6,16 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.paths import ROOT
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from xdist.remote import Producer
-    from xdist.scheduler import LoadFileScheduling
+
+# A failed `assert` of a helper shows its values, as one of a test does.
+pytest.register_assert_rewrite("tests.support")
 
 # The same examples in every run, so that a red build is red again; `make test-all` searches anew.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -52,13 +51,15 @@ def small_heap() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def repo_root() -> Path:
     """The project's root directory."""
+    from tests.support.paths import ROOT
+
     return ROOT
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data(repo_root: Path) -> Path:
     """Real schemas, documents and queries, which lie beside the project and do not belong to it."""
-    data = ROOT.parent / "shared" / "data"
+    data = repo_root.parent / "shared" / "data"
     if not data.is_dir():
         pytest.skip(f"there is no {data}")
     return data
@@ -83,14 +84,13 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which need not be there
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Gives all tests of Spark to one process, so that Spark is started once; others by file."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class SparkTogether(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
-
-    return SparkTogether(config, log)
+    scheduler = LoadFileScheduling(config, log)
+    file_of = scheduler._split_scope
+    scheduler._split_scope = lambda test: "spark" if "spark" in test else file_of(test)
+    return scheduler

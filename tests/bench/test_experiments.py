@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from lxml import etree, html
 
 from extract.bench.experiments import Results, run
 from extract.bench.experiments.clock import best
@@ -17,20 +16,14 @@ from extract.bench.experiments.results import Check, Section
 from extract.bench.experiments.rivals import RIVALS, Absent
 from extract.bench.experiments.rivals.lxml_ import Lxml
 from extract.bench.experiments.rivals.saxon import SaxonC
-from extract.bench.report import page, picture, text
 from extract.cli import cli
 from extract.scenarios import scenario_names
 
 SMALL = 0.01
 
 
-@pytest.fixture(scope="module")
-def results() -> Results:
-    return run("university", None, SMALL, "extract bench university", spark=False)
-
-
-def test_everything_is_there(results: Results) -> None:
-    titles = [section.title.partition(":")[0] for section in results.sections]
+def test_everything_is_there(experiment: Results) -> None:
+    titles = [section.title.partition(":")[0] for section in experiment.sections]
     assert titles == [
         "The scenario",
         "Against other tools",
@@ -39,19 +32,19 @@ def test_everything_is_there(results: Results) -> None:
         "Our own parts, side by side",
         "How it grows",
     ]
-    for section in results.sections:
+    for section in experiment.sections:
         for table in section.tables:
             assert table.rows
             assert all(len(row) == len(table.columns) for row in table.rows)
     assert {"date", "command", "machine", "extract", "Python", "lxml", "scale"} <= set(
-        results.facts
+        experiment.facts
     )
-    json.dumps(results.to_json())
+    json.dumps(experiment.to_json())
 
 
-def test_answers_were_compared_and_are_equal(results: Results) -> None:
-    assert results.right
-    compared = [check.what for check in results.checks if check.holds]
+def test_answers_were_compared_and_are_equal(experiment: Results) -> None:
+    assert experiment.right
+    compared = [check.what for check in experiment.checks if check.holds]
     assert "lxml, numbers of nodes" in compared
     assert "lxml, string values of all nodes in document order" in compared
     assert "elementpath, numbers of nodes" in compared
@@ -59,8 +52,8 @@ def test_answers_were_compared_and_are_equal(results: Results) -> None:
     assert any(what.endswith("extract and lxml on the original") for what in compared)
 
 
-def test_the_paper_has_2_to_6_chunks(results: Results) -> None:
-    twelve = next(one for one in results.sections if one.title.startswith("Figure 12"))
+def test_the_paper_has_2_to_6_chunks(experiment: Results) -> None:
+    twelve = next(one for one in experiment.sections if one.title.startswith("Figure 12"))
     chunks = [row[1] for row in twelve.tables[0].rows]
     assert {f"{number} chunks" for number in range(2, 7)} <= set(chunks)
     assert any(str(chunk).startswith("auto") for chunk in chunks)
@@ -108,58 +101,6 @@ def run_section(check: Check) -> Section:
 
 def test_rivals_say_what_they_are() -> None:
     assert [kind.name for kind in RIVALS] == ["lxml", "SaxonC", "xmllint", "elementpath"]
-
-
-# -- reports
-
-
-def test_the_page_is_one_file_that_needs_nothing(results: Results) -> None:
-    text = page(results)
-    tree = html.document_fromstring(text)
-    assert not tree.xpath("//script | //link | //img | //iframe | //@src | //@href | //@onload")
-    assert "url(" not in text
-    assert "@import" not in text
-    assert tree.xpath("//meta[@name='viewport']")
-    assert "prefers-color-scheme:dark" in text
-    assert "@media print" in text
-    charts = sum(len(section.charts) for section in results.sections)
-    assert len(tree.xpath("//figure/svg")) == charts > 8
-    assert results.facts["machine"] in tree.text_content()
-    assert "extract bench university" in tree.xpath("string(//dd/code)")
-    for section in results.sections:
-        assert section.title in tree.text_content()
-
-
-def test_every_chart_is_well_formed_and_says_what_it_shows(results: Results) -> None:
-    tree = html.document_fromstring(page(results))
-    for chart in tree.xpath("//figure/svg"):
-        svg = etree.fromstring(etree.tostring(chart))
-        assert svg.xpath("string(*[local-name()='title'])")
-        assert svg.xpath("string(*[local-name()='desc'])")
-        width, height = map(float, svg.get("viewbox", svg.get("viewBox")).split()[2:])
-        for shape in svg.xpath("//*[@x or @cx]"):
-            x = float(shape.get("x", shape.get("cx")))
-            y = float(shape.get("y", shape.get("cy")))
-            assert 0 <= x <= width
-            assert 0 <= y <= height
-
-
-def test_the_picture_stands_alone(results: Results) -> None:
-    assert results.headline is not None
-    svg = picture(results.headline, "a <machine>")
-    root = etree.fromstring(svg.encode())
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "a <machine>" in "".join(root.itertext())
-    assert len(svg) < 60_000
-
-
-def test_the_text_has_all_tables(results: Results) -> None:
-    shown = text(results)
-    for section in results.sections:
-        assert section.title in shown
-        for table in section.tables:
-            assert table.title in shown
-    assert shown.endswith("All answers compared are right.")
 
 
 # -- the command

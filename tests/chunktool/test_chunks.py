@@ -1,4 +1,4 @@
-"""`extract.chunk` and pieces: what is handed on, when, and what becomes of bad documents."""
+"""`extract.chunk`: the chunks of a document, and the errors of bad documents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import gzip
 import io
 import threading
 import weakref
-from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,51 +16,23 @@ from lxml import etree
 import extract
 from extract.chunktool import chunks as chunks_module
 from extract.chunktool.chunks import DocumentChunk, chunk
-from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.source import Document
 from extract.chunktool.input.spill import Piles
-from extract.chunktool.scan import byte_ranges as cut_module
 from extract.chunktool.scan import driver as scanner_module
-from extract.chunktool.scan.byte_ranges import Cutter, Window, gather
-from extract.chunktool.scan.driver import Verdict, kernel_available, scan
-from extract.chunktool.scan.protocol import Batch, Elements, HandOver, Numbers
-from extract.chunktool.sibling_positions import Positions
+from extract.chunktool.scan.driver import Verdict, kernel_available
+from extract.chunktool.scan.protocol import Elements
 from extract.errors import DocumentError, ExtractError
 from extract.limits import Limits
 from extract.scheme import Scheme
+from tests.support.chunk_documents import (
+    QUERIES,
+    WRONG,
+    handing_over,
+    university,
+    use_window_scanner,
+)
 from tests.support.paths import SCHEMAS
 from tests.support.window_scanner import WindowScanner
-
-QUERIES = {
-    "names": "//student/name",
-    "mail": "/db/professor[email]/name",
-    "links": "/db/*/link/@manager",
-    "never": "/db/zzz",
-    "all": "count(//url)",
-}
-KINDS = ("student", "professor", "assistant", "secretary", "lecturer")
-
-
-def university(people: int, seed: int = 0) -> bytes:
-    """A document without anything that the scanner of these tests cannot do."""
-    rng = Random(seed)
-    parts = ['<?xml version="1.0"?>\n<db>\n']
-    for kind in KINDS:
-        for number in range(1 + people // len(KINDS)):
-            parts.append(f'  <{kind} id="{kind[:2]}{number}">\n    <name>N {number}</name>')
-            if rng.random() < 0.5:
-                parts.append(f"<email>{'x' * rng.randrange(40)}@y</email>")
-            if rng.random() < 0.3:
-                parts.append(f'<url href="u{number}"/>')
-            if rng.random() < 0.3:
-                parts.append('<link manager="st0"> text </link>')
-            parts.append(f"</{kind}>\n")
-    return "".join([*parts, "</db>\n"]).encode()
-
-
-@pytest.fixture(scope="module")
-def scheme() -> Scheme:
-    schema = extract.Schema.load(SCHEMAS / "university.dtd", root="db")
-    return extract.prepare(schema, extract.Subscriptions.of(QUERIES), chunks=2)
 
 
 @pytest.fixture(params=["window", "real"])
@@ -70,12 +40,6 @@ def scanners(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Runs a test with a scanner that leaves bytes over, and with the ones that are there."""
     if request.param == "window":
         use_window_scanner(monkeypatch)
-
-
-def use_window_scanner(monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> None:
-    monkeypatch.delenv(scanner_module.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(scanner_module, "load_kernel", lambda: WindowScanner)
-    monkeypatch.setattr(scanner_module, "WINDOW", size)
 
 
 def selected(scheme: Scheme, part: DocumentChunk) -> list[list[str]]:
@@ -202,9 +166,6 @@ def test_an_ill_formed_document_has_a_place(
             assert str(caught.value).startswith(f"{path}:{line}:")
 
 
-WRONG = university(10).replace(b"</professor>", b"<pet>//student</pet></professor>", 1)
-
-
 @pytest.mark.usefixtures("scanners")
 @pytest.mark.parametrize("kind", ["bytes", "path", "stream"])
 def test_a_nonconforming_document_is_one_chunk(scheme: Scheme, kind: str, tmp_path: Path) -> None:
@@ -265,17 +226,6 @@ def test_a_token_that_no_window_holds(scheme: Scheme, monkeypatch: pytest.Monkey
     assert name in parts[1].xml()
     with pytest.raises(DocumentError, match="more than 1,000 bytes"):
         chunk(scheme, io.BytesIO(document), limits=Limits(token_bytes=1_000))
-
-
-# -- handing over
-
-
-def handing_over(reason: str) -> Callable[..., Any]:
-    class Refusing(WindowScanner):
-        def finish(self) -> None:  # at the very end, when everything was found already
-            raise HandOver(reason)
-
-    return Refusing
 
 
 def test_the_next_scanner_starts_again(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,98 +316,3 @@ def test_threads_do_not_disturb_each_other(scheme: Scheme, monkeypatch: pytest.M
     for thread in threads:
         thread.join()
     assert [found[number] for number in range(8)] == wanted
-
-
-# -- cutting
-
-
-@pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("length", [1, 10, 29, 31, 300])
-def test_gathering_short_and_long_ranges(
-    length: int, native: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not native:
-        monkeypatch.setattr(cut_module, "native_gather", lambda: None)
-    data = bytes(Random(length).randbytes(20_000))
-    ranges = np.array([[i, i + length] for i in range(3, 19_000, length + 1 + length % 7)])
-    wanted = b"".join(data[a:b] for a, b in ranges.tolist())
-    assert gather(memoryview(data), ranges) == wanted
-    assert gather(memoryview(data), ranges + 99, 99) == wanted
-    assert gather(memoryview(bytearray(data)), ranges[:1]) == data[3 : 3 + length]
-    assert gather(memoryview(data), ranges[:0]) == b""
-
-
-def test_tags_of_ancestors_that_come_late() -> None:
-    document = b"<a x='1'><b><c>text</c></b></a>"
-    cutter = Cutter()
-    none: Numbers = np.empty((0, 2), np.int64)
-
-    def take(start: int, end: int, ranges: list[list[int]], tags: dict[int, bytes]) -> bytes:
-        window = Window(memoryview(document)[start:end], start)
-        batch = Batch([np.array(ranges, np.int64) if ranges else none], tags)
-        return cutter.cut(window, batch)[0]
-
-    assert take(0, 12, [], {0: b"<a x='1'>", 9: b"<b>"}) == b""
-    assert take(12, 15, [], {12: b"<c>"}) == b""
-    assert take(15, 24, [[0, 23]], {}) == b"<a x='1'><b><c>text</c>"
-    assert take(24, 31, [[24, 31]], {}) == b"/b></a>"
-    with pytest.raises(HandOver, match="gone"):
-        take(31, 31, [[3, 5]], {})
-
-
-# -- positions
-
-
-@pytest.mark.parametrize("size", [64, 300, 1 << 22])
-def test_loose_elements_are_those_whose_siblings_may_be_missing(
-    scheme: Scheme, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_window_scanner(monkeypatch, size)
-    document = university(40)
-
-    class Sink:
-        def __init__(self, positions: Positions) -> None:
-            self.positions = positions
-            self.found: list[dict[int, int]] = []
-            self.elements: list[int] = []
-
-        def restart(self) -> None:
-            self.found = [{} for _ in scheme.every_chunk]
-            self.elements = [0 for _ in scheme.every_chunk]
-
-        def take(self, window: Window, batch: Batch) -> None:
-            for number, loose in enumerate(self.positions.take(window.start, batch)):
-                pairs = zip(loose.start.tolist(), loose.position.tolist(), strict=True)
-                assert not self.found[number].keys() & set(loose.start.tolist())
-                self.found[number].update(pairs)
-                self.elements[number] += loose.elements
-
-    parts = chunk(scheme, document, nodes=True)
-    with chunks_module.borrowed_automaton(scheme, "chunks", False) as automaton:
-        sink = Sink(Positions(automaton))
-        scan(open_source(io.BytesIO(document)), automaton, sink, table=True)
-    starts = element_starts(document)
-    for number, part in enumerate(parts):
-        assert sink.elements[number] == len(part.rows)
-        wanted = {}
-        for element in etree.fromstring(part.xml()).iter("*"):
-            depth = len(list(element.iterancestors()))
-            if depth < 2 or part.id == "potpourri":
-                wanted[element.getroottree().getelementpath(element)] = element
-        assert len(sink.found[number]) == len(wanted)
-        for start, position in sink.found[number].items():
-            element = starts[start]
-            assert position == 1 + len(list(element.itersiblings(element.tag, preceding=True)))
-
-
-def element_starts(document: bytes) -> dict[int, Any]:
-    """The elements of a document by the byte that they begin at."""
-    found, at = {}, 0
-    for element in etree.fromstring(document).iter("*"):
-        at = document.index(b"<" + element.tag.encode(), at)
-        found[at] = element
-        at += 1
-    return found
-
-
-# -- pieces

@@ -17,21 +17,14 @@ from extract.chunktool.scan.driver import Verdict
 from extract.errors import DocumentError
 from extract.limits import Limits
 from extract.scheme import Scheme
-from tests.chunktool.test_chunks import (
+from tests.support.chunk_documents import (
     QUERIES,
     WRONG,
     handing_over,
     university,
     use_window_scanner,
 )
-from tests.support.paths import SCHEMAS
 from tests.support.window_scanner import WindowScanner
-
-
-@pytest.fixture(scope="module")
-def scheme() -> Scheme:
-    schema = extract.Schema.load(SCHEMAS / "university.dtd", root="db")
-    return extract.prepare(schema, extract.Subscriptions.of(QUERIES), chunks=2)
 
 
 @pytest.fixture(params=["window", "real"])

@@ -25,7 +25,7 @@ from extract.chunktool.manifest import ChunkMap, Manifest, write_chunks
 from extract.chunktool.scan import driver as scanner_module
 from extract.cli import cli
 from extract.errors import DocumentError
-from tests.chunktool.test_chunks import (
+from tests.support.chunk_documents import (
     QUERIES,
     WRONG,
     element_starts,

@@ -1,4 +1,4 @@
-"""The command line around the commands: help, failures, exit statuses, and the doctor."""
+"""The command line around the commands: help, failures, exit statuses, shared options."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
 from extract import QuerySyntaxError, SchemaError, __version__
-from extract.cli import COMMANDS, cli, doctor
+from extract.cli import COMMANDS, cli
 from extract.cli.options import (
     json_option,
     namespaces_option,
@@ -26,18 +25,12 @@ from extract.cli.options import (
     root_option,
     schema_option,
 )
-from extract.cli.output import open_output
 from extract.errors import NO_ROOM
+from tests.support.commands import shell
 
 
 def run(*args: str) -> Result:
     return CliRunner().invoke(cli, args, prog_name="extract")
-
-
-def shell(*args: str) -> subprocess.CompletedProcess[str]:
-    """Runs the command as a user does, in a process of its own."""
-    command = [sys.executable, "-m", "extract", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 Register = Callable[[click.Command], None]
@@ -316,152 +309,3 @@ def test_a_missing_option_is_bad_usage() -> None:
     result = run("show", "--queries", "q")
     assert result.exit_code == 2
     assert "--schema" in result.stderr
-
-
-# -- Output files
-
-
-def test_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "out.jsonl"
-    with open_output(str(target)) as stream:
-        stream.write("größer\n")
-        stream.flush()
-        assert not target.exists()
-    assert target.read_bytes() == "größer\n".encode()
-    target.chmod(0o640)
-    with pytest.raises(UnicodeEncodeError), open_output(str(target)) as stream:
-        stream.writelines(["half", "\ud800"])
-    assert target.read_text(encoding="utf-8") == "größer\n"
-    with open_output(str(target)) as stream:
-        stream.write("new")
-    assert target.read_text() == "new"
-    assert target.stat().st_mode & 0o777 == 0o640
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_output_goes_through_links_and_into_devices(tmp_path: Path) -> None:
-    real, link = tmp_path / "real", tmp_path / "link"
-    link.symlink_to(real)
-    with open_output(str(link)) as stream:
-        stream.write("x")
-    assert link.is_symlink()
-    assert real.read_text() == "x"
-    with open_output(os.devnull) as stream:
-        stream.write("x")
-    assert not Path(os.devnull).is_file()
-
-
-def test_output_into_a_missing_directory_names_what_the_user_named(tmp_path: Path) -> None:
-    target = str(tmp_path / "none" / "out")
-    with pytest.raises(FileNotFoundError) as caught, open_output(target):
-        pass
-    assert caught.value.filename == target
-    with pytest.raises(IsADirectoryError), open_output(str(tmp_path)):
-        pass
-
-
-def test_standard_output_is_utf8_everywhere() -> None:
-    code = "from extract.cli.output import open_output\nwith open_output('-') as s: s.write('é\\n')"
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment, timeout=60
-    )
-    assert (done.stdout, done.stderr) == ("é\n".encode(), b"")
-
-
-# -- The doctor
-
-
-def findings(result: Result) -> dict[str, dict[str, str]]:
-    return {finding["name"]: finding for finding in json.loads(result.stdout)["findings"]}
-
-
-def pretend_java(monkeypatch: pytest.MonkeyPatch, answer: str | OSError | None) -> None:
-    """Makes ``java -version`` answer this; None: there is no Java."""
-
-    def answering(*_args: object, **_options: object) -> SimpleNamespace:
-        if isinstance(answer, OSError):
-            raise answer
-        return SimpleNamespace(stdout="", stderr=answer)
-
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("shutil.which", lambda _name: None if answer is None else "/opt/java")
-    monkeypatch.setattr("subprocess.run", answering)
-    monkeypatch.setattr("extract.filtertool.spark.java.bundled_home", lambda: None)
-
-
-def test_the_doctor_in_a_real_process() -> None:
-    done = shell("doctor")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "extract is usable here." in done.stdout
-    for name in ["python", "libxml2", "java", "pyspark", "native kernel", *doctor.REQUIRED]:
-        assert f" {name} " in done.stdout
-
-
-def test_the_doctor_tells_the_same_as_json() -> None:
-    result = run("doctor", "--json")
-    assert result.exit_code == 0
-    assert json.loads(result.stdout)["usable"] is True
-    found = findings(result)
-    assert found["extract"]["version"] == __version__
-    assert found["lxml"] == {
-        "name": "lxml",
-        "status": "ok",
-        "version": metadata.version("lxml"),
-        "note": "",
-    }
-
-
-def test_the_doctor_needs_what_the_package_needs(repo_root: Path) -> None:
-    project = tomllib.loads((repo_root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = {
-        f"{name}>={'.'.join(map(str, lowest))}" for name, (lowest, _) in doctor.REQUIRED.items()
-    }
-    # pyspark is looked at without importing it, and for a test of its own.
-    lowest = {one.partition(",")[0] for one in project["dependencies"]}
-    assert wanted == {one for one in lowest if not one.startswith("pyspark")}
-    assert project["requires-python"] == f">={'.'.join(map(str, doctor.PYTHON))}"
-
-
-def test_the_doctor_warns_of_an_old_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: "5.9.9" if name == "lxml" else "99.0")
-    result = run("doctor", "--json")
-    assert result.exit_code == 0
-    assert findings(result)["lxml"]["status"] == "warning"
-    assert "CVE-2026-41066" in findings(result)["lxml"]["note"]
-
-
-def test_the_doctor_gives_2_when_a_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "networkx", None)  # importing it now fails
-    result = run("doctor")
-    assert result.exit_code == 2
-    assert "missing  networkx" in result.stdout
-    assert "NOT usable" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("answer", "status", "version"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', "ok", "17.0.15"),
-        ('java version "21" 2023-09-19 LTS', "ok", "21"),
-        ('java version "1.8.0_392"', "warning", "1.8.0_392"),
-        ("Unable to locate a Java Runtime.", "warning", ""),
-        (PermissionError(13, "Permission denied"), "warning", ""),
-        (None, "absent", ""),
-    ],
-)
-def test_the_doctor_looks_for_a_java_that_spark_can_use(
-    monkeypatch: pytest.MonkeyPatch, answer: str | OSError | None, status: str, version: str
-) -> None:
-    pretend_java(monkeypatch, answer)
-    result = run("doctor", "--json")
-    assert result.exit_code == 0  # Spark is for scale; nothing here needs it
-    java = findings(result)["java"]
-    assert (java["status"], java["version"]) == (status, version)
-    assert status == "ok" or "17 or 21" in java["note"]
-
-
-def test_doctor_tells_a_kernel_that_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXTRACT_KERNEL", "off")
-    result = CliRunner().invoke(cli, ["doctor"])
-    assert "switched off by EXTRACT_KERNEL" in " ".join(result.output.split())

@@ -17,8 +17,9 @@ from extract.cli import cli
 from extract.cli.exclusive import Unchanged, exclusively
 from extract.errors import SchemeError
 from extract.preptool.prepare import prepare
-from tests.preptool.test_revise import UNIVERSITY, facts
 from tests.support.paths import ROOT
+from tests.support.scheme_facts import facts
+from tests.support.schemes import UNIVERSITY
 
 QUERIES = {
     "names": "//student/name",

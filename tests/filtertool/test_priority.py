@@ -13,7 +13,7 @@ from extract.filtertool.document_filter import Options, document_filter
 from extract.filtertool.evaluation import PlanEvaluator
 from extract.filtertool.matchers.lxml.matcher import LxmlFactory, LxmlMatcher
 from extract.filtertool.matchers.registry import load_matcher
-from tests.filtertool.test_oracle import Round
+from tests.support.filter_rounds import Round
 from tests.support.paths import SCHEMAS
 
 SCHEMA = SCHEMAS / "university.dtd"

@@ -22,7 +22,7 @@ from extract.filtertool.output.directory import result_directory
 from extract.pipeline import run
 from extract.scenarios import scenario, scenario_names
 from extract.transtool import Expansion
-from tests.filtertool.test_oracle import Round
+from tests.support.filter_rounds import Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

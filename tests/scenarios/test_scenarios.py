@@ -12,7 +12,7 @@ from lxml import etree
 from extract import ExtractError, Scheme, count, prepare
 from extract.bench import expected
 from extract.scenarios import Scenario, scenario, scenario_names, scenarios
-from tests.preptool.test_prepare import TABLE_A3
+from tests.support.table_a3 import TABLE_A3
 
 NAMES = scenario_names()
 

@@ -22,10 +22,11 @@ from extract.schema.conformance import first_violation
 from extract.schema.model import Schema
 from extract.scheme.model import Scheme
 from extract.transtool import normalise_all
-from tests.filtertool.test_oracle import KERNELS, MATCHERS, Round, check_real, read
 from tests.support.equivalence import LIMITS
+from tests.support.filter_rounds import KERNELS, MATCHERS, Round
 from tests.support.generate import oracle
 from tests.support.generate.draw import between, chance, pick
+from tests.support.real_rows import check_real, read
 
 DOCUMENT = b"<a><b x='1'>t<c/><c/><d/></b><!--k--><q:b xmlns:q='u'><e/></q:b></a>"
 

@@ -10,13 +10,9 @@ import pytest
 
 import extract
 from extract.errors import QuerySyntaxError
-from extract.preptool.footprints.footprint import Footprint, Pattern
 from extract.preptool.prepare import prepare
-from extract.scheme.model import Chunk, Scheme
-from extract.xpath.ast import LocationPath
+from extract.scheme.model import Scheme
 from extract.xpath.check import parse_checked
-from extract.xpath.functions import Type
-from extract.xpath.parser import parse
 from tests.support.equivalence import LIMITS, canonical
 from tests.support.generate import oracle
 from tests.support.generate.documents import Documents, Options
@@ -24,41 +20,7 @@ from tests.support.generate.draw import between, chance, pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
 from tests.support.paths import SCHEMAS
-from tests.support.projector import Projection
-from tests.support.sufficiency import ProjectedTree
-
-
-def kept_by(chunk: Chunk) -> Footprint:
-    """What a chunk keeps of a document, for the reference projector."""
-    if chunk.whole:
-        return Footprint(whole=chunk.whole[0])
-    return Footprint(frozenset([(_pattern(want.path), want.need) for want in chunk.wants]))
-
-
-def _pattern(path: str) -> Pattern:
-    steps = parse(path)
-    assert isinstance(steps, LocationPath)
-    return steps.steps
-
-
-def answers(scheme: Scheme, whole: oracle.Tree) -> dict[str, oracle.Answer]:
-    """What each subscription selects, put together from the chunks."""
-    namespaces = dict(scheme.namespaces)
-    by_branch: dict[int, oracle.Answer] = {}
-    for chunk in scheme.every_chunk:
-        projection = Projection(whole.tree, kept_by(chunk), namespaces)
-        tree = whole if chunk.whole else ProjectedTree(projection, whole)
-        for number in chunk.branches:
-            assert number not in by_branch
-            by_branch[number] = oracle.answer(tree, scheme.branches[number].xpath, namespaces)
-    out: dict[str, oracle.Answer] = {}
-    for query in scheme.queries:
-        parts = [by_branch[number] for number in query.branches]
-        found = parts[0]
-        if query.type is Type.NODES and all(part[0] == "nodes" for part in parts):
-            found = ("nodes", *{node for part in parts for node in part[1:]})
-        out |= {one.id: canonical(found) for one in query.subscribers}
-    return out | {one.subscriber.id: ("nodes",) for one in scheme.unsatisfiable}
+from tests.support.scheme_answers import answers
 
 
 def round_of(rng: Random, queries: int) -> int:

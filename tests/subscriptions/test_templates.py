@@ -29,8 +29,7 @@ from extract.xpath.traverse import prefixes_in, rebuild
 from tests.fixtures.xpath.samples import NAMESPACES, Spelling, Trees, documents, randoms, scrambled
 from tests.support.generate import oracle
 from tests.support.generate.draw import between, chance, pick
-from tests.xpath.test_parser import CORPUS, generated
-from tests.xpath.test_tokens import respelled
+from tests.support.xpath_corpus import CORPUS, generated, respelled
 
 DOCUMENTS = documents()
 

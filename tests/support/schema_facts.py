@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from lxml import etree
 
+from extract.errors import SchemaError
 from extract.schema.conformance import first_violation
 from extract.schema.model import Declaration, Schema
 
@@ -84,3 +87,13 @@ def roots(schema: Schema) -> list[str]:
 def conforms(schema: Schema, document: str) -> bool:
     """Whether a document has only edges that the schema has."""
     return first_violation(schema, etree.fromstring(document).getroottree()) is None
+
+
+def failure(path: Path, root: str | None = None) -> SchemaError:
+    """The error of loading a schema that cannot be loaded."""
+    with pytest.raises(SchemaError) as caught:
+        Schema.load(path, root)
+    error = caught.value
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert "Traceback" not in str(error)
+    return error

@@ -28,6 +28,7 @@ from extract.transtool.prefixes import Prefixes
 from extract.xpath.check import parse_checked
 from tests.support.equivalence import canonical, normal_answer
 from tests.support.generate import oracle
+from tests.support.real_rows import xmark_cut
 
 UBL_INVOICE = "{urn:oasis:names:specification:ubl:schema:xsd:Invoice-2}Invoice"
 
@@ -200,14 +201,6 @@ def test_all_lookups_on_all_of_wordnet(
 
 # On the whole document these two take libxml2 more than ten minutes each, in either form.
 XMARK_QUADRATIC = frozenset({"XPM-B9", "XPM-B10"})
-
-
-def xmark_cut(data: Path, most: int) -> bytes:
-    """The auction site with so many records of each kind: fewer, so its edges are the same."""
-    root = etree.fromstring(gzip.decompress((data / "xmark/xmark-f0.1.xml.gz").read_bytes()))
-    for parent in [*root.find("regions"), *(e for e in root if e.tag != "regions")]:
-        del parent[most:]
-    return bytes(etree.tostring(root))
 
 
 def test_xpathmark_on_an_auction_site(shared_data: Path) -> None:

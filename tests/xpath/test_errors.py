@@ -14,7 +14,7 @@ from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import documents
 from tests.support.generate import oracle
 from tests.support.paths import FIXTURES
-from tests.xpath.test_parser import compiles
+from tests.support.xpath_corpus import compiles
 
 MAX_DEPTH = Limits().xpath_depth
 

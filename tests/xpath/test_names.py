@@ -9,7 +9,7 @@ from lxml import etree
 
 from extract.xpath.names import NCNAME
 from extract.xpath.parser import parse
-from tests.xpath.test_parser import compiles
+from tests.support.xpath_corpus import compiles
 
 ASTRAL_SAMPLE = [*range(0x10000, 0x10100), *range(0x10100, 0x110000, 997), 0x1FFFF, 0x10FFFF]
 

@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from lxml import etree
 
 from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.xpath.ast import FilterPath, LocationPath
 from extract.xpath.parser import MAX_NAME, parse
 from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
-from tests.support.generate.draw import pick
-from tests.support.generate.queries import PROFILES, Queries
-from tests.support.generate.schemas import schema as random_schema
-from tests.support.paths import FIXTURES
+from tests.support.xpath_corpus import CORPUS, compiles, generated, read_queries
 
 MAX_DEPTH, MAX_LENGTH = Limits().xpath_depth, Limits().xpath_chars
 
 LIMITS = ("nested more than", "longer than", "a name of more than")
-
-
-def read_corpus() -> list[str]:
-    """The expressions of the corpus file."""
-    file = FIXTURES / "xpath" / "corpus.txt"
-    lines = file.read_text(encoding="ascii").splitlines()
-    return [line.encode().decode("unicode_escape") for line in lines if line and line[0] != "#"]
-
-
-def generated(rng: Random, count: int) -> list[str]:
-    """Queries of all profiles over random schemas."""
-    out: list[str] = []
-    while len(out) < count:
-        queries = Queries(random_schema(rng).load())
-        out += [queries.query(rng, pick(rng, sorted(PROFILES))) for _ in range(50)]
-    return out
-
-
-CORPUS = read_corpus()
-
-
-def compiles(xpath: str) -> bool:
-    """libxml2's verdict."""
-    try:
-        etree.XPath(xpath)
-    except (etree.XPathSyntaxError, ValueError):
-        return False
-    return True
 
 
 def refusal(xpath: str) -> QuerySyntaxError | None:
@@ -142,19 +107,6 @@ def test_a_million_changed_expressions_are_judged_alike() -> None:
 
 
 # -- Real queries
-
-
-def read_queries(data: Path, step: int) -> Iterator[str]:
-    """Every ``step``-th NITF query, and all others."""
-    for file in sorted((data / "nitf").glob("*.tsv.gz")):
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            chosen = islice(lines, 0, None, step)
-            yield from (line.rstrip("\n").split("\t", 1)[1] for line in chosen)
-    for file in (data / "ubl" / "rules.jsonl", data / "xmark" / "xpathmark.jsonl"):
-        with file.open(encoding="utf-8") as lines:
-            yield from (json.loads(line)["xpath"] for line in lines)
-    with (data / "wordnet" / "queries.tsv").open(encoding="utf-8") as lines:
-        yield from (line.rstrip("\n").split("\t", 1)[1] for line in lines)
 
 
 def check_real(queries: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from extract.xpath.types import type_of
 from tests.fixtures.xpath.samples import NAMESPACES, Spelling, Trees, documents, randoms, scrambled
 from tests.support.generate import oracle
 from tests.support.generate.draw import between
-from tests.xpath.test_parser import CORPUS, compiles
+from tests.support.xpath_corpus import CORPUS, compiles
 
 DOCUMENTS = documents()
 

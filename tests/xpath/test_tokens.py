@@ -23,8 +23,8 @@ from extract.xpath.parameters import QueryShape, shape_of
 from extract.xpath.parser import parse
 from extract.xpath.tokens import Literal, Tokens, tokenise
 from tests.fixtures.xpath.samples import TOKENS, randoms, scrambled
-from tests.support.generate.draw import between, chance, pick
-from tests.xpath.test_parser import CORPUS, generated, read_queries
+from tests.support.generate.draw import pick
+from tests.support.xpath_corpus import CORPUS, generated, read_queries, respelled
 
 
 def in_c(text: str) -> Tokens | None:
@@ -91,19 +91,6 @@ def test_every_character_of_a_name() -> None:
 
 
 # -- Two texts with one key parse alike
-
-
-def respelled(rng: Random, text: str) -> str:
-    """A text with white space put in or taken away, and some characters of literals changed."""
-    for _ in range(between(rng, 1, 3)):
-        at = rng.randrange(len(text) + 1)
-        if chance(rng, 40):
-            text = text[:at] + pick(rng, (" ", "\n", "\t ")) + text[at:]
-        elif chance(rng, 50):
-            text = text[:at] + text[at:].lstrip(" \t\r\n")
-        else:
-            text = text[:at] + pick(rng, "0123456789.e'\"") + text[at + chance(rng, 50) :]
-    return text
 
 
 def check_keys(texts: Iterable[str]) -> int:

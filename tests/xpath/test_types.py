@@ -14,7 +14,7 @@ from extract.xpath.parser import parse
 from extract.xpath.types import counts, has_positions, is_positional, type_of
 from tests.fixtures.xpath.samples import NAMESPACES, documents, scrambled
 from tests.support.generate import oracle
-from tests.xpath.test_parser import CORPUS, generated
+from tests.support.xpath_corpus import CORPUS, generated
 
 DOCUMENTS = documents()
 

@@ -6,9 +6,8 @@ The cases at the top are to be read; the random ones below find what nobody thou
 from __future__ import annotations
 
 import gzip
-import importlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -19,7 +18,9 @@ import pytest
 import extract
 from extract.chunktool.automaton.automaton import Automaton
 from extract.chunktool.automaton.outputs import Output, chunk_outputs, projection_output
+from extract.chunktool.scan.driver import load_kernel
 from extract.chunktool.scan.protocol import HandOver, Scanner
+from extract.chunktool.scan.reference.scanner import ReferenceScanner
 from extract.errors import DocumentError, QuerySyntaxError
 from extract.limits import Limits
 from extract.preptool.prepare import prepare
@@ -71,14 +72,8 @@ class Kind:
         return run(scanner, document, len(outputs), whole_document()).texts
 
 
-def _made_by(module: str, name: str) -> MakeScanner:
-    made = getattr(importlib.import_module(f"extract.chunktool.{module}"), name)
-
-    def make(automaton: Automaton, table: bool) -> Scanner:
-        scanner: Scanner = made(automaton, Limits(), table)
-        return scanner
-
-    return make
+def _made_by(scanner: Callable[[Automaton, Limits, bool], Scanner]) -> MakeScanner:
+    return lambda automaton, table: scanner(automaton, Limits(), table)
 
 
 @pytest.fixture(params=["simple", "reference", "kernel"])
@@ -87,11 +82,11 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     if request.param == "simple":
         return Kind(SimpleScanner)
     if request.param == "reference":
-        return Kind(_made_by("reference", "ReferenceScanner"), consumes_all=True)
-    try:
-        return Kind(_made_by("kernel", "KernelScanner"))
-    except (ImportError, AttributeError):
+        return Kind(_made_by(ReferenceScanner), consumes_all=True)
+    kernel = load_kernel()
+    if kernel is None:
         pytest.skip("the kernel is not compiled")
+    return Kind(_made_by(kernel))
 
 
 # -- what is kept

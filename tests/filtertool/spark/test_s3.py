@@ -13,7 +13,7 @@ from extract.chunktool.input.find import InputFile, find_inputs
 from extract.chunktool.input.remote import RangeReader, RemoteFile, file_version
 from extract.errors import DocumentError
 from extract.filtertool.spark.driver import planner
-from tests.support.spark_documents import university_scheme, write_documents
+from tests.support.spark_documents import write_documents
 from tests.support.spark_s3 import s3
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = "s3://key:secret@"
-
-
-@pytest.fixture(scope="module")
-def scheme() -> Scheme:
-    return university_scheme()
 
 
 def names(found: list[InputFile], options: str) -> list[str]:

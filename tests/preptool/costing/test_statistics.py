@@ -20,9 +20,9 @@ from extract.scenarios.queries import random_queries
 from extract.schema.model import Declaration
 from extract.scheme.model import Chunk
 from extract.scheme.statistics import Statistics
-from tests.scheme.test_scheme_oracle import kept_by
 from tests.support.paths import SCHEMAS
 from tests.support.projector import Projection
+from tests.support.scheme_answers import kept_by
 
 UNIVERSITY = Schema.load(SCHEMAS / "university.dtd", root="db")
 FIGURE_4 = Schema.load(SCHEMAS / "figure4.dtd", root="a")

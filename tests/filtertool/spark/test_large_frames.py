@@ -27,7 +27,7 @@ from extract.filtertool.spark.worker.frame_tasks import column_rows, task_rows
 from extract.filtertool.spark.worker.tasks import Task
 from extract.limits import Limits
 from extract.scenarios import scenario
-from tests.support.spark_documents import university_scheme, write_documents, write_poison
+from tests.support.spark_documents import write_poison
 from tests.support.spark_faults import FaultyFactory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -39,16 +39,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 MANY = 64  # cores: every document is worth some tasks
-
-
-@pytest.fixture(scope="module")
-def scheme() -> Scheme:
-    return university_scheme()
-
-
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    return write_documents(tmp_path / "docs")
 
 
 @pytest.fixture(autouse=True)

@@ -1,134 +1,28 @@
-"""What TRANSTOOL promises: the paper's examples, the traps that belong to it, and its limits.
-
-What each rule does is in `tests.transtool.test_rules`; that nothing changes an answer, in
-`tests.transtool.test_equivalence`.
-"""
+"""The traps of TRANSTOOL, by their number in docs/traps.md."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from random import Random
 
 import pytest
 
-from extract.errors import QuerySyntaxError
 from extract.schema.conformance import first_violation
 from extract.schema.model import Schema
-from extract.transtool import Expansion, NormalForm, Normaliser
-from extract.transtool.prefixes import Prefixes
-from extract.transtool.rules.make_absolute import make_absolute
-from extract.transtool.rules.split_union import split_union
-from extract.xpath.ast import Union
-from extract.xpath.check import parse_checked
+from extract.transtool import Expansion, Normaliser
 from extract.xpath.functions import Type
-from tests.support.equivalence import canonical, compare, normal_answer
+from tests.support.equivalence import compare, normal_answer
 from tests.support.generate import oracle
-from tests.support.generate.documents import Documents, Options
-from tests.support.generate.draw import pick
-from tests.support.generate.queries import PROFILES, Queries
-from tests.support.generate.schemas import GeneratedSchema
-from tests.support.generate.schemas import schema as random_schema
-from tests.support.paths import ROOT
-
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
-ORDERS = {"o": "urn:example:orders", "p": "urn:example:party", "x": "urn:x", "xsi": XSI}
-
-
-@cache
-def load(file: str, root: str | None = None) -> Schema:
-    return Schema.load(ROOT / "schemas" / file, root=root)
-
-
-@cache
-def dtd(text: str, root: str = "a") -> Schema:
-    return GeneratedSchema("dtd", text, root).load()
-
-
-@cache
-def xsd(content: str, root: str, version: str = "1.0") -> Schema:
-    versioning = "http://www.w3.org/2007/XMLSchema-versioning"
-    head = f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:vc="{versioning}"'
-    text = f'{head} vc:minVersion="{version}">{content}</xs:schema>'
-    return GeneratedSchema("xsd", text, root).load()
-
-
-def figure4() -> Schema:
-    return load("figure4.dtd")
-
-
-def orders() -> Schema:
-    return load("orders.xsd", "po:orders")
-
-
-def normal(
-    schema: Schema,
-    xpath: str,
-    namespaces: Mapping[str, str] | None = None,
-    limits: Expansion | None = None,
-) -> NormalForm:
-    """The normal form of one query."""
-    normaliser = Normaliser(schema, limits=limits)
-    expr = parse_checked(xpath, namespaces or {})
-    return normaliser.normalise(normaliser.prefixes.bind(expr, namespaces or {}))
-
-
-def branches(
-    schema: Schema,
-    xpath: str,
-    namespaces: Mapping[str, str] | None = None,
-    limits: Expansion | None = None,
-) -> set[str]:
-    return {part.xpath for part in normal(schema, xpath, namespaces, limits).branches}
-
-
-def assert_same(
-    schema: Schema, xpath: str, document: str, namespaces: Mapping[str, str] | None = None
-) -> oracle.Answer:
-    """The answer to a query on a conforming document, which its normal form gives, too."""
-    tree = oracle.parse(document.encode())
-    assert first_violation(schema, tree.tree) is None
-    compare(Normaliser(schema), [tree], xpath, namespaces or {})
-    return canonical(oracle.answer(tree, xpath, namespaces))
-
-
-# -- the paper -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("//c", {"/a/b/l/c", "/a/b/m//c"}),
-        ("/a/b/*/d", {"/a/b/k/d"}),
-        ("/a/d", set()),
-        ("/a/b/m/../k", {"/a/b[m]/k"}),
-    ],
+from tests.support.normal_forms import (
+    ORDERS,
+    assert_same,
+    branches,
+    dtd,
+    figure4,
+    layered,
+    normal,
+    orders,
+    xsd,
 )
-def test_the_examples_of_the_paper(query: str, expected: set[str]) -> None:
-    assert branches(figure4(), query) == expected
-
-
-@pytest.mark.parametrize(
-    ("query", "edge"),
-    [
-        ("/a/d", "a has no child d"),
-        ("/a/b/k/c/..", "k has no child c"),
-        ("/a/b[l/d]", "l has no child d"),
-        ("/a/b/@x", "b has no attribute x"),
-        ("/b", "the document has no child b"),
-        ("//zzz", "zzz"),
-    ],
-)
-def test_an_unsatisfiable_query_names_the_missing_edge(query: str, edge: str) -> None:
-    form = normal(figure4(), query)
-    assert not form.branches
-    assert edge in form.unsatisfiable
-    assert not normal(figure4(), "//c").unsatisfiable
-
-
-# -- traps, by their number in docs/traps.md -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -451,17 +345,6 @@ def test_trap_13_everything_includes_the_root(most: int) -> None:
         assert ("element", 0) in normal_answer(tree, form, {}), query
 
 
-def layered(layers: int, width: int) -> Schema:
-    """A DTD with ``width`` to the power of ``layers`` paths from ``a`` to ``p``."""
-    names = [[f"x{i}.{j}" for j in range(width)] for i in range(layers)]
-    above = ["a", *(name for layer in names for name in layer)]
-    below = [names[0], *(kids for kids in [*names[1:], ["p"]] for _ in range(width))]
-    content = "".join(
-        f"<!ELEMENT {name} ({'|'.join(kids)})*>" for name, kids in zip(above, below, strict=True)
-    )
-    return dtd(f"{content}<!ELEMENT p (#PCDATA)>")
-
-
 @pytest.mark.parametrize(
     ("query", "prefix"),
     [
@@ -503,213 +386,3 @@ def test_trap_14_the_size_of_filters_counts() -> None:
 def test_trap_14_filters_in_filters_do_not_multiply(depth: int) -> None:
     query = "/a" + "[*" * depth + "]" * depth
     assert 0 < len(normal(layered(24, 4), query).xpath) <= Expansion().size
-
-
-# -- limits --------------------------------------------------------------------------------------
-
-
-def test_limits_are_options() -> None:
-    assert branches(figure4(), "//c", limits=Expansion(branches=1)) == {"/a/b//c"}
-    assert branches(figure4(), "/a/b/*", limits=Expansion(branches=2)) == {"/a/b/*"}
-    assert branches(figure4(), "/a/b/*", limits=Expansion(branches=3)) == {
-        "/a/b/k",
-        "/a/b/l",
-        "/a/b/m",
-    }
-    assert branches(figure4(), "/a/b[*]", limits=Expansion(filter_branches=2)) == {"/a/b[*]"}
-    assert branches(figure4(), "/a/b[*]", limits=Expansion(filter_branches=3)) == {
-        "/a/b[k | l | m]"
-    }
-    assert branches(figure4(), "/a/b/*", limits=Expansion(size=20)) == {"/a/b/*"}
-
-
-def test_branches_of_a_union_share_the_cap() -> None:
-    union = " | ".join(f"//x1.{i}" for i in range(4))
-    assert len(normal(layered(3, 4), union).branches) == 16
-    form = normal(layered(3, 4), union, limits=Expansion(branches=8))
-    assert 4 <= len(form.branches) <= 8
-    many = " | ".join(f"/a/x0.{i}/*" for i in range(4))
-    assert len(normal(layered(3, 4), many, limits=Expansion(branches=2)).branches) == 4
-
-
-LIMITS = (
-    Expansion(),
-    Expansion(branches=4),
-    Expansion(branches=1, filter_branches=1),
-    Expansion(size=60),
-    Expansion(branches=8, size=200, filter_branches=2),
-)
-
-
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-def test_no_normal_form_passes_the_limits(limits: Expansion) -> None:
-    """Except for what a query is already: many branches, or long; prefixes add a little."""
-    for seed in range(25):
-        rng = Random(seed)
-        schema = random_schema(rng).load()
-        writer = Queries(schema)
-        normaliser = Normaliser(schema, limits=limits)
-        for _ in range(60):
-            xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
-            try:
-                parsed = parse_checked(xpath, writer.namespaces)
-            except QuerySyntaxError:
-                continue
-            expr = split_union(make_absolute(normaliser.prefixes.bind(parsed, writer.namespaces)))
-            pieces = len(expr.parts) if isinstance(expr, Union) else 1
-            form = normaliser.normalise(expr)
-            assert len(form.branches) <= max(limits.branches, pieces), xpath
-            assert len(form.xpath) <= max(limits.size, 2 * len(str(expr))) + 100, xpath
-
-
-def test_a_query_too_long_to_analyse_is_kept() -> None:
-    query = "/a" + "/b/m/a" * 1000
-    form = normal(figure4(), query)
-    assert form.xpath == query
-    assert form.branches[0].reason
-
-
-# -- prefixes ------------------------------------------------------------------------------------
-
-
-def test_one_prefix_table_for_all_queries() -> None:
-    schema = orders()
-    normaliser = Normaliser(schema)
-    first, second = {"p": "urn:example:orders"}, {"p": "urn:example:party", "q": "urn:new"}
-    third = {"q": "urn:newer", "party": "urn:newest"}
-    texts = []
-    for xpath, namespaces in (
-        ("//p:seller", first),
-        ("//p:seller", second),
-        ("/p:orders/p:order", first),
-        ("//*[@q:k]", second),
-        ("//*[@q:k]", third),
-    ):
-        expr = parse_checked(xpath, namespaces)
-        texts.append(normaliser.normalise(normaliser.prefixes.bind(expr, namespaces)).xpath)
-    table = normaliser.prefixes.table
-    assert texts[2] == "/po:orders/po:order", "the schema's own prefixes come first"
-    assert "party:seller" in texts[1]
-    assert "party:seller" not in texts[0]
-    uris = {re.search(r"\[@([\w]+):k\]", text)[1]: text for text in texts[3:]}  # type: ignore[index]
-    assert [table[prefix] for prefix in uris] == ["urn:new", "urn:newer"]
-    assert len(set(table.values())) == len(table), "one prefix for a namespace"
-
-
-def test_a_query_may_use_its_own_prefix_for_a_namespace_of_the_schema() -> None:
-    for prefix in ("po", "party", "whatever"):
-        namespaces = {prefix: "urn:example:orders"}
-        assert branches(orders(), f"/{prefix}:orders/*/@number", namespaces) == {
-            "/po:orders/po:order/@number"
-        }
-
-
-# -- one normal form for many spellings ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "spellings",
-    [
-        ["/a/b[m][k]", "/a/b[k and m]", "/a/b[k][m]", "/a/b[m and k][k]", "a/*[k][m]"],
-        ["//d", "/descendant::d", "/a//d", "//d/.", "/descendant::*/self::d", "/*//d"],
-        ["//k", "/descendant::k", "/descendant-or-self::node()/k", "/descendant::*/self::k"],
-        ["/a/b/k", "/a/b/./k", "/*/b/k", "/a/*/k", "/child::a/child::b/child::k", " / a/ b /k "],
-        ["/a/b[m]/k", "/a/b/m/../k", "/a/b[boolean(m)]/k", "/a/b[./m]/k", "/a/b[m or zzz]/k"],
-        ["/a/b[k]", "/a/b/k/..", "/a/b/k/parent::b", "/a/b[child::k]", "/a/b/k/ancestor::b"],
-        ["/a/b", "/a/b[true()]", "/a/b[.]", "/a/b[..]", "/a/b[self::b]", "/a/b[not(zzz)]"],
-        ["/a/b[k/d]", "/a/b[*/d]", "/a/b[k/d or l/d]", "/a/b[k/d | l/d]"],
-        ["/a/b[k | m]", "/a/b[m | k]", "/a/b[m | k | k]", "/a/b[zzz | m | k]"],
-        ["/a/b/k | /a/b/l", "/a/b/l | /a/b/k", "(/a/b)/k | /a/b/l", "/a/b/k | /a/b/l | /a/b/k"],
-        ["//b[m][k]", "//b[k and m]", "/descendant::b[m and k]", "//b[./m]/self::b[k]"],
-        ["//b[.//c]", "//b[descendant::c]", "//*/self::b[.//c]", "//b[./descendant::c]"],
-        ["//k | //l", "//l | //k | //zzz", "/descendant::l | //k"],
-        ["/a/b/@zzz", "/a/d", "/zzz", "//zzz", "/a/b[zzz]", "//d//d"],
-        ["count(//d)", "count(/descendant::d)", "count( //d )", "count(//d | //d)"],
-        ['/a/b[k = "x"]', "/a/b[k = 'x']", "/a/b[ child::k='x' ]"],
-    ],
-)  # fmt: skip
-def test_spellings_of_one_query_have_one_normal_form(spellings: list[str]) -> None:
-    forms = {spelling: normal(figure4(), spelling).xpath for spelling in spellings}
-    assert len(set(forms.values())) == 1, forms
-
-
-# -- what chunking relies on ---------------------------------------------------------------------
-
-
-def without_filters(path: str) -> str:
-    """A path's steps only."""
-    path = re.sub(r"'[^']*'|\"[^\"]*\"", "", path)
-    while "[" in path:
-        path = re.sub(r"\[[^\[\]]*\]", "", path)
-    return path
-
-
-def test_what_a_branch_selects_is_below_its_prefix() -> None:
-    """Prefix, residual and XPath of a branch are three views of one thing."""
-    for schema, namespaces in ((figure4(), {}), (load("book.dtd"), {}), (orders(), ORDERS)):
-        rng = Random(7)
-        writer, normaliser = Queries(schema), Normaliser(schema)
-        documents = [Documents(schema).document(rng, Options(size=60)) for _ in range(3)]
-        trees = [oracle.parse(document) for document in documents]
-        selected = 0
-        for _ in range(300):
-            xpath = writer.query(rng, pick(rng, ["linear", "filtered"]))
-            expr = parse_checked(xpath, {**writer.namespaces, **namespaces})
-            form = normaliser.normalise(normaliser.prefixes.bind(expr, writer.namespaces))
-            if form.type is not Type.NODES:
-                continue
-            table = normaliser.prefixes.table
-            for part in form.branches:
-                assert part.xpath.endswith(part.residual)
-                spine = part.xpath[: len(part.xpath) - len(part.residual)]
-                plain = "".join(f"/{name}" for name in part.prefix)
-                assert without_filters(spine) in (plain, plain or "/")
-                for tree in trees:
-                    nodes = set(oracle.answer(tree, part.xpath, table))
-                    within = f"{plain}/descendant-or-self::node()"
-                    around = set(oracle.answer(tree, f"{within} | {within}/@*", table))
-                    assert nodes <= around, (part.xpath, plain)
-                    selected += len(nodes) - 1
-        assert selected > 300
-
-
-# -- unsatisfiable means: nothing, ever ----------------------------------------------------------
-
-
-def test_unsatisfiable_queries_select_nothing_on_many_documents() -> None:
-    checked = 0
-    for seed in range(30):
-        rng = Random(1000 + seed)
-        schema = random_schema(rng).load()
-        documents, writer, normaliser = Documents(schema), Queries(schema), Normaliser(schema)
-        trees = [
-            oracle.parse(documents.document(rng, Options(size=50, strict=False))) for _ in range(12)
-        ]
-        for _ in range(60):
-            xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
-            try:
-                expr = parse_checked(xpath, writer.namespaces)
-            except QuerySyntaxError:
-                continue
-            form = normaliser.normalise(normaliser.prefixes.bind(expr, writer.namespaces))
-            if form.branches:
-                continue
-            checked += 1
-            assert form.type is Type.NODES, xpath
-            assert form.unsatisfiable, xpath
-            for tree in trees:
-                assert oracle.answer(tree, xpath, writer.namespaces) == ("nodes",), xpath
-    assert checked > 100
-
-
-def test_namespace_nodes_need_the_whole_document() -> None:
-    form = normal(figure4(), "//k/namespace::*")
-    assert form.xpath == "//k/namespace::*"
-    assert form.branches[0].prefix == ()
-    assert "namespace axis" in form.branches[0].reason
-
-
-def test_prefix_tables_start_from_the_schema() -> None:
-    prefixes = Prefixes(orders().prefixes)
-    assert prefixes.table["po"] == "urn:example:orders"
-    assert prefixes.prefix("urn:else", "po") != "po"

@@ -1,0 +1,26 @@
+"""Calls in a child process with limits of time and memory."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from extract.filtertool.processes.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
+
+
+def test_a_child_that_dies_is_replaced() -> None:
+    sandbox = Sandbox()
+    with pytest.raises(ChildDied):
+        sandbox.call(os._exit, 1, seconds=60)
+    assert sandbox.call(max, 1, 2, seconds=60) == 2
+    with pytest.raises(ZeroDivisionError):
+        sandbox.call(divmod, 1, 0, seconds=60)
+    with pytest.raises(TimeLimit):
+        sandbox.call(time.sleep, 60, seconds=0.1)
+    with pytest.raises(MemoryLimit):
+        sandbox.call(bytes, 1 << 30, seconds=60, memory=1 << 26)
+    assert sandbox.call(len, bytes(1 << 20), seconds=60, memory=1 << 26) == 1 << 20
+    assert sandbox.call(max, 3, 2, seconds=60) == 3
+    sandbox.close()

@@ -1,0 +1,67 @@
+"""What two schemes of the same subscriptions have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from extract.scheme import Chunk, Scheme, Subscriber, Want
+
+Facts = dict[str, Any]
+
+
+def facts(scheme: Scheme) -> Facts:
+    """A scheme without what may differ: order, numbers of branches, names of prefixes."""
+    names = {prefix: f"{{{uri}}}" for prefix, uri in scheme.namespaces.items()}
+    prefix = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))}):(?!:)")
+
+    def plain(text: str) -> str:
+        return prefix.sub(lambda match: names[match[1]], text) if names else text
+
+    def wants(some: Iterable[Want], uses: Iterable[tuple[int, ...]]) -> list[Any]:
+        return sorted(
+            (plain(path), need, use) for (path, need), use in zip(some, uses, strict=False)
+        )
+
+    def chunk(one: Chunk) -> Facts:
+        assert len(one.uses) == len(one.filters) + len(one.inside)
+        return {
+            "prefix": plain(one.prefix),
+            "filters": wants(one.filters, one.uses),
+            "inside": wants(one.inside, one.uses[len(one.filters) :]),
+            "projected": one.projected,
+            "whole": sorted(map(plain, one.whole)),
+            "splittable": one.splittable,
+            "queries": sorted(one.queries),
+            "branches": sorted(plain(scheme.branches[number].xpath) for number in one.branches),
+        }
+
+    def subscriber(one: Subscriber) -> tuple[str, str, str, float]:
+        return one.id, one.xpath, plain(one.absolute), one.weight
+
+    return {
+        "schema": scheme.schema,
+        "settings": scheme.settings,
+        "namespaces": sorted(scheme.namespaces.values()),
+        "branches": sorted((plain(xpath), steps) for xpath, steps in scheme.branches),
+        "queries": sorted(
+            (
+                sorted(plain(scheme.branches[number].xpath) for number in query.branches),
+                query.type.value,
+                sorted(map(subscriber, query.subscribers)),
+            )
+            for query in scheme.queries
+        ),
+        "chunks": sorted(map(chunk, scheme.chunks), key=lambda one: str(one["prefix"])),
+        "ids": [one.id for one in scheme.chunks],
+        "potpourri": chunk(scheme.potpourri),
+        "document": chunk(scheme.document),
+        "originals": sorted(map(plain, scheme.originals)),
+        "unsatisfiable": sorted(
+            (subscriber(one.subscriber), plain(one.reason)) for one in scheme.unsatisfiable
+        ),
+        "rejected": sorted((one.id, one.xpath, one.reason, one.line) for one in scheme.rejected),
+        "notes": scheme.notes,
+        "statistics": scheme.statistics,
+    }
