@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -114,6 +115,25 @@ def test_strange_ids_and_queries_survive(tmp_path: Path) -> None:
     scheme = prepare(UNIVERSITY, Subscriptions.of(queries), 1)
     scheme.save(tmp_path / "scheme.json")
     assert Scheme.load(tmp_path / "scheme.json") == scheme
+
+
+def test_metadata_is_in_the_file_and_nothing_where_there_is_none(tmp_path: Path) -> None:
+    metadata = {"tags": ["b", "a"], "owner": {"name": "é", "floor": None}}
+    again = [replace(one, metadata=metadata) for one in QUERIES]
+    later = Subscription("later", "//name[matches(., 'x')]", version="2.0", metadata=metadata)
+    scheme = prepare(UNIVERSITY, Subscriptions.of([*again, later]), 2)
+    text = "".join(scheme.lines())
+    assert (
+        text.count('"metadata": {"owner": {"floor": null, "name": "é"}, "tags": ["b", "a"]}') == 8
+    )
+    jsonschema.Draft202012Validator(schema_of_the_format()).validate(json.loads(text))
+    loaded = load(tmp_path, text)
+    assert loaded == scheme
+    assert loaded.metadata == {one.id: metadata for one in (*QUERIES, later)}
+    assert "".join(loaded.lines()) == text
+    assert "metadata" not in TEXT
+    without = prepare(UNIVERSITY, Subscriptions.of([replace(o, metadata={}) for o in QUERIES]), 2)
+    assert "".join(without.lines()) == TEXT
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
@@ -337,6 +357,15 @@ def twice(raw: Any) -> None:
         (
             change("schema", "kind", to="rng"),
             "schema.kind: 'rng' is none of dtd, xsd, inferred, none",
+        ),
+        (change("queries", 0, "metadata", to=[]), "queries[0].metadata: is not a JSON object"),
+        (
+            change("queries", 0, "metadata", to={"": 1}),
+            "queries[0].metadata: the metadata key '' is empty",
+        ),
+        (
+            change("queries", 0, "metadata", to={"a": float("inf")}),
+            "queries[0].metadata: the metadata of 'a' has a number that JSON does not have: inf",
         ),
         (change("schema", "roots", to=[99]), "schema.roots[0]: there is no declarations[99]"),
         (
