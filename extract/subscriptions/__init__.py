@@ -21,8 +21,9 @@ Usage:
 
 Which to use:
     Lines of text for people. JSON lines where queries have weights, metadata, or prefixes or a
-    version of their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``, says
-    2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole documents.
+    version of their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their
+    ``version``, says 2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole
+    documents.
 
 Always holds:
     Ids are unique. Prefixes mean what the query's own ``namespaces`` say, else the ``#! ns`` lines
