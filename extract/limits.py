@@ -189,6 +189,12 @@ class Limits:
         "the query file has more than {:,} bytes",
         "Bytes of a file of queries, unpacked.",
     )
+    metadata_bytes: int = _limit(
+        1 << 16,
+        "query",
+        "metadata of more than {:,} bytes",
+        "Bytes of the metadata of one subscription, as JSON.",
+    )
     subscriptions: int = _limit(
         10_000_000,
         "query",

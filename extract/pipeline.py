@@ -31,6 +31,7 @@ from extract.filtertool.matchers.protocol import MatcherFactory, Select
 from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.directory import REPORT, result_directory
+from extract.filtertool.output.joined import joined_columns
 from extract.filtertool.output.writers import Format, Writer, open_writer
 from extract.filtertool.processes.signals import deferred_signals
 from extract.filtertool.results.findings import Match
@@ -301,15 +302,18 @@ def run(
 
     Raises:
         MatcherError: There is no such matcher.
+        SubscriptionsError: Metadata that ``options`` joins to rows is not there, or cannot have a
+            column of its name.
         OSError: The results cannot be written.
     """
     options = options or Options()
     factory = load_matcher(matcher)
     ids = [one.id for one in scheme.subscribers]
+    joined = joined_columns(scheme, options.joined)
     with deferred_signals():
         pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised meanwhile
     with result_directory(directory) as partial:
-        writer = open_writer(partial, form, ids, options.select)
+        writer = open_writer(partial, form, ids, options.select, joined)
         try:
             report = run_into(writer, scheme, paths, factory, options, jobs, progress)
         finally:
@@ -345,8 +349,7 @@ def run_on_spark(
 
     Raises:
         ExtractError: Spark is not installed, does not start, or gave up.
-        MatcherError: There is no such matcher.
-        OSError: The results cannot be written.
+        MatcherError, SubscriptionsError, OSError: As for `run`.
     """
     from extract.filtertool.spark.java import require_spark
 
@@ -355,6 +358,7 @@ def run_on_spark(
     from extract.filtertool.spark.session import open_context
 
     options = options or Options()
+    joined_columns(scheme, options.joined)  # an error in it is reported before Spark starts
     job = Job(scheme, load_matcher(matcher), options)
     started = time.perf_counter()
     with result_directory(directory) as partial, open_context(master, conf=conf) as context:

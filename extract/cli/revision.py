@@ -20,8 +20,9 @@ class Revision:
 
     Attributes:
         before: The scheme as it was.
-        source: The file that queries were added from; empty if there was none.
+        source: The file that the queries come from; empty if there was none.
         added: The outcome of each subscription that was added.
+        replaced: The outcome of each subscription that took the place of another.
         removed: What the scheme had of each that was removed.
         after: The scheme as it is now.
     """
@@ -29,6 +30,7 @@ class Revision:
     before: Scheme
     source: str = ""
     added: list[RegisteredQuery] = field(default_factory=list)
+    replaced: list[RegisteredQuery] = field(default_factory=list)
     removed: list[RegisteredQuery] = field(default_factory=list)
     after: Scheme | None = None
 
@@ -39,8 +41,9 @@ class Revision:
 
     @property
     def unsatisfiable(self) -> list[Unsatisfiable]:
-        """Those of the added that cannot match."""
-        return [one for one in self.added if isinstance(one, Unsatisfiable)]
+        """Those of the added and replaced that cannot match."""
+        new = (*self.added, *self.replaced)
+        return [one for one in new if isinstance(one, Unsatisfiable)]
 
     def to_json(self, seconds: float) -> dict[str, Any]:
         """The report as plain values."""
@@ -48,6 +51,7 @@ class Revision:
         old, new = self._prefixes(self.before), self._prefixes(after)
         return {
             "added": len(self.added),
+            "replaced": len(self.replaced),
             "removed": len(self.removed),
             "rejected": [{"id": one.id, "reason": one.reason} for one in self.rejected],
             "unsatisfiable": [
@@ -88,10 +92,9 @@ class Revision:
         for was, one in self._changed():
             name = one.id if not one.prefix else f"chunk {one.id} {one.prefix}"
             yield f"{name}: {', '.join(_differences(was, one))}"
+        changes = ((self.added, "added"), (self.replaced, "replaced"), (self.removed, "removed"))
         done = [
-            _count(len(some), "query", "queries") + f" {what}"
-            for some, what in ((self.added, "added"), (self.removed, "removed"))
-            if some
+            _count(len(some), "query", "queries") + f" {what}" for some, what in changes if some
         ]
         counts = after.counts()
         yield (

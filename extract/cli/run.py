@@ -81,6 +81,14 @@ from extract.scheme import Scheme
     type=click.Choice(["parquet", "jsonl", "xml"]),
     help="Rows as Parquet or JSON lines, or one XML document for each query.",
 )
+@click.option(
+    "--with",
+    "joined",
+    multiple=True,
+    metavar="[COLUMN=]KEY",
+    help="Add metadata of the subscription to each row, as a column of its name or another; "
+    "team.name is the name inside team. May be repeated.",
+)
 @progress_option
 @click.option(
     "--priority",
@@ -122,6 +130,7 @@ def run(options: RunOptions) -> int:
     Example:
       extract run --schema schemas/university.dtd --root db --queries queries.tsv docs/ -o results
       extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
+      extract run --scheme scheme.json docs/ --with owner --with label=name -o results
     """
     options.check()
     if options.engine == "spark":

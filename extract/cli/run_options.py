@@ -35,6 +35,7 @@ class RunOptions:
         documents: The arguments: files, directories, globs, or ``-``.
         version: ``--xpath-version``.
         form: ``--format``.
+        joined: ``--with``.
         limits: All ``--max-…`` together.
         as_json: ``--json``.
     """
@@ -57,6 +58,7 @@ class RunOptions:
     assume_valid: bool = False
     select: Select = "nodes"
     form: Format = "parquet"
+    joined: tuple[str, ...] = ()
     progress: bool | None = None
     priority: bool = False
     explain: bool = False
@@ -76,6 +78,8 @@ class RunOptions:
             raise click.UsageError(f"--conf {bad}: write NAME=VALUE, as for spark-submit.")
         if self.jobs and self.master:
             raise click.UsageError("Give --master or --jobs, but not both.")
+        if self.joined and self.form == "xml":
+            raise click.UsageError("--with adds columns, and --format xml has none.")
         if self.scheme is not None and (self.schema is not None or self.queries is not None):
             raise click.UsageError("Give --scheme, or --schema and --queries, but not both.")
         if self.scheme is None and (self.schema is None or self.queries is None):
@@ -107,6 +111,7 @@ class RunOptions:
             standalone=self.form == "xml",
             limits=self.limits,
             priority=self.priority,
+            joined=self.joined,
         )
 
     @property

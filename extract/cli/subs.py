@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
 from extract.cli.exclusive import Unchanged, exclusively
 from extract.cli.options import (
+    Command,
     WithLimits,
     json_option,
     limit_options,
@@ -27,10 +29,12 @@ from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
+from extract.preptool.canonical import RegisteredQuery
 from extract.preptool.explain.labels import printable
 from extract.preptool.revise import Reviser
-from extract.scheme import Scheme
+from extract.scheme import Rejected, Scheme, Subscriber
 from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.metadata import NO_METADATA, Condition, has_key, near_keys
 
 _FILE = click.Path()
 _SCHEME = "extract.subs.scheme"  # key in click's context.meta
@@ -48,7 +52,7 @@ output_option = click.option(
 @scheme_option
 @click.pass_context
 def subs(ctx: click.Context, scheme: str) -> None:
-    """Add subscriptions to a scheme, remove some, or list them.
+    """Add subscriptions to a scheme, replace or remove some, or list them.
 
     The scheme is revised, not made again: that costs as much as the change. The result is the same
     as that of `extract prep` with all queries.
@@ -56,28 +60,38 @@ def subs(ctx: click.Context, scheme: str) -> None:
     \b
     Example:
       extract subs --scheme scheme.json add big '//order[total > 1000]'
-      extract subs --scheme scheme.json add --queries more.tsv
+      extract subs --scheme scheme.json add --queries more.jsonl
+      extract subs --scheme scheme.json replace big '//order[total > 5000]'
       extract subs --scheme scheme.json remove big
-      extract subs --scheme scheme.json list
+      extract subs --scheme scheme.json list --where owner=sales
     """
     ctx.meta[_SCHEME] = scheme
 
 
+def _query_parameters(command: Command) -> Command:
+    """The parameters of `add` and `replace`."""
+    for parameter in (
+        json_option,
+        output_option,
+        limit_options("query"),
+        click.option(
+            "--weight",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="W",
+            help="How much a query given here counts when chunks are chosen, by default 1; in a "
+            "file it says so itself.",
+        ),
+        xpath_version_option,
+        namespaces_option,
+        optional_queries_option,
+        click.argument("query", nargs=-1, metavar="[ID XPATH]..."),
+    ):
+        command = parameter(command)
+    return command
+
+
 @subs.command(cls=WithLimits)
-@click.argument("query", nargs=-1, metavar="[ID XPATH]...")
-@optional_queries_option
-@namespaces_option
-@xpath_version_option
-@click.option(
-    "--weight",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    metavar="W",
-    help="How much a query given here counts when chunks are chosen; in a file it says so itself.",
-)
-@limit_options("query")
-@output_option
-@json_option
+@_query_parameters
 @click.pass_context
 def add(
     ctx: click.Context,
@@ -85,35 +99,105 @@ def add(
     queries: str | None,
     namespaces: dict[str, str],
     version: str,
-    weight: float,
+    weight: float | None,
     limits: Limits,
     output: str | None,
     as_json: bool,
 ) -> int:
     """Add subscriptions, given here or in a file.
 
-    One that does not parse is recorded in the scheme as rejected, and the exit status is 1. If an
-    id is taken already, nothing is done.
+    Prefixes mean what the file or --ns says, else what they mean in the scheme. A query that does
+    not parse is recorded in the scheme as rejected, and the exit status is 1; its id can be added
+    again. If another id is taken already, nothing is done.
+
+    \b
+    Example:
+      extract subs --scheme scheme.json add big '//po:order[po:total > 1000]'
+      extract subs --scheme scheme.json add --queries more.jsonl --ns inv=urn:example:invoices
     """
-    if len(query) % 2 or bool(query) == bool(queries):
-        raise click.UsageError(
-            "Give an ID and an XPATH, several of these pairs, or --queries FILE."
-        )
-    if queries is not None:
-        added = load_queries(queries, namespaces, limits, version)
-    else:
-        pairs = zip(query[::2], query[1::2], strict=True)
-        some = [
-            Subscription(name, xpath.strip(), {}, weight, version=version) for name, xpath in pairs
-        ]
-        added = Subscriptions.of(some, namespaces)
+    added = _given(query, queries, namespaces, version, weight, limits)
 
     def change(reviser: Reviser, revision: Revision) -> None:
         revision.source = added.source
-        for one in added:
+        for one in added.with_defaults(reviser.namespaces):
             revision.added.append(reviser.add(one, added.source))
 
     return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
+
+
+@subs.command(cls=WithLimits)
+@_query_parameters
+@click.pass_context
+def replace(
+    ctx: click.Context,
+    query: tuple[str, ...],
+    queries: str | None,
+    namespaces: dict[str, str],
+    version: str,
+    weight: float | None,
+    limits: Limits,
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Replace subscriptions by others with the same ids, given here or in a file.
+
+    An XPATH given here replaces the query; weight and metadata stay. A line of a file replaces
+    everything: query, weight and metadata. Prefixes are looked up as for `add`.
+
+    If an id is not there, or a query does not parse, nothing is done. A query that was rejected
+    before can be replaced, too.
+
+    \b
+    Example:
+      extract subs --scheme scheme.json replace big '//po:order[po:total > 5000]'
+      extract subs --scheme scheme.json replace --queries corrected.jsonl
+    """
+    new = _given(query, queries, namespaces, version, weight, limits)
+
+    def change(reviser: Reviser, revision: Revision) -> None:
+        revision.source = new.source
+        for one in new.with_defaults(reviser.namespaces):
+            if queries is None:
+                one = _as_before(one, reviser.get(one.id), weight)
+            revision.replaced.append(reviser.replace(one, new.source))
+
+    return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
+
+
+def _given(
+    query: tuple[str, ...],
+    file: str | None,
+    namespaces: dict[str, str],
+    version: str,
+    weight: float | None,
+    limits: Limits,
+) -> Subscriptions:
+    """The subscriptions that are given as arguments, or in a file.
+
+    Raises:
+        click.UsageError: They are given in both ways or in none, or an XPath is missing.
+    """
+    if len(query) % 2 or bool(query) == bool(file):
+        raise click.UsageError(
+            "Give an ID and an XPATH, several of these pairs, or --queries FILE."
+        )
+    if file is not None:
+        return load_queries(file, namespaces, limits, version)
+    pairs = zip(query[::2], query[1::2], strict=True)
+    some = [
+        Subscription(name, xpath.strip(), {}, weight or 1.0, version=version)
+        for name, xpath in pairs
+    ]
+    return Subscriptions.of(some, namespaces)
+
+
+def _as_before(new: Subscription, old: RegisteredQuery, weight: float | None) -> Subscription:
+    """A subscription with the metadata of the one that it replaces; its weight unless given."""
+    if isinstance(old, Rejected):
+        return dataclasses.replace(new, metadata=old.metadata)
+    before = old if isinstance(old, Subscriber) else old.subscriber
+    kept = before.weight if weight is None else weight
+    return dataclasses.replace(new, metadata=before.metadata, weight=kept)
 
 
 @subs.command()
@@ -143,18 +227,41 @@ def remove(
     return _revise(ctx.meta[_SCHEME], output, as_json, change)
 
 
+def _conditions(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[Condition, ...]:
+    try:
+        return tuple([Condition.parse(text) for text in texts])
+    except ValueError as error:
+        raise click.BadParameter(f"{error}. For example, --where owner=sales", ctx, param) from None
+
+
 @subs.command("list")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_conditions,
+    help="Only subscriptions with this metadata: a string, a number, true, false or null, or a "
+    "list that has it; team.name=x is the name inside team. Repeated, all must hold.",
+)
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, as_json: bool) -> None:
+def list_(ctx: click.Context, where: tuple[Condition, ...], as_json: bool) -> None:
     """List the subscriptions: id, where it is evaluated or why not, and the query.
 
     A table on a terminal; in a pipe, lines with tabs.
 
     With --json each is an object on a line of its own, with which `extract prep` could prepare them
-    all again: the query in canonical form, the prefixes that it uses, and its weight.
+    all again: the query in canonical form, the prefixes that it uses, its weight and its metadata.
+
+    \b
+    Example:
+      extract subs --scheme scheme.json list --where owner=sales --where tags=urgent
+      extract subs --scheme scheme.json list --json | jq -r .owner
     """
-    rows = _listed(Scheme.load(ctx.meta[_SCHEME]))
+    scheme = Scheme.load(ctx.meta[_SCHEME])
+    rows = _listed(scheme, where)
     if as_json:
         for row in rows:
             click.echo(json.dumps(row, ensure_ascii=False))
@@ -170,7 +277,20 @@ def list_(ctx: click.Context, as_json: bool) -> None:
             click.echo("\t".join(map(printable, fields)))
 
 
-def _listed(scheme: Scheme) -> Iterator[dict[str, Any]]:
+def _listed(scheme: Scheme, where: Sequence[Condition] = ()) -> Iterator[dict[str, Any]]:
+    """Yields the subscriptions for which all conditions hold, as plain values."""
+    metadata = scheme.metadata
+    for one in where:
+        if not any(has_key(values, one.key) for values in metadata.values()):
+            hint = near_keys(one.key, metadata.values())
+            click.echo(f"Note: no subscription has the metadata {one.key!r}; {hint}", err=True)
+    for row in _rows(scheme):
+        own = metadata.get(row["id"], NO_METADATA)
+        if all(one.holds(own) for one in where):
+            yield {**row, **own}
+
+
+def _rows(scheme: Scheme) -> Iterator[dict[str, Any]]:
     chunks: dict[str, list[str]] = {}
     for chunk in scheme.every_chunk:
         for name in chunk.queries:

@@ -26,6 +26,8 @@ class Options:
         in_memory: Bytes up to which a document is read into memory. Of a larger one only what the
             queries look at is read.
         priority: Evaluate those chunks first whose subscribers weigh most.
+        joined: Metadata that rows get as columns, as `extract.filtertool.output.joined` says:
+            keys, or ``COLUMN=KEY``.
     """
 
     select: Select = "nodes"
@@ -36,3 +38,4 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     in_memory: int = IN_MEMORY
     priority: bool = False
+    joined: tuple[str, ...] = ()

@@ -107,23 +107,33 @@ class QueryRegistry:
     def _by_id(self) -> tuple[Mapping[str, object], ...]:
         return (self.ids, self.unsatisfiable, self.later, self.rejected)
 
+    def get(self, identifier: str) -> RegisteredQuery | None:
+        """Returns what is registered by an id; None if nothing is."""
+        form = self.ids.get(identifier)
+        if form is not None:
+            return self.forms[form].subscribers[identifier]
+        for others in (self.unsatisfiable, self.later, self.rejected):
+            if identifier in others:
+                return others[identifier]
+        return None
+
     def add(self, query: Subscription, translation: Translation) -> RegisteredQuery:
         """Registers a query whose id is new."""
         bound, form, error = translation
         if error is not None:
             place = (error.hint, error.line, error.column, error.offset)
-            rejected = Rejected(query.id, query.xpath, error.reason, *place)
+            rejected = Rejected(query.id, query.xpath, error.reason, *place, query.metadata)
             self.rejected[query.id] = rejected
             return rejected
         if bound is None or form is None:
-            own = Subscriber(query.id, query.xpath, query.xpath, query.weight)
+            own = Subscriber(query.id, query.xpath, query.xpath, query.weight, query.metadata)
             later = self.later[query.id] = Later(own, query.version, own_prefixes(query))
             return later
         absolute = str(make_absolute(bound))
         # Most are written in canonical form, and one string is enough for both.
         if absolute == query.xpath:
             absolute = query.xpath
-        subscriber = Subscriber(query.id, query.xpath, absolute, query.weight)
+        subscriber = Subscriber(query.id, query.xpath, absolute, query.weight, query.metadata)
         if not form.branches:
             dead = self.unsatisfiable[query.id] = Unsatisfiable(subscriber, form.unsatisfiable)
             return dead

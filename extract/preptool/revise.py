@@ -27,11 +27,11 @@ look at the other branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from extract.errors import SubscriptionsError
+from extract.errors import QuerySyntaxError, SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.assignment import ChunkAssignment
 from extract.preptool.canonical import (
@@ -55,13 +55,14 @@ from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Branches, Later, Query, Rejected, Scheme, Subscriber
 from extract.subscriptions import Subscription
+from extract.subscriptions.model import with_checked_metadata
 from extract.transtool.expansion import Expansion
 from extract.transtool.prefixes import Prefixes
-from extract.transtool.queries import translate
+from extract.transtool.queries import parse_query, translate
 
 
 class Reviser:
-    """The subscriptions of a scheme, to add to and to remove from; `scheme` gives the new scheme.
+    """The subscriptions of a scheme, to add to, replace and remove; `scheme` gives the new scheme.
 
     Args:
         scheme: Where to start; it stays as it is.
@@ -114,29 +115,56 @@ class Reviser:
         """The number of branches, those included that no query needs since the last `scheme`."""
         return len(self._registry.branches)
 
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        """The prefixes of the scheme, for queries that do not bind theirs."""
+        return self._scheme.namespaces
+
+    def get(self, identifier: str) -> RegisteredQuery:
+        """Returns what the scheme has of a subscription.
+
+        Raises:
+            SchemeError: There is no such subscription.
+        """
+        registered = self._registry.get(identifier)
+        if registered is None:
+            raise no_such_query(identifier, self._registry)
+        return registered
+
     def add(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
         """Registers a subscription. One that does not parse is recorded as rejected.
 
         Args:
-            subscription: One whose id is new.
+            subscription: One whose id is new, or that of a subscription that was rejected: that
+                one is replaced.
             source: The file that it comes from, for errors.
 
         Returns:
             Its outcome, as the scheme will have it.
 
         Raises:
-            SubscriptionsError: There is a subscription of this id, or there are too many.
+            SubscriptionsError: There is a subscription of this id, there are too many, or metadata
+                cannot be kept. Then nothing has changed.
         """
         registry = self._registry
+        subscription = with_checked_metadata(subscription, self._limits, source)
+        if subscription.id in registry.rejected:
+            registry.remove(subscription.id)
+            return self._register(subscription, source)
         if subscription.id in registry:
             reason = f"the scheme already has a query {subscription.id!r}"
-            hint = "give this one another id, or remove the other one first"
+            hint = "give this one another id, or replace the other one"
             line = subscription.line
             if line and subscription.id == str(line):
                 hint = "write id<TAB>xpath: a query without an id takes its line number"
             raise SubscriptionsError(reason, hint, source, line, 1 if line else 0)
         if len(registry) >= self._limits.subscriptions:
             raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
+        return self._register(subscription, source)
+
+    def _register(self, subscription: Subscription, source: str) -> RegisteredQuery:
+        """Registers a subscription whose id is free."""
+        registry = self._registry
         first_new = len(registry.branches)
         normaliser = self._normalisers.after(registry.size)
         translation = translate(normaliser, subscription, source, self._limits)
@@ -155,6 +183,34 @@ class Reviser:
         else:
             self._absolutes.append(outcome.subscriber.absolute)
         return outcome
+
+    def replace(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
+        """Puts a subscription in the place of the one that has its id: query, weight and metadata.
+
+        Args:
+            subscription: One whose id is there; also that of a subscription that was rejected.
+            source: The file that it comes from, for errors.
+
+        Returns:
+            Its outcome, as the scheme will have it.
+
+        Raises:
+            SchemeError: There is no subscription of this id.
+            QuerySyntaxError: The query does not parse.
+            SubscriptionsError: Metadata cannot be kept. In all cases nothing has changed.
+        """
+        if subscription.id not in self._registry:
+            error = no_such_query(subscription.id, self._registry)
+            line = subscription.line
+            raise SchemeError(error.reason, error.hint, source, line, 1 if line else 0)
+        subscription = with_checked_metadata(subscription, self._limits, source)
+        try:
+            parse_query(subscription, source, self._limits)
+        except QuerySyntaxError as error:
+            reason, *others = error.args
+            raise QuerySyntaxError(f"query {subscription.id!r}: {reason}", *others) from None
+        self.remove(subscription.id)
+        return self._register(subscription, source)
 
     def remove(self, identifier: str) -> RegisteredQuery:
         """Removes a subscription.

@@ -101,6 +101,11 @@ class Fields:
         for number, value in enumerate(self.items(key, default)):
             yield Fields(value, f"{path}[{number}]", self._file)
 
+    def mapping(self, key: str) -> dict[str, Any]:
+        """An object with any values."""
+        value: dict[str, Any] = self._get(key, _NONE, dict, "a JSON object")
+        return value
+
     def table(self, key: str, kind: type, name: str) -> dict[str, Any]:
         """An object with values of one type."""
         value: dict[str, Any] = self._get(key, _NONE, dict, "a JSON object")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, overload
+from typing import Any, Final, NamedTuple, TypeAlias, overload
 
 from extract.errors import SchemeError
 from extract.schema.model import Schema
 from extract.scheme.statistics import Statistics
+from extract.subscriptions.metadata import NO_METADATA
 from extract.xpath.functions import Type
 
 FORMAT: Final = 1  # of scheme.json
@@ -129,12 +131,14 @@ class Subscriber:
         absolute: The same in canonical form, from the document node and with the scheme's prefixes:
             what is evaluated where a document is evaluated whole.
         weight: How much it counts when chunks are chosen.
+        metadata: What else is known of it, as `Subscription.metadata`.
     """
 
     id: str
     xpath: str
     absolute: str
     weight: float = 1.0
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +192,8 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A query that cannot be evaluated at all; the fields are those of `QuerySyntaxError`."""
+    """A query that cannot be evaluated at all; the fields are those of `QuerySyntaxError`, and the
+    metadata of its subscription."""
 
     id: str
     xpath: str
@@ -197,6 +202,7 @@ class Rejected:
     line: int = 0
     column: int = 0
     offset: int = -1
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +365,12 @@ class Scheme:
         of_queries = [one for query in self.queries for one in query.subscribers]
         of_queries += [one.subscriber for one in self.unsatisfiable]
         return (*of_queries, *[one.subscriber for one in self.later])
+
+    @cached_property
+    def metadata(self) -> Mapping[str, Mapping[str, Any]]:
+        """The metadata of all subscriptions that have any, by id; rejected ones included."""
+        every: tuple[Subscriber | Rejected, ...] = (*self.subscribers, *self.rejected)
+        return {one.id: one.metadata for one in every if one.metadata}
 
     def counts(self) -> dict[str, int]:
         """How many queries there are of each kind.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from extract.errors import SchemeError
+from extract.limits import Limits
 from extract.schema.model import Schema, SchemaKind
 from extract.scheme.edges import read_declaration
 from extract.scheme.fields import Fields
@@ -33,10 +35,17 @@ from extract.scheme.model import (
     Want,
 )
 from extract.scheme.statistics import read_statistics
+from extract.subscriptions.metadata import (
+    NO_METADATA,
+    Metadata,
+    MetadataError,
+    checked_metadata,
+)
 from extract.xpath.functions import Type
 from extract.xpath.later import VERSIONS
 
 _AGAIN = "prepare the queries again with `extract prep`"
+_ANY_SIZE = Limits(metadata_bytes=sys.maxsize)  # it was checked when it was registered
 _TYPES = {one.value: one for one in Type}
 
 
@@ -152,7 +161,17 @@ def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
 def _subscriber(row: Fields) -> Subscriber:
     name, xpath = row.text("id"), row.text("xpath")
     absolute = row.text("absolute") if "absolute" in row else xpath
-    return Subscriber(name, xpath, absolute, row.weight() if "weight" in row else 1.0)
+    weight = row.weight() if "weight" in row else 1.0
+    return Subscriber(name, xpath, absolute, weight, _metadata(row))
+
+
+def _metadata(row: Fields) -> Metadata:
+    if "metadata" not in row:
+        return NO_METADATA
+    try:
+        return checked_metadata(row.mapping("metadata"), _ANY_SIZE)
+    except MetadataError as error:
+        row.wrong("metadata", error.reason)
 
 
 def _later(row: Fields) -> Later:
@@ -172,6 +191,7 @@ def _rejected(row: Fields) -> Rejected:
         row.whole_number("line", 0),
         row.whole_number("column", 0),
         row.whole_number("offset", -1),
+        _metadata(row),
     )
 
 

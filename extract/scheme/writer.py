@@ -16,7 +16,7 @@ from typing import Any
 from extract.files import whole_file
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
-from extract.scheme.model import FORMAT, Chunk, Later, Query, Scheme, Subscriber, Want
+from extract.scheme.model import FORMAT, Chunk, Later, Query, Rejected, Scheme, Subscriber, Want
 from extract.scheme.statistics import statistics_rows
 from extract.xpath.functions import Type
 
@@ -38,7 +38,7 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
         for one in scheme.unsatisfiable
     )
     rejected = (
-        _encode({"id": one.id, "xpath": one.xpath, "reason": one.reason} | _place(one))
+        _encode({"id": one.id, "xpath": one.xpath, "reason": one.reason} | _further(one))
         for one in scheme.rejected
     )
     settings = scheme.settings
@@ -156,6 +156,8 @@ def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
     if subscriber.weight != 1:
         whole = subscriber.weight.is_integer() and subscriber.weight < _EXACT
         row["weight"] = int(subscriber.weight) if whole else subscriber.weight
+    if subscriber.metadata:
+        row["metadata"] = subscriber.metadata
     return row
 
 
@@ -164,8 +166,8 @@ def _later(one: Later) -> str:
     return _encode(row | ({"namespaces": _by_key(one.namespaces)} if one.namespaces else {}))
 
 
-def _place(one: Any) -> dict[str, Any]:
-    usual = {"hint": "", "line": 0, "column": 0, "offset": -1}
+def _further(one: Rejected) -> dict[str, Any]:
+    usual: dict[str, Any] = {"hint": "", "line": 0, "column": 0, "offset": -1, "metadata": {}}
     return {key: getattr(one, key) for key in usual if getattr(one, key) != usual[key]}
 
 

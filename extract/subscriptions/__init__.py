@@ -16,14 +16,15 @@ Usage:
         late<TAB>//po:order[xs:date(po:due) < current-date()]
 
     or JSON lines, ``{"id": "big", "xpath": "//a", "namespaces": {"p": "urn:x"}, "weight": 2.5,
-    "version": "3.1"}``, of which only ``xpath`` is required and other keys are left alone. Either
-    may be gzipped. A line whose first tab is inside a string of its query has no id.
+    "version": "3.1"}``, of which only ``xpath`` is required. Other keys, such as ``"owner"`` or
+    ``"tags"``, are `Subscription.metadata`, with any JSON value. Either may be
+    gzipped. A line whose first tab is inside a string of its query has no id.
 
 Which to use:
-    Lines of text for people. JSON lines where queries have weights, or prefixes or a version of
-    their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their ``version``, says
-    2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole documents.
-    `templates` finds the shapes that many queries share, and the constants of each;
+    Lines of text for people. JSON lines where queries have weights, metadata, or prefixes or a
+    version of their own. Queries are XPath 1.0 unless a ``#! xpath`` line above, or their
+    ``version``, says 2.0, 3.0 or 3.1; those are slower, for elementpath evaluates them on whole
+    documents. `templates` finds the shapes that many queries share, and the constants of each;
     `Subscriptions.blocks` gives the queries of a file as columns.
 
 Always holds:
@@ -33,7 +34,8 @@ Always holds:
     up, in C where that was compiled, with the same outcome.
 
 To add one more:
-    A key of JSON lines or a ``#!`` line is read in `reader`, and a field of `model.Subscription`.
+    A key of JSON lines or a ``#!`` line is read in `reader`, and a field of `model.Subscription`;
+    a key is also one of `metadata.OWN_KEYS`, so that it is not taken for metadata.
 """
 
 from extract.subscriptions.model import Subscription, Subscriptions

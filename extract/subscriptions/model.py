@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from extract.errors import SubscriptionsError
 from extract.limits import DEFAULTS, Limits
 from extract.subscriptions.bindings import check_bindings
-from extract.xpath.later import FIRST, VERSIONS
+from extract.subscriptions.metadata import NO_METADATA, MetadataError, checked_metadata
+from extract.xpath.later import FIRST, PREDEFINED, VERSIONS
 
 if TYPE_CHECKING:
     from extract.subscriptions.blocks import QueryBlock
@@ -29,6 +30,8 @@ class Subscription:
         column: Where the XPath starts in that line, from 1; 0 if unknown.
         version: Of XPath: ``"1.0"``; or ``"2.0"``, ``"3.0"`` or ``"3.1"``, which elementpath
             evaluates on whole documents.
+        metadata: What else is known of it, such as an owner or tags: keys and JSON values. It may
+            be shared between subscriptions, so never change it.
     """
 
     id: str
@@ -38,6 +41,7 @@ class Subscription:
     line: int = 0
     column: int = 0
     version: str = FIRST
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA, hash=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,8 +99,8 @@ class Subscriptions(Sequence[Subscription]):
             version: Of XPath, for those that are no `Subscription` values.
 
         Raises:
-            SubscriptionsError: Two queries have one id, a binding is not possible, or there is no
-                such version.
+            SubscriptionsError: Two queries have one id, a binding is not possible, there is no such
+                version, or metadata cannot be kept.
 
         >>> Subscriptions.of(["//a", ("b", "//b")])[1].id
         'b'
@@ -110,7 +114,8 @@ class Subscriptions(Sequence[Subscription]):
         entries: dict[str, Subscription] = {}
         for position, query in enumerate(queries, 1):
             if isinstance(query, Subscription):
-                entry = replace(query, namespaces={**shared, **query.namespaces})
+                entry = with_checked_metadata(query)
+                entry = replace(entry, namespaces={**shared, **query.namespaces})
                 checked_version(entry.version)
             else:
                 name, xpath = (str(position), query) if isinstance(query, str) else query
@@ -126,6 +131,29 @@ class Subscriptions(Sequence[Subscription]):
 
         entries = self.entries
         return entries.blocks if isinstance(entries, FileQueries) else QueryBlock.of(entries)
+
+    def with_defaults(self, namespaces: Mapping[str, str]) -> Subscriptions:
+        """Returns the same subscriptions, with bindings for the prefixes that they do not bind.
+
+        Args:
+            namespaces: The bindings. Prefixes that XPath 2.0 and later bind themselves, such as
+                ``fn``, keep their meaning in queries of these versions.
+
+        >>> queries = Subscriptions.of(["//p:a"], namespaces={"p": "urn:own"})
+        >>> queries.with_defaults({"p": "urn:p", "q": "urn:q"})[0].namespaces
+        {'p': 'urn:own', 'q': 'urn:q'}
+        """
+        later = {prefix: uri for prefix, uri in namespaces.items() if prefix not in PREDEFINED}
+        # Thousands of queries with the same bindings share one dictionary, before and after.
+        merged: dict[tuple[int, bool], dict[str, str]] = {}
+        entries = []
+        for one in self.entries:
+            is_first = one.version == FIRST
+            key = (id(one.namespaces), is_first)
+            if key not in merged:
+                merged[key] = {**(namespaces if is_first else later), **one.namespaces}
+            entries.append(replace(one, namespaces=merged[key]))
+        return Subscriptions(tuple(entries), self.source)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -156,6 +184,28 @@ def checked_version(version: str) -> str:
         reason = f"there is no XPath {version!r} here"
         raise SubscriptionsError(reason, f"there are: {', '.join(VERSIONS)}")
     return version
+
+
+def with_checked_metadata(
+    query: Subscription, limits: Limits = DEFAULTS, source: str = ""
+) -> Subscription:
+    """Returns a subscription with metadata that can be kept, in order, and of its own.
+
+    Args:
+        query: The subscription.
+        limits: How much metadata it may have.
+        source: The file that it comes from, for errors.
+
+    Raises:
+        SubscriptionsError: Its metadata cannot be kept.
+    """
+    if not query.metadata:
+        return query
+    try:
+        return replace(query, metadata=checked_metadata(query.metadata, limits))
+    except MetadataError as error:
+        reason = f"query {query.id!r}: {error.reason}"
+        raise SubscriptionsError(reason, error.hint, source, query.line) from None
 
 
 def _checked(namespaces: Mapping[str, str] | None) -> dict[str, str]:

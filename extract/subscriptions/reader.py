@@ -21,6 +21,14 @@ from extract.limits import RAISE, Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
 from extract.subscriptions.blocks import FileQueries, QueryBlock
 from extract.subscriptions.columns import TextColumn
+from extract.subscriptions.metadata import (
+    LISTED_KEYS,
+    NO_METADATA,
+    OWN_KEYS,
+    Metadata,
+    MetadataError,
+    checked_metadata,
+)
 from extract.subscriptions.model import Subscription
 from extract.subscriptions.native import native_lines
 from extract.xpath.later import FIRST, VERSIONS, parse_later
@@ -52,7 +60,7 @@ def read_subscriptions(
     data = _read(path, source, limits).removeprefix(b"\xef\xbb\xbf")
     text = _decode(data, source)
     csv = _suffix(path) == ".csv"
-    reader = _Reader(source, namespaces, version, csv)
+    reader = _Reader(source, namespaces, version, limits, csv)
     if _is_json(path, text):
         return tuple(_limited(reader.read(text, reader.json_line), source, limits))
     if csv or not native_lines():
@@ -137,11 +145,17 @@ class _Reader:
     """Goes through one file and remembers what the lines so far have bound and named."""
 
     def __init__(
-        self, source: str, namespaces: dict[str, str], version: str, csv: bool = False
+        self,
+        source: str,
+        namespaces: dict[str, str],
+        version: str,
+        limits: Limits,
+        csv: bool = False,
     ) -> None:
         self.source = source
         self.namespaces = namespaces
         self.version = version
+        self.limits = limits
         self.csv = csv  # is it called so? The comma is an operator in later versions of XPath
         self.bound_at: dict[str, int] = {}
         # Thousands of queries with the same few bindings share one dictionary.
@@ -266,7 +280,7 @@ class _Reader:
         return True
 
     def json_line(self, line: str, number: int) -> Subscription:
-        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``."""
+        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``, and metadata."""
 
         def wrong(key: str, reason: str, hint: str = _RECORD) -> SubscriptionsError:
             return self.error(reason, hint, number, line.find(f'"{key}"') + 1 or 1)
@@ -297,6 +311,10 @@ class _Reader:
         # Such a string cannot be written as UTF-8, not even to report it.
         if "\\u" in line and any(map(_SURROGATE.search, [str(name), xpath, *namespaces.values()])):
             raise wrong("", "a \\u escape stands for half a character", "write both halves")
+        try:
+            metadata = self.metadata(record)
+        except MetadataError as error:
+            raise wrong(error.key, error.reason, error.hint) from None
         return Subscription(
             str(name),
             xpath.strip(_SPACE),
@@ -305,7 +323,18 @@ class _Reader:
             number,
             _column_in_json(line, xpath),
             str(version),
+            metadata,
         )
+
+    def metadata(self, record: dict[str, Any]) -> Metadata:
+        """The values of the keys that are not ours."""
+        if record.keys() <= OWN_KEYS:
+            return NO_METADATA
+        ours = OWN_KEYS
+        if isinstance(record.get("status"), str) and isinstance(record.get("chunks"), list):
+            ours = OWN_KEYS | LISTED_KEYS  # a line of `extract subs list --json`
+        others = {key: value for key, value in record.items() if key not in ours}
+        return checked_metadata(others, self.limits)
 
     def json_object(self, line: str, number: int) -> dict[str, Any]:
         try:

@@ -112,14 +112,36 @@ def translate(
         limits: How long and deep it may be.
     """
     try:
-        if subscription.version != FIRST:
-            parse_later(subscription.xpath, subscription.version, subscription.namespaces, limits)
-            return Translation(None, None)
-        parsed = parse_checked(subscription.xpath, subscription.namespaces, limits)
+        parsed = parse_query(subscription, source, limits)
     except QuerySyntaxError as error:
-        return Translation(None, None, error.at(source, subscription.line, subscription.column))
+        return Translation(None, None, error)
+    if parsed is None:
+        return Translation(None, None)
     bound = normaliser.prefixes.bind(parsed, subscription.namespaces)
     return Translation(bound, normaliser.normalise(bound))
+
+
+def parse_query(
+    subscription: Subscription, source: str = "", limits: Limits | None = None
+) -> Expr | None:
+    """Parses one subscription.
+
+    Args:
+        subscription, source, limits: As for `translate`.
+
+    Returns:
+        The query; None if it is in a later version of XPath.
+
+    Raises:
+        QuerySyntaxError: It cannot be evaluated.
+    """
+    try:
+        if subscription.version != FIRST:
+            parse_later(subscription.xpath, subscription.version, subscription.namespaces, limits)
+            return None
+        return parse_checked(subscription.xpath, subscription.namespaces, limits)
+    except QuerySyntaxError as error:
+        raise error.at(source, subscription.line, subscription.column) from None
 
 
 def own_prefixes(subscription: Subscription) -> dict[str, str]:

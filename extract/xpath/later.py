@@ -16,6 +16,8 @@ from extract.limits import DEFAULTS, Limits
 
 FIRST: Final = "1.0"  # what a query is in unless it says so
 VERSIONS: Final = (FIRST, "2.0", "3.0", "3.1")
+# Prefixes that these versions bind themselves.
+PREDEFINED: Final = frozenset({"xml", "xs", "fn", "err", "math", "map", "array"})
 
 _ELSEWHERE: Final = frozenset(
     {

@@ -7,11 +7,19 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
-from extract import Schema, SchemeError, Subscription, Subscriptions, SubscriptionsError
+from extract import (
+    Limits,
+    QuerySyntaxError,
+    Schema,
+    SchemeError,
+    Subscription,
+    Subscriptions,
+    SubscriptionsError,
+)
 from extract.preptool.prepare import WEIGHTS, prepare
 from extract.preptool.query_tree import WeightedQuery
 from extract.preptool.revise import Reviser
@@ -25,6 +33,12 @@ from tests.support.generate.schemas import schema as random_schema
 from tests.support.paths import SCHEMAS
 from tests.support.scheme_facts import Facts, facts
 from tests.support.schemes import UNIVERSITY
+
+METADATA: list[dict[str, Any]] = [
+    {},
+    {"owner": "sales"},
+    {"owner": None, "tags": ["b", "a"], "team": {"name": "é", "floor": 1.5}},
+]
 
 
 def without_texts(found: Facts) -> None:
@@ -75,7 +89,10 @@ class Service:
         elif chance(rng, 20) and self.made > 1:
             xpath = pick(rng, [one.xpath for one in self.current.values()] or [xpath])
         weight = pick(rng, [1.0, 1.0, 0.1, 2.5])
-        return Subscription(f"q{self.made}", xpath, self.writer.namespaces, weight)
+        metadata = pick(rng, METADATA)
+        return Subscription(
+            f"q{self.made}", xpath, self.writer.namespaces, weight, metadata=metadata
+        )
 
     def prepared(self) -> Scheme:
         return prepare(
@@ -88,9 +105,26 @@ class Service:
             self.workers,
         )
 
+    def replace(self) -> None:
+        """Replaces a subscription; one that does not parse changes nothing."""
+        identifier = pick(self.rng, list(self.current))
+        one = replace(self.new(), id=identifier)
+        before = self.reviser.get(identifier)
+        try:
+            self.reviser.replace(one)
+        except QuerySyntaxError as error:
+            refused = error
+        else:
+            self.current[identifier] = one
+            return
+        assert repr(identifier) in refused.reason
+        assert self.reviser.get(identifier) is before
+
     def step(self) -> None:
         rng = self.rng
-        if self.current and chance(rng, 45):
+        if self.current and chance(rng, 25):
+            self.replace()
+        elif self.current and chance(rng, 45):
             gone = pick(rng, list(self.current))
             del self.current[gone]
             self.reviser.remove(gone)
@@ -342,13 +376,53 @@ def test_a_namespace_goes_with_the_last_query_that_names_it() -> None:
 
 def test_an_id_can_be_taken_only_once() -> None:
     reviser = started(1, a="/db/student", b="/db/zzz", c="//a[")
-    for taken in ("a", "b", "c"):
+    for taken in ("a", "b"):
         with pytest.raises(SubscriptionsError, match=f"already has a query '{taken}'") as caught:
             reviser.add(Subscription(taken, "//name"))
         assert caught.value.hint
     assert facts(reviser.scheme()) == facts(
         started(1, a="/db/student", b="/db/zzz", c="//a[").scheme()
     )
+
+
+def test_the_id_of_a_rejected_query_can_be_added_replaced_and_removed() -> None:
+    limits = Limits(subscriptions=2)
+    reviser = Reviser(started(1, a="/db/student", c="//a[").scheme(), limits)
+    assert isinstance(reviser.add(Subscription("c", "//b[")), Rejected)
+    assert isinstance(reviser.add(Subscription("c", "//name")), Subscriber)
+    assert facts(reviser.scheme()) == facts(started(1, a="/db/student", c="//name").scheme())
+    reviser = Reviser(started(1, a="/db/student", c="//a[").scheme(), limits)
+    assert isinstance(reviser.replace(Subscription("c", "//name")), Subscriber)
+    assert facts(reviser.scheme()) == facts(started(1, a="/db/student", c="//name").scheme())
+    reviser = started(1, a="/db/student", c="//a[")
+    assert isinstance(reviser.remove("c"), Rejected)
+    assert facts(reviser.scheme()) == facts(started(1, a="/db/student").scheme())
+
+
+def test_what_cannot_be_replaced_stays() -> None:
+    queries = {"a": "/db/student", "b": "/db/zzz", "c": "//a["}
+    scheme = started(1, **queries).scheme()
+    for limits in (Limits(), Limits(subscriptions=1)):
+        reviser = Reviser(scheme, limits)
+        with pytest.raises(SchemeError, match=r"more\.tsv:7:1: the scheme has no query 'x'"):
+            reviser.replace(Subscription("x", "//name", line=7), "more.tsv")
+        with pytest.raises(QuerySyntaxError, match="query 'a': "):
+            reviser.replace(Subscription("a", "//name["))
+        with pytest.raises(SubscriptionsError, match="query 'a': the metadata of 'x'"):
+            reviser.replace(Subscription("a", "//name", metadata={"x": float("nan")}))
+        assert reviser.scheme() is scheme
+        reviser.replace(Subscription("a", "//name"))
+        assert facts(reviser.scheme()) == facts(started(1, **{**queries, "a": "//name"}).scheme())
+
+
+def test_metadata_alone_can_be_replaced() -> None:
+    reviser = started(1, a="/db/student", b="/db/student")
+    text = "".join(reviser.scheme().lines())
+    reviser.replace(Subscription("a", "/db/student", metadata={"b": 1, "a": [2]}))
+    assert '"metadata": {"a": [2], "b": 1}' in "".join(reviser.scheme().lines())
+    reviser.replace(Subscription("a", "/db/student"))
+    reviser.replace(Subscription("b", "/db/student"))
+    assert "".join(reviser.scheme().lines()) == text
 
 
 def test_a_query_that_is_not_there_cannot_go() -> None:

@@ -93,6 +93,15 @@ def twice(raw: Any) -> None:
             change("schema", "kind", to="rng"),
             "schema.kind: 'rng' is none of dtd, xsd, inferred, none",
         ),
+        (change("queries", 0, "metadata", to=[]), "queries[0].metadata: is not a JSON object"),
+        (
+            change("queries", 0, "metadata", to={"": 1}),
+            "queries[0].metadata: the metadata key '' is empty",
+        ),
+        (
+            change("queries", 0, "metadata", to={"a": float("inf")}),
+            "queries[0].metadata: the metadata of 'a' has a number that JSON does not have: inf",
+        ),
         (change("schema", "roots", to=[99]), "schema.roots[0]: there is no declarations[99]"),
         (
             change("schema", "declarations", 0, "children", to=[1, -1]),

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,11 +15,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from extract import Subscriptions
+from extract import Subscription, Subscriptions
 from extract.preptool.prepare import prepare
 from extract.scheme import Scheme
 from tests.support.paths import ROOT, SCHEMAS
-from tests.support.saved_scheme import SCHEME, TEXT
+from tests.support.saved_scheme import QUERIES, SCHEME, TEXT, load
 from tests.support.schemes import UNIVERSITY, random_scheme
 
 # -- The text
@@ -53,6 +54,25 @@ def test_the_json_schema_describes_every_field_that_is_written() -> None:
     raw["settings"]["limits"] = raw["namespaces"] = {}
     collect(raw)
     assert {word for word in words if f'"{word}"' not in described} == set()
+
+
+def test_metadata_is_in_the_file_and_nothing_where_there_is_none(tmp_path: Path) -> None:
+    metadata = {"tags": ["b", "a"], "owner": {"name": "é", "floor": None}}
+    again = [replace(one, metadata=metadata) for one in QUERIES]
+    later = Subscription("later", "//name[matches(., 'x')]", version="2.0", metadata=metadata)
+    scheme = prepare(UNIVERSITY, Subscriptions.of([*again, later]), 2)
+    text = "".join(scheme.lines())
+    assert (
+        text.count('"metadata": {"owner": {"floor": null, "name": "é"}, "tags": ["b", "a"]}') == 8
+    )
+    jsonschema.Draft202012Validator(schema_of_the_format()).validate(json.loads(text))
+    loaded = load(tmp_path, text)
+    assert loaded == scheme
+    assert loaded.metadata == {one.id: metadata for one in (*QUERIES, later)}
+    assert "".join(loaded.lines()) == text
+    assert "metadata" not in TEXT
+    without = prepare(UNIVERSITY, Subscriptions.of([replace(o, metadata={}) for o in QUERIES]), 2)
+    assert "".join(without.lines()) == TEXT
 
 
 def test_the_contract() -> None:

@@ -209,7 +209,9 @@ def test_json_lines_carry_everything(write: Write) -> None:
     loaded = Subscriptions.load(write("\n".join(lines), "queries.jsonl"))
     assert list(loaded) == [
         Subscription("a", "//p:a", {"p": "urn:p"}, 2.5, 1, lines[0].index("//p") + 1),
-        Subscription("7", "//b", {}, 3.0, 4, lines[3].index("//b") + 1),
+        Subscription(
+            "7", "//b", {}, 3.0, 4, lines[3].index("//b") + 1, metadata={"owner": "somebody"}
+        ),
         Subscription("5", "//c", {}, 1.0, 5, lines[4].index("//c") + 1),
     ]
 
@@ -246,6 +248,16 @@ def test_a_column_that_escapes_would_shift_is_left_out(write: Write) -> None:
         ('{"xpath": "//a", "namespaces": {"p": 1}}', '"namespaces"', 18),
         ('{"xpath": "//a", "namespaces": {"": "urn:p"}}', "no default namespace", 18),
         (r'{"xpath": "//a[. = \"\ud800\"]"}', "half a character", 1),
+        (r'{"xpath": "//a", "owner": "\ud800"}', "half a character", 18),
+        (r'{"xpath": "//a", "o\ud800": 1}', "control characters", 1),
+        (r'{"xpath": "//a", "o\u0007": 1}', "control characters", 1),
+        ('{"xpath": "//a", "": 1}', "key '' is empty", 18),
+        ('{"xpath": "//a", "' + "k" * 201 + '": 1}', "more than 200 characters", 18),
+        ('{"xpath": "//a", "status": "on"}', "a key that extract itself writes", 18),
+        ('{"xpath": "//a", "n": NaN}', "a number that JSON does not have", 18),
+        ('{"xpath": "//a", "n": [-1e999]}', "a number that JSON does not have", 18),
+        ('{"xpath": "//a", "n": ' + "[" * 40 + "]" * 40 + "}", "32 levels deep", 18),
+        ('{"xpath": "//a", "n": "' + "x" * 70_000 + '"}', "--max-metadata-bytes", 1),
     ],
 )
 def test_a_wrong_json_line_says_where(write: Write, record: str, reason: str, column: int) -> None:

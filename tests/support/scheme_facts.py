@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -37,8 +38,9 @@ def facts(scheme: Scheme) -> Facts:
             "branches": sorted(plain(scheme.branches[number].xpath) for number in one.branches),
         }
 
-    def subscriber(one: Subscriber) -> tuple[str, str, str, float]:
-        return one.id, one.xpath, plain(one.absolute), one.weight
+    def subscriber(one: Subscriber) -> tuple[str, str, str, float, str]:
+        metadata = json.dumps(one.metadata, sort_keys=True)
+        return one.id, one.xpath, plain(one.absolute), one.weight, metadata
 
     return {
         "schema": scheme.schema,
@@ -62,6 +64,7 @@ def facts(scheme: Scheme) -> Facts:
             (subscriber(one.subscriber), plain(one.reason)) for one in scheme.unsatisfiable
         ),
         "rejected": sorted((one.id, one.xpath, one.reason, one.line) for one in scheme.rejected),
+        "metadata": scheme.metadata,
         "notes": scheme.notes,
         "statistics": scheme.statistics,
     }

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -45,6 +46,44 @@ REJECTED: Final = pa.schema(
         ("offset", pa.int64()),
     ]
 )
+_JOINED: Final[dict[str, Any]] = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "strings": pa.list_(pa.string()),
+}
+
+
+class SubscriberColumn(NamedTuple):
+    """A column whose value in a row depends on the subscriber alone.
+
+    Attributes:
+        field: Its name and type.
+        values: The value of each subscriber, as an Arrow array.
+    """
+
+    field: Any
+    values: Any
+
+
+def subscriber_columns(joined: JoinedColumns, ids: Sequence[str]) -> list[SubscriberColumn]:
+    """Returns the joined columns for the subscribers with these ids."""
+    fields = joined_fields(joined)
+    return [
+        SubscriberColumn(field, pa.array(joined.cells(column, ids), field.type))
+        for column, field in zip(joined.columns, fields, strict=True)
+    ]
+
+
+def joined_fields(joined: JoinedColumns) -> list[Any]:
+    """Returns names and types of the joined columns."""
+    return [pa.field(one.name, _JOINED[one.type]) for one in joined.columns]
+
+
+def rows_schema(select: Select, joined: JoinedColumns) -> Any:
+    """Returns the columns of rows: those of the contract, then the joined ones."""
+    return pa.schema([*SCHEMAS[select], *joined_fields(joined)])
 
 
 def printable(text: str) -> str:
@@ -56,7 +95,13 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def record_batches(document: str, findings: Findings, ids: Any, select: Select) -> Iterator[Any]:
+def record_batches(
+    document: str,
+    findings: Findings,
+    ids: Any,
+    select: Select,
+    columns: Sequence[SubscriberColumn] = (),
+) -> Iterator[Any]:
     """Yields the rows of one document, in batches that are not too large.
 
     Args:
@@ -64,29 +109,36 @@ def record_batches(document: str, findings: Findings, ids: Any, select: Select) 
         findings: Its findings.
         ids: The ids of all subscribers, as an Arrow array.
         select: What was asked for.
+        columns: Further columns.
     """
-    return joined_batches([(document, findings)], ids, select)
+    return joined_batches([(document, findings)], ids, select, columns)
 
 
 def joined_batches(
-    documents: Sequence[tuple[str, Findings]], ids: Any, select: Select
+    documents: Sequence[tuple[str, Findings]],
+    ids: Any,
+    select: Select,
+    columns: Sequence[SubscriberColumn] = (),
 ) -> Iterator[Any]:
     """Yields the rows of some documents together: for small ones that is much faster.
 
     Args:
         documents: Their names and findings.
-        ids, select: As for `record_batches`.
+        ids, select, columns: As for `record_batches`.
     """
+    schema = pa.schema([*SCHEMAS[select], *[one.field for one in columns]])
     names = pa.array([printable(name) for name, _ in documents], pa.string())
     document = np.repeat(np.arange(len(documents)), [len(one) for _, one in documents])
     rows = _Rows.of([one for _, one in documents])
     for part in rows.slices():
-        who = [names.take(pa.array(document[part])), ids.take(pa.array(rows.subscriber[part]))]
+        subscriber = pa.array(rows.subscriber[part])
+        who = [names.take(pa.array(document[part])), ids.take(subscriber)]
         if select == "count":
             who.append(pa.array(rows.count[part]))
         elif select == "nodes":
             who += rows.nodes(part)
-        yield pa.RecordBatch.from_arrays(who, schema=SCHEMAS[select])
+        who += [one.values.take(subscriber) for one in columns]
+        yield pa.RecordBatch.from_arrays(who, schema=schema)
 
 
 class _Rows(NamedTuple):

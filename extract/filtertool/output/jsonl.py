@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -20,26 +21,34 @@ class JsonWriter:
         rejected: Where rejections go; None if nobody wants them.
         ids: The ids of all subscribers.
         select: What was asked for.
+        joined: Columns of metadata.
     """
 
     def __init__(
-        self, matches: IO[str], rejected: IO[str] | None, ids: Sequence[str], select: Select
+        self,
+        matches: IO[str],
+        rejected: IO[str] | None,
+        ids: Sequence[str],
+        select: Select,
+        joined: JoinedColumns = NO_COLUMNS,
     ) -> None:
         self._matches = matches
         self._rejected = rejected
         self._ids = [_json(one) for one in ids]
         self._select = select
+        # What ends the rows of each subscriber.
+        self._ends = [f"{members}}}\n" for members in joined.json_members(ids)]
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
-        head, ids = f'{{"document": {_json(document)}, "query": ', self._ids
+        head, ids, ends = f'{{"document": {_json(document)}, "query": ', self._ids, self._ends
         who = findings.subscriber.tolist()
         if self._select == "doc":
-            self._matches.writelines([f"{head}{ids[n]}}}\n" for n in who])
+            self._matches.writelines([f"{head}{ids[n]}{ends[n]}" for n in who])
             return
         if self._select == "count":
             pairs = zip(who, findings.count.tolist(), strict=True)
-            lines = [f'{head}{ids[n]}, "count": {count}}}\n' for n, count in pairs]
+            lines = [f'{head}{ids[n]}, "count": {count}{ends[n]}' for n, count in pairs]
             self._matches.writelines(lines)
             return
         d = findings.described.lists()
@@ -49,12 +58,12 @@ class JsonWriter:
             for node, name, start, end in zip(d.node, d.name, d.start, d.end, strict=True)
         ]
         after = [
-            f'"path": {_json(path)}, "value": {_json(value)}}}\n'
+            f'"path": {_json(path)}, "value": {_json(value)}'
             for path, value in zip(d.path, d.value, strict=True)
         ]
         rows = zip(who, findings.node.tolist(), findings.ordinal.tolist(), strict=True)
         self._matches.writelines(
-            f'{head}{ids[n]}, {before[node]}, "ordinal": {ordinal}, {after[node]}'
+            f'{head}{ids[n]}, {before[node]}, "ordinal": {ordinal}, {after[node]}{ends[n]}'
             for n, node, ordinal in rows
         )
 

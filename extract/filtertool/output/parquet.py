@@ -11,7 +11,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.output.arrow import REJECTED, SCHEMAS, joined_batches, rejected_batch
+from extract.filtertool.output.arrow import (
+    REJECTED,
+    joined_batches,
+    rejected_batch,
+    rows_schema,
+    subscriber_columns,
+)
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -29,12 +36,21 @@ class ParquetWriter:
         rejected: The file for rejections.
         ids: The ids of all subscribers.
         select: What was asked for.
+        joined: Columns of metadata.
     """
 
-    def __init__(self, matches: Path, rejected: Path, ids: Sequence[str], select: Select) -> None:
+    def __init__(
+        self,
+        matches: Path,
+        rejected: Path,
+        ids: Sequence[str],
+        select: Select,
+        joined: JoinedColumns = NO_COLUMNS,
+    ) -> None:
         self._ids = pa.array(ids, pa.string())
+        self._columns = subscriber_columns(joined, ids)
         self._select = select
-        self._matches = _Groups(matches, SCHEMAS[select])
+        self._matches = _Groups(matches, rows_schema(select, joined))
         self._rejected = _Groups(rejected, REJECTED)
         self._waiting: list[tuple[str, Findings]] = []
         self._rows = self._bytes = 0
@@ -51,7 +67,7 @@ class ParquetWriter:
 
     def _join(self) -> None:
         if self._waiting:
-            for batch in joined_batches(self._waiting, self._ids, self._select):
+            for batch in joined_batches(self._waiting, self._ids, self._select, self._columns):
                 self._matches.add(batch)
             self._waiting.clear()
             self._rows = self._bytes = 0

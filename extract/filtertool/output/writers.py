@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.jsonl import JsonWriter
 from extract.filtertool.output.parquet import ParquetWriter
 from extract.filtertool.output.xml import XmlWriter
@@ -36,7 +37,13 @@ class Writer(Protocol):
         """Ends all files."""
 
 
-def open_writer(directory: Path, form: Format, ids: Sequence[str], select: Select) -> Writer:
+def open_writer(
+    directory: Path,
+    form: Format,
+    ids: Sequence[str],
+    select: Select,
+    joined: JoinedColumns = NO_COLUMNS,
+) -> Writer:
     """Opens a writer for a directory.
 
     Args:
@@ -44,13 +51,14 @@ def open_writer(directory: Path, form: Format, ids: Sequence[str], select: Selec
         form: In which format.
         ids: The ids of all subscribers.
         select: What was asked for.
+        joined: Columns of metadata, in formats that have columns.
     """
     matches, rejected = directory / "matches", directory / "rejected"
     matches.mkdir()
     rejected.mkdir()
     if form == "parquet":
         files = [where / f"{_PART}.parquet" for where in (matches, rejected)]
-        return ParquetWriter(files[0], files[1], ids, select)
+        return ParquetWriter(files[0], files[1], ids, select, joined)
     if form == "jsonl":
         with contextlib.ExitStack() as stack:
             streams = [
@@ -58,5 +66,5 @@ def open_writer(directory: Path, form: Format, ids: Sequence[str], select: Selec
                 for where in (matches, rejected)
             ]
             stack.pop_all()
-            return JsonWriter(streams[0], streams[1], ids, select)
+            return JsonWriter(streams[0], streams[1], ids, select, joined)
     return XmlWriter(matches, rejected, ids, select)

@@ -30,6 +30,7 @@ from pyspark import SparkContext
 from extract.chunktool.input.find import STDIN, InputFile
 from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
+from extract.filtertool.output.joined import JoinedColumns, joined_columns
 from extract.filtertool.output.writers import Format, open_writer
 from extract.filtertool.results.progress import Progress, ProgressStep
 from extract.filtertool.results.report import Report, rejected_queries
@@ -87,14 +88,15 @@ def run_into_directory(
     started = time.perf_counter()
     ids = [one.id for one in job.scheme.subscribers]
     # For what was rejected before any document was read, and for rows that only the driver writes.
-    writer = open_writer(directory, form, ids, job.options.select)
+    joined = joined_columns(job.scheme, job.options.joined)
+    writer = open_writer(directory, form, ids, job.options.select, joined)
     try:
         writer.reject(rejected_queries(job.scheme))
         with _attempts(directory, resume) as attempts:
             run = _Run(context, job, attempts, form, progress or (lambda _: None), resume)
             run.filter(documents, report)
             target = CommitTarget(attempts, directory, ids, writer, form, job.options.select)
-            run.commit(target, report)
+            run.commit(target, report, joined)
     finally:
         writer.close()
     report.seconds["elapsed"] = time.perf_counter() - started
@@ -182,7 +184,7 @@ class _Run:
         left = [task for task in tasks if task.number not in numbers]
         return sorted([*before, *self._jobs.filter(left)], key=lambda one: one.task.number)
 
-    def commit(self, target: CommitTarget, report: Report) -> None:
+    def commit(self, target: CommitTarget, report: Report, joined: JoinedColumns) -> None:
         """Numbers the rows of pieces where that is left to do, and commits all results."""
         started = time.perf_counter()
         select, limits = self._job.options.select, self._job.options.limits
@@ -192,7 +194,8 @@ class _Run:
         ]
         numbered = {}
         if select == "nodes" and self._form != "xml":
-            numbered = number_rows(shared, self._attempts, self._form, self._jobs.number_rows)
+            run_job = self._jobs.number_rows
+            numbered = number_rows(shared, self._attempts, self._form, run_job, joined)
         alone = [one for one in self._finished if not one.task.shares]
         for account in commit_tasks(alone, target):
             report.merge(account)

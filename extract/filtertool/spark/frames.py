@@ -29,6 +29,7 @@ from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.arrow import SCHEMAS
+from extract.filtertool.output.joined import column_name, joined_columns
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.planner import plan_frame
@@ -67,7 +68,8 @@ def run(
         DocumentError: There is no document at these paths.
         MatcherError: There is no such matcher.
     """
-    return _matches(results(spark, scheme, paths, select, matcher, options), select)
+    frame = results(spark, scheme, paths, select, matcher, options)
+    return _matches(frame, select, options)
 
 
 def results(
@@ -133,7 +135,7 @@ def match(
 
     job = _job(scheme, select, matcher, options)
     tagged_frame = _evaluated(frame.sparkSession, rows, job, evaluate)
-    return tagged_frame if tagged else _matches(tagged_frame, select)
+    return tagged_frame if tagged else _matches(tagged_frame, select, options)
 
 
 def project(
@@ -195,13 +197,16 @@ def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Opt
 def _evaluated(
     spark: SparkSession, frame: DataFrame, job: Job, evaluate: EvaluateRows
 ) -> DataFrame:
-    shipped, select = broadcast_job(spark.sparkContext, job), job.options.select
+    select = job.options.select
+    schema = spark_schema(tagged_schema(select, joined_columns(job.scheme, job.options.joined)))
+    shipped = broadcast_job(spark.sparkContext, job)
 
     def record_batches(batches: Iterator[Any]) -> Iterator[Any]:
-        attempt = attempts_before()
-        return tagged_rows(evaluate(shipped.key, shipped.job.value, batches, attempt), select)
+        job = shipped.job.value
+        joined = joined_columns(job.scheme, job.options.joined)
+        return tagged_rows(evaluate(shipped.key, job, batches, attempts_before()), select, joined)
 
-    return frame.mapInArrow(record_batches, spark_schema(tagged_schema(select)))
+    return frame.mapInArrow(record_batches, schema)
 
 
 def attempts_before() -> int:
@@ -222,5 +227,7 @@ def _documents(batches: Iterator[Any]) -> Iterator[tuple[str, memoryview]]:
             yield name.as_py() or "", memoryview(content.as_buffer() or b"")
 
 
-def _matches(frame: DataFrame, select: Select) -> DataFrame:
-    return frame.where(f"kind = '{MATCH}'").select(*[f"`{f.name}`" for f in SCHEMAS[select]])
+def _matches(frame: DataFrame, select: Select, options: Options | None) -> DataFrame:
+    joined = [column_name(one) for one in (options.joined if options else ())]
+    names = [name.replace("`", "``") for name in (*SCHEMAS[select].names, *joined)]
+    return frame.where(f"kind = '{MATCH}'").select(*[f"`{name}`" for name in names])

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 
 from extract.chunktool.input.find import InputFile
 from extract.errors import NO_ROOM, ExtractError
+from extract.filtertool.output.joined import joined_columns
 from extract.filtertool.output.writers import Format
 from extract.filtertool.processes.isolation import SUSPICIOUS
 from extract.filtertool.results.account import Account
@@ -110,11 +111,13 @@ class SparkJobs:
         self, unnumbered: Sequence[UnnumberedRows], form: Format
     ) -> dict[int, NumberedRows]:
         """Numbers nodes of pieces as in their documents; returns them by their task's number."""
-        directory = Path(self._target.directory)
+        shipped, directory = self._job, Path(self._target.directory)
 
         def work(some: Iterable[UnnumberedRows]) -> Iterator[tuple[int, NumberedRows]]:
+            job = shipped.job.value
+            joined = joined_columns(job.scheme, job.options.joined)
             for one in some:
-                yield one.number, write_numbered(one, directory, form)
+                yield one.number, write_numbered(one, directory, form, joined)
 
         what = f"numbering the nodes of {_many(len(unnumbered), 'part')}"
         return dict(self._collect(unnumbered, work, what))

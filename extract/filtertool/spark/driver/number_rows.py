@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.worker.document_results import DocumentResults
 from extract.filtertool.spark.worker.findings_file import FindingsFile
@@ -25,7 +26,11 @@ RunJob = Callable[[Sequence[UnnumberedRows], Format], Mapping[int, NumberedRows]
 
 
 def number_rows(
-    documents: Sequence[DocumentResults], attempts: Path, form: Format, run_job: RunJob
+    documents: Sequence[DocumentResults],
+    attempts: Path,
+    form: Format,
+    run_job: RunJob,
+    joined: JoinedColumns = NO_COLUMNS,
 ) -> dict[int, NumberedRows]:
     """Numbers the nodes of pieces as in their documents.
 
@@ -34,6 +39,7 @@ def number_rows(
         attempts: Where tasks have written.
         form: In which format to write rows.
         run_job: Numbers them in a Spark job.
+        joined: Columns of metadata.
 
     Returns:
         The rows of all tasks on pieces that have any, by the number of the task.
@@ -50,4 +56,6 @@ def number_rows(
         return numbered
     if sum(FindingsFile(attempts / rows.folder).size() for rows in unnumbered) > IN_DRIVER:
         return numbered | dict(run_job(unnumbered, form))
-    return numbered | {rows.number: write_numbered(rows, attempts, form) for rows in unnumbered}
+    return numbered | {
+        rows.number: write_numbered(rows, attempts, form, joined) for rows in unnumbered
+    }

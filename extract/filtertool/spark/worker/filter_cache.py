@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,6 +12,8 @@ import pyarrow as pa
 from extract.chunktool.split.divide import Division, divide
 from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.job import Job
+from extract.filtertool.output.arrow import SubscriberColumn, subscriber_columns
+from extract.filtertool.output.joined import JoinedColumns, joined_columns
 from extract.filtertool.pieces import piece_filter
 from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
@@ -29,12 +31,16 @@ class CachedFilter:
         filter: The filter.
         ids: The ids of its subscribers.
         id_column: The same, as a column of Arrow.
+        joined: The columns of metadata that rows get.
+        columns: The same for these subscribers, as columns of Arrow.
     """
 
     key: tuple[str, tuple[int, ...], TaskInput]
     filter: DocumentFilter[Any]
     ids: tuple[str, ...]
     id_column: Any
+    joined: JoinedColumns
+    columns: Sequence[SubscriberColumn]
 
 
 _filters: list[CachedFilter] = []
@@ -61,7 +67,17 @@ def cached_filter(
     gc.unfreeze()
     made = _make_filter(key, job, shares, reads)
     ids = tuple([one.id for one in made.plan.subscribers])
-    _filters.append(CachedFilter((key, shares, reads), made, ids, pa.array(ids, pa.string())))
+    joined = joined_columns(job.scheme, job.options.joined)
+    _filters.append(
+        CachedFilter(
+            (key, shares, reads),
+            made,
+            ids,
+            pa.array(ids, pa.string()),
+            joined,
+            subscriber_columns(joined, ids),
+        )
+    )
     gc.collect()
     gc.freeze()  # what was just made stays: no need to look at it again and again
     return _filters[-1]

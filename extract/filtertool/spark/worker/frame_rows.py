@@ -9,7 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.output.arrow import SCHEMAS, printable, record_batches
+from extract.filtertool.output.arrow import (
+    SCHEMAS,
+    SubscriberColumn,
+    printable,
+    record_batches,
+    rows_schema,
+)
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns, check_column
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
@@ -19,9 +26,13 @@ _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
 MATCH, REJECTED, ACCOUNT = "match", "rejected", "account"
 
 
-def tagged_schema(select: Select) -> Any:
-    """Returns the columns for rows of all kinds; ``kind`` says which of them are filled."""
-    matches = [pa.field(one.name, one.type) for one in SCHEMAS[select]]
+def tagged_schema(select: Select, joined: JoinedColumns = NO_COLUMNS) -> Any:
+    """Returns the columns for rows of all kinds; ``kind`` says which of them are filled.
+
+    Raises:
+        SubscriptionsError: A joined column has the name of another one.
+    """
+    matches = [pa.field(one.name, one.type) for one in rows_schema(select, joined)]
     others = [
         ("stage", pa.string()),
         ("reason", pa.string()),
@@ -31,6 +42,8 @@ def tagged_schema(select: Select) -> Any:
         ("bytes", pa.int64()),
         ("rows", pa.int64()),
     ]
+    for column in joined.columns:
+        check_column(column.name, column.key, ["kind", *[name for name, _ in others]])
     return pa.schema([pa.field("kind", pa.string(), nullable=False), *matches, *others])
 
 
@@ -57,6 +70,7 @@ class DocumentRows(NamedTuple):
         findings: The matches.
         rejections: The rejections.
         account: The account, if these are the document's last rows.
+        columns: Joined columns, by the same subscribers.
     """
 
     document: str
@@ -64,17 +78,21 @@ class DocumentRows(NamedTuple):
     findings: Findings
     rejections: Sequence[Rejection] = ()
     account: AccountRow | None = None
+    columns: Sequence[SubscriberColumn] = ()
 
     @classmethod
     def of(cls, cached: CachedFilter, done: DocumentOutcome) -> DocumentRows:
         """Returns all rows of a document."""
         account = AccountRow(done.fate, done.bytes, len(done.findings))
-        return cls(done.document, cached.id_column, done.findings, done.rejections, account)
+        ids, columns = cached.id_column, cached.columns
+        return cls(done.document, ids, done.findings, done.rejections, account, columns)
 
 
-def tagged_rows(every: Iterable[DocumentRows], select: Select) -> Iterator[Any]:
+def tagged_rows(
+    every: Iterable[DocumentRows], select: Select, joined: JoinedColumns = NO_COLUMNS
+) -> Iterator[Any]:
     """Yields record batches of `tagged_schema`, some megabytes each."""
-    schema = tagged_schema(select)
+    schema = tagged_schema(select, joined)
     waiting: list[Any] = []
     filled = 0
     for one in every:
@@ -96,7 +114,7 @@ def matches_of(rows: Any, select: Select) -> Any:
 
 
 def _rows(one: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
-    for rows in record_batches(one.document, one.findings, one.ids, select):
+    for rows in record_batches(one.document, one.findings, one.ids, select, one.columns):
         yield _tagged(MATCH, rows, schema)
     others = [_rejected(rejection._asdict()) for rejection in one.rejections]
     if one.account is not None:

@@ -198,7 +198,7 @@ class _LargeDocument:
                 return
             for cached, findings in self._findings(results):
                 rows += len(findings)
-                yield DocumentRows(name, cached.id_column, findings)
+                yield DocumentRows(name, cached.id_column, findings, columns=cached.columns)
             if results.pieces is not None:
                 rejections += results.pieces.rejections()
             for one in results.whole:

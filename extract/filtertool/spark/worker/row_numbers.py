@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.writers import Format, open_writer
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.spark.worker.findings_file import FindingsFile
@@ -157,18 +158,21 @@ def numbered_findings(
         yield numbering.add(findings)
 
 
-def write_numbered(rows: UnnumberedRows, attempts: Path, form: Format) -> NumberedRows:
+def write_numbered(
+    rows: UnnumberedRows, attempts: Path, form: Format, joined: JoinedColumns = NO_COLUMNS
+) -> NumberedRows:
     """Writes nodes with the numbers that they have in their document, into a folder of their own.
 
     Args:
         rows: The nodes.
         attempts: Where tasks write.
         form: In which format.
+        joined: Columns of metadata.
     """
     folder = f"{rows.number:05d}-{uuid4().hex}"
     (attempts / folder).mkdir()
     ids = FindingsFile(attempts / rows.folder).ids()
-    writer = open_writer(attempts / folder, form, ids, "nodes")
+    writer = open_writer(attempts / folder, form, ids, "nodes", joined)
     try:
         written = 0
         for findings in numbered_findings(rows, attempts):

@@ -100,7 +100,7 @@ def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int 
 def _open_writer(place: Path, cached: CachedFilter, task: Task, target: TaskTarget) -> Writer:
     if target.form is None or target.form == "xml" or task.pieces:
         return FindingsFileWriter(place, cached.ids)
-    return open_writer(place, target.form, cached.ids, target.select)
+    return open_writer(place, target.form, cached.ids, target.select, cached.joined)
 
 
 def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[DocumentOutcome]:
@@ -148,7 +148,7 @@ def _numbered(
     attempts, limits = Path(target.directory), cached.filter.options.limits
     results = PieceResults([finished], attempts, target.select, limits)
     for rows in results.unnumbered():
-        return write_numbered(rows, attempts, target.form)
+        return write_numbered(rows, attempts, target.form, cached.joined)
     return None
 
 
