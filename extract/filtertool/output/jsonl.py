@@ -49,8 +49,8 @@ class JsonWriter:
             for node, name, start, end in zip(d.node, d.name, d.start, d.end, strict=True)
         ]
         after = [
-            f'"path": {_json(path)}, "value": {_json(value)}}}\n'
-            for path, value in zip(d.path, d.value, strict=True)
+            f'"path": {_json(path)}, "value": {_json(value)}, "text": {_json(text)}}}\n'
+            for path, value, text in zip(d.path, d.value, d.text, strict=True)
         ]
         rows = zip(who, findings.node.tolist(), findings.ordinal.tolist(), strict=True)
         self._matches.writelines(
