@@ -20,15 +20,22 @@ class JsonWriter:
         rejected: Where rejections go; None if nobody wants them.
         ids: The ids of all subscribers.
         select: What was asked for.
+        owned: Whether `close` closes the streams.
     """
 
     def __init__(
-        self, matches: IO[str], rejected: IO[str] | None, ids: Sequence[str], select: Select
+        self,
+        matches: IO[str],
+        rejected: IO[str] | None,
+        ids: Sequence[str],
+        select: Select,
+        owned: bool = True,
     ) -> None:
         self._matches = matches
         self._rejected = rejected
         self._ids = [_json(one) for one in ids]
         self._select = select
+        self._owned = owned
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
@@ -65,6 +72,8 @@ class JsonWriter:
 
     def close(self) -> None:
         """Ends all files."""
+        if not self._owned:
+            return
         with contextlib.ExitStack() as both:  # the second one also where the first one fails
             if self._rejected is not None:
                 both.callback(self._rejected.close)
