@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
 from extract.errors import DocumentError
 from extract.filtertool.results.findings import Match
-from extract.markup.tags import tag_attributes
+from extract.markup.tags import TAG, tag_attributes
+from extract.markup.values import DeclaredEntity, attribute_value
 
 _STEP: Final = re.compile(r"/(@?)([^/\[\]]+)(?:\[(\d+)\])?")
 _HINT: Final = "the tree must be parsed from the very bytes that the match is of"
@@ -124,8 +125,11 @@ def _fitting(candidates: Iterable[Any], match: Match) -> list[Any]:
     if len(nodes) > 1 and match.text is not None:
         nodes = [one for one in nodes if _text(one, match.node) == match.text]
     if len(nodes) > 1 and match.node == "element" and match.value is not None:
-        uri = _own_namespace(match)
-        nodes = [one for one in nodes if (etree.QName(one).namespace or "") == uri]
+        bound = _own_bindings(match.value)
+        prefix = match.name.rpartition(":")[0] if match.name else ""
+        nodes = [
+            one for one in nodes if _namespace(one, prefix, bound) == etree.QName(one).namespace
+        ]
     return nodes
 
 
@@ -135,12 +139,22 @@ def _text(node: Any, kind: str) -> str:
     return str(node.xpath("string()")) if kind == "element" else node.text or ""
 
 
-def _own_namespace(match: Match) -> str | None:
-    """The namespace URI to which an element itself binds the prefix of its name, if it does."""
-    assert match.value is not None
-    assert match.name is not None
-    prefix, colon, _ = match.name.rpartition(":")
-    declaration = f"xmlns{colon}{prefix}".encode()
-    tag = match.value[: match.value.index(">") + 1].encode()
-    uris = [one.raw.decode() for one in tag_attributes(tag) if one.name == declaration]
-    return uris[0] if uris else None
+def _own_bindings(xml: str) -> dict[str, str]:
+    """What the start tag of an element binds prefixes to; "" stands for names without a prefix."""
+    tag = TAG.match(xml.encode())
+    declared = [one for one in tag_attributes(tag[0]) if one.declares] if tag else []
+    return {one.name.decode()[6:]: _uri(one.raw) for one in declared}
+
+
+def _uri(raw: bytes) -> str:
+    try:
+        return attribute_value(raw).decode()
+    except DeclaredEntity:  # which the value of a match does not tell: no element fits then
+        return raw.decode()
+
+
+def _namespace(element: Any, prefix: str, bound: Mapping[str, str]) -> str | None:
+    """What a prefix means on an element of the tree that would bind these prefixes itself."""
+    above = element.getparent()
+    outer = above.nsmap.get(prefix or None) if above is not None else None
+    return bound.get(prefix, outer) or None
