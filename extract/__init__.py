@@ -4,8 +4,9 @@ The names listed in ``__all__`` are the stable interface; everything else may mo
 
 >>> import extract
 >>> queries = extract.Subscriptions.of({"names": "//student/name", "all": "/db/*"})
->>> [query.id for query in queries]
-['names', 'all']
+>>> scheme = extract.prepare(queries)
+>>> [match.text for match in extract.match(scheme, b"<db><student><name>Ann</name></student></db>")]
+['Ann', 'Ann']
 
 Errors all derive from `ExtractError` and say what happened, where, and what to do about it.
 """
@@ -13,28 +14,30 @@ Errors all derive from `ExtractError` and say what happened, where, and what to 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from extract.errors import (
-    DocumentError,
-    ExtractError,
-    MatcherError,
-    QuerySyntaxError,
-    SchemaError,
-    SchemeError,
-    SubscriptionsError,
-)
-from extract.limits import Limits
-from extract.schema.model import Schema
-from extract.scheme import Scheme
-from extract.subscriptions import Subscription, Subscriptions
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from extract import spark
     from extract.chunktool.chunks import chunk
+    from extract.chunktool.inference.infer import infer_schema
     from extract.chunktool.prefilter import Prefilter
-    from extract.pipeline import ChunkMatches, MatchOptions, by_priority, count, match
-    from extract.preptool.prepare import prepare
+    from extract.errors import (
+        DocumentError,
+        ExtractError,
+        MatcherError,
+        QuerySyntaxError,
+        SchemaError,
+        SchemeError,
+        SubscriptionsError,
+    )
+    from extract.filtertool.results.findings import Match
+    from extract.filtertool.results.locate_nodes import locate
+    from extract.limits import Limits
+    from extract.pipeline import ChunkMatches, MatchOptions, by_priority, count, match, prepare
+    from extract.schema.infer import InferredSchema
+    from extract.schema.model import Schema
+    from extract.scheme.model import Scheme
+    from extract.subscriptions.model import Subscription, Subscriptions
 
 __version__ = "0.1.0"
 
@@ -42,7 +45,9 @@ __all__ = [
     "ChunkMatches",
     "DocumentError",
     "ExtractError",
+    "InferredSchema",
     "Limits",
+    "Match",
     "MatchOptions",
     "MatcherError",
     "Prefilter",
@@ -58,30 +63,55 @@ __all__ = [
     "by_priority",
     "chunk",
     "count",
+    "infer_schema",
+    "locate",
     "match",
     "prepare",
     "spark",
 ]
 
+# Where each name is; a module is imported when somebody asks for one of its names.
+_MODULES: Final = {
+    "extract.chunktool.chunks": ("chunk",),
+    "extract.chunktool.inference.infer": ("infer_schema",),
+    "extract.chunktool.prefilter": ("Prefilter",),
+    "extract.errors": (
+        "DocumentError",
+        "ExtractError",
+        "MatcherError",
+        "QuerySyntaxError",
+        "SchemaError",
+        "SchemeError",
+        "SubscriptionsError",
+    ),
+    "extract.filtertool.results.findings": ("Match",),
+    "extract.filtertool.results.locate_nodes": ("locate",),
+    "extract.limits": ("Limits",),
+    "extract.pipeline": (
+        "ChunkMatches",
+        "MatchOptions",
+        "by_priority",
+        "count",
+        "match",
+        "prepare",
+    ),
+    "extract.schema.infer": ("InferredSchema",),
+    "extract.schema.model": ("Schema",),
+    "extract.scheme.model": ("Scheme",),
+    "extract.subscriptions.model": ("Subscription", "Subscriptions"),
+}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+
 
 def __getattr__(name: str) -> Any:
-    """Imports what takes long to import only when somebody asks for it."""
-    if name == "chunk":
-        from extract.chunktool.chunks import chunk
-
-        return chunk
-    if name == "Prefilter":
-        from extract.chunktool.prefilter import Prefilter
-
-        return Prefilter
-    if name in ("ChunkMatches", "MatchOptions", "by_priority", "count", "match"):
-        from extract import pipeline
-
-        return getattr(pipeline, name)
-    if name == "prepare":
-        from extract.preptool.prepare import prepare
-
-        return prepare
+    """Imports a name of the stable interface when somebody asks for it."""
     if name == "spark":
         return import_module("extract.spark")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

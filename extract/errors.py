@@ -48,6 +48,10 @@ class ExtractError(Exception):
         message = f"{self.place}: {self.reason}" if self.place else self.reason
         return f"{message}\nHint: {self.hint}" if self.hint else message
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and Jupyter show: the message alone, which says what to do."""
+        return f"{type(self).__name__}: {self}".splitlines()
+
 
 class QuerySyntaxError(ExtractError):
     """One XPath that cannot be taken; the other queries go on.

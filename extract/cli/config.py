@@ -206,7 +206,7 @@ class _Entry:
         return value if isinstance(value, bool) else str(value)
 
     def _beside(self, name: str) -> str:
-        if name == "-" or "://" in name:
+        if name == "-" or "://" in name or (self.key, name) == ("schema", "none"):
             return name
         return os.path.join(os.path.dirname(self.path), name)
 

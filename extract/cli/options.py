@@ -55,10 +55,11 @@ def _chunk_number(ctx: click.Context, param: click.Parameter, text: str) -> int 
         raise click.BadParameter(f"{text!r} is neither a number nor auto.", ctx, param) from None
 
 
-def _schema_option(required: bool) -> Callable[[Command], Command]:
-    return click.option(
-        "--schema", "-s", required=required, type=_FILE, metavar="FILE", help="The DTD or XSD."
-    )
+def _schema_option(required: bool, inferred_from: str = "") -> Callable[[Command], Command]:
+    about = "The DTD or XSD."
+    if inferred_from:
+        about += f" Without it a schema is inferred from {inferred_from}; none is for any document."
+    return click.option("--schema", "-s", required=required, type=_FILE, metavar="FILE", help=about)
 
 
 def _queries_option(required: bool) -> Callable[[Command], Command]:
@@ -85,6 +86,11 @@ def chunks_option(about: str) -> Callable[[Command], Command]:
     )
 
 
+def sample_option(about: str) -> Callable[[Command], Command]:
+    """``--sample``: documents that are like those to come."""
+    return click.option("--sample", multiple=True, type=click.Path(), metavar="DOC", help=about)
+
+
 def output_directory_option(about: str, default: str | None = None) -> Callable[[Command], Command]:
     """``--output`` for a directory; required unless there is a default."""
     need: dict[str, Any] = {"required": True}
@@ -93,12 +99,14 @@ def output_directory_option(about: str, default: str | None = None) -> Callable[
     return click.option("--output", "-o", type=click.Path(), metavar="DIR", help=about, **need)
 
 
-def engine_option(about: str) -> Callable[[Command], Command]:
+def engine_option(
+    about: str, default: str | None = "spark", show_default: bool | str = True
+) -> Callable[[Command], Command]:
     """``--engine``: Spark, or the processes of this machine."""
     return click.option(
         "--engine",
-        default="spark",
-        show_default=True,
+        default=default,
+        show_default=show_default,
         type=click.Choice(["spark", "local"]),
         help=about,
     )
@@ -129,11 +137,12 @@ xpath_version_option = click.option(
 )
 
 
-def query_options(required: bool) -> Callable[[Command], Command]:
+def query_options(required: bool, inferred_from: str) -> Callable[[Command], Command]:
     """The options that say what the queries mean: ``--schema``, ``--queries`` and three more.
 
     Args:
-        required: Whether schema and queries must be given.
+        required: Whether queries must be given.
+        inferred_from: What a schema is inferred from if none is given, for the help.
     """
 
     def decorate(command: Command) -> Command:
@@ -142,7 +151,7 @@ def query_options(required: bool) -> Callable[[Command], Command]:
             namespaces_option,
             root_option,
             _queries_option(required),
-            _schema_option(required),
+            _schema_option(False, inferred_from),
         ):
             command = option_(command)
         return command
@@ -192,6 +201,15 @@ select_option = click.option(
     show_default=True,
     type=click.Choice(["nodes", "count", "doc"]),
     help="Every node, only how many there are, or only which documents match.",
+)
+
+
+only_queries_option = click.option(
+    "--query",
+    "only",
+    multiple=True,
+    metavar="ID",
+    help="Only the query with this id; may be repeated.",
 )
 
 

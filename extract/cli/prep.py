@@ -16,25 +16,24 @@ from extract.cli.options import (
     limit_options,
     output_option,
     query_options,
+    sample_option,
 )
 from extract.cli.output import open_output
 from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, report_queries
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
+from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.preptool.explain.chunk_report import chunk_reports
 from extract.preptool.prepare import WEIGHTS
 from extract.scheme import Scheme
 
 
 @click.command(cls=WithLimits)
-@query_options(required=True)
+@query_options(required=True, inferred_from="--sample")
 @chunks_option(", next to the potpourri; auto finds the cheapest.")
-@click.option(
-    "--sample",
-    multiple=True,
-    type=click.Path(),
-    metavar="DOC",
-    help="A document to estimate sizes from; also gzipped; may be repeated.",
+@sample_option(
+    "A document to estimate sizes from, and, without --schema, to infer the schema from; also "
+    "gzipped; may be repeated."
 )
 @click.option(
     "--workers",
@@ -53,20 +52,29 @@ from extract.scheme import Scheme
 @limit_options("query")
 @output_option
 @progress_option
+@verbosity_options
 @json_option
-def prep(output: str, as_json: bool, **preparation: Any) -> int:
+def prep(
+    output: str,
+    as_json: bool,
+    verbosity: Verbosity,
+    progress: bool | None,
+    **preparation: Any,
+) -> int:
     """Decide how documents are cut, so that each chunk answers its share of the queries.
 
-    Writes the chunking scheme, which stands alone: nothing else is needed to filter documents. A
-    summary goes to standard error. `extract explain` says why a query is where it is.
+    Without --schema, the schema is inferred from the --sample documents, or taken from their
+    internal DTD. Writes the chunking scheme, which stands alone: nothing else is needed to filter
+    documents. A summary goes to standard error. `extract explain` says why a query is where it is.
 
     \b
     Example:
       extract prep --schema schemas/university.dtd --queries queries.tsv -o scheme.json
       extract prep -s university.dtd -q queries.tsv --chunks 5 --sample doc.xml -o scheme.json
+      extract prep --sample docs/1.xml --sample docs/2.xml -q queries.tsv -o scheme.json
     """
     started = time.perf_counter()
-    options = PrepareOptions(**preparation)
+    options = PrepareOptions(progress=verbosity.progress(progress), **preparation)
     scheme = prepared(options)
     with open_output(output) as stream:
         stream.writelines(scheme.lines())
@@ -74,8 +82,9 @@ def prep(output: str, as_json: bool, **preparation: Any) -> int:
     if as_json:
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
     else:
-        report_queries(scheme, options.queries)
-        _summary(scheme, seconds)
+        report_queries(scheme, options.queries, verbosity)
+        if verbosity is not Verbosity.QUIET:
+            _summary(scheme, seconds)
     return 1 if scheme.rejected else 0
 
 

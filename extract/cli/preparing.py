@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -11,19 +11,23 @@ from typing import Any, Final, Literal
 
 import click
 
+from extract.chunktool.input.find import STDIN
 from extract.cli.progress import progress as display
+from extract.cli.standard_input import repeatable_stdin
 from extract.cli.terminal import warn
+from extract.cli.verbosity import Verbosity
 from extract.errors import QuerySyntaxError, SubscriptionsError
 from extract.limits import DEFAULTS, Limits
 from extract.preptool.explain.labels import printable
 from extract.preptool.explain.spelling import Spelling
-from extract.preptool.prepare import prepare
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.scheme.model import Unsatisfiable
+from extract.scheme.selection import check_ids
 from extract.subscriptions import Subscriptions
 from extract.xpath.later import FIRST
 
+NO_SCHEMA: Final = "none"
 _REJECTED: Final = 20  # queries shown one by one
 _UNSATISFIABLE: Final = 5
 _SLIPS: Final = 5
@@ -35,44 +39,102 @@ class PrepareOptions:
     """The options from which a scheme is made.
 
     Attributes:
-        schema: The file of the DTD or XSD.
+        schema: The file of the DTD or XSD; ``none`` for any document; None to infer it.
         queries: The file of the queries.
         root: The document element; None where the schema leaves no doubt.
         namespaces: What prefixes of the queries and of the root are bound to.
         version: The XPath version of queries that do not say it themselves.
         chunks: Into how many chunks to cut documents.
         sample: Documents to estimate sizes from.
+        documents: Documents to infer a schema from if there is none; by default the sample.
+        only: The ids of the queries to take; none for all.
         workers: How many chunks of one document are filtered at the same time.
         weights: How queries are counted.
         limits: How large queries may be.
         progress: Whether to show how far it is; None for what is usual.
     """
 
-    schema: str
+    schema: str | None
     queries: str
     root: str | None = None
     namespaces: dict[str, str] = field(default_factory=dict)
     version: str = FIRST
     chunks: int | Literal["auto"] = "auto"
     sample: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     workers: int = 1
     weights: str = "one"
     limits: Limits = DEFAULTS
     progress: bool | None = None
 
 
+def load_schema(
+    schema: str | None,
+    root: str | None,
+    namespaces: dict[str, str],
+    documents: Sequence[str],
+    limits: Limits,
+) -> Schema:
+    """Loads the schema that ``--schema`` names, or makes one.
+
+    Args:
+        schema: The file; ``none`` for any document; None to infer it from documents.
+        root: The document element; None where the schema leaves no doubt.
+        namespaces: What the prefix of the root is bound to.
+        documents: The documents; ``"-"`` is standard input, which can be read again afterwards.
+        limits: How large the documents may be.
+
+    Raises:
+        SchemaError: The schema cannot be loaded.
+        DocumentError: No document can be read.
+        click.UsageError: There is neither a schema nor a document.
+    """
+    if schema is not None and schema != NO_SCHEMA:
+        return Schema.load(schema, root, namespaces)
+    if root is not None:
+        raise click.UsageError("--root names the document element of a schema: give --schema FILE.")
+    if schema == NO_SCHEMA:
+        return Schema.none()
+    if not documents:
+        raise click.UsageError(
+            "There is no schema. Give --schema FILE; or --sample DOC, to infer one from documents "
+            "that are like those to come; or --schema none, for any document."
+        )
+    from extract.chunktool.inference.default_schema import default_schema
+
+    with repeatable_stdin(STDIN in documents):
+        return default_schema(documents, limits)
+
+
 def load_queries(
-    file: str, namespaces: dict[str, str], limits: Limits, version: str
+    file: str,
+    namespaces: dict[str, str],
+    limits: Limits,
+    version: str,
+    only: Collection[str] = (),
 ) -> Subscriptions:
     """Loads the queries of a file.
 
+    Args:
+        file: The file; ``"-"`` is standard input.
+        namespaces: Bindings for prefixes that the file itself does not bind.
+        limits: How large the file may be, and how many queries it may have.
+        version: Of XPath, for queries of which the file itself does not say it.
+        only: The ids of the queries to take; none for all.
+
     Raises:
-        SubscriptionsError: They cannot be loaded, or there are none.
+        SubscriptionsError: They cannot be loaded, there are none, or none has such an id.
     """
     queries = Subscriptions.load(file, namespaces, limits, version)
     if not queries:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, queries.source)
+    if only:
+        check_ids(only, [one.id for one in queries], queries.source)
+        chosen = frozenset(only)
+        entries = tuple([one for one in queries if one.id in chosen])
+        queries = Subscriptions(entries, queries.source)
     return queries
 
 
@@ -81,10 +143,18 @@ def prepared(options: PrepareOptions) -> Scheme:
 
     Raises:
         SchemaError: The schema cannot be loaded.
+        DocumentError: There is no schema, and no document that one can be inferred from.
         SubscriptionsError: The queries cannot be loaded, or there are none.
     """
-    schema = Schema.load(options.schema, options.root, options.namespaces)
-    queries = load_queries(options.queries, options.namespaces, options.limits, options.version)
+    queries = load_queries(
+        options.queries, options.namespaces, options.limits, options.version, options.only
+    )
+    documents = options.documents or options.sample
+    schema = load_schema(
+        options.schema, options.root, options.namespaces, documents, options.limits
+    )
+    from extract.preptool.prepare import prepare  # takes long to import
+
     with display(len(queries), options.progress, "queries") as shown:
         return prepare(
             schema,
@@ -107,19 +177,21 @@ def load_with_digest(path: str) -> tuple[Scheme, str]:
     return Scheme.load(path), hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def report_rejected(scheme: Scheme, file: str = "") -> None:
+def report_rejected(scheme: Scheme, file: str = "", verbosity: Verbosity = Verbosity.USUAL) -> None:
     """Says on standard error which queries are rejected, with a caret under the place.
 
     Args:
         scheme: The scheme.
         file: Where the queries are; empty if that is unknown, as for a scheme that was loaded.
+        verbosity: How much to say.
     """
-    for one in scheme.rejected[:_REJECTED]:
+    shown = scheme.rejected[: verbosity.few(_REJECTED)]
+    for one in shown:
         place = (file, one.line, one.column) if file else ("", 0, 0)
         error = QuerySyntaxError(one.reason, one.hint, *place, one.xpath, one.offset)
         warn(f"query {one.id!r} rejected: {error}\n")
-    if len(scheme.rejected) > _REJECTED:
-        more = len(scheme.rejected) - _REJECTED
+    if len(scheme.rejected) > len(shown):
+        more = len(scheme.rejected) - len(shown)
         click.echo(f"… and {more:,} more rejected, all in the scheme\n", err=True)
 
 
@@ -137,24 +209,33 @@ def rejected_facts(scheme: Scheme) -> list[dict[str, Any]]:
     ]
 
 
-def report_queries(scheme: Scheme, file: str) -> None:
+def report_queries(scheme: Scheme, file: str, verbosity: Verbosity = Verbosity.USUAL) -> None:
     """Says on standard error which queries are rejected, cannot match, or look like a slip.
 
     Args:
         scheme: The scheme.
         file: Where the queries are, as the user named it.
+        verbosity: How much to say; if little, only which are rejected.
     """
-    report_rejected(scheme, "<stdin>" if file == "-" else file)
-    lines = [*unsatisfiable_lines(scheme, scheme.unsatisfiable[:_UNSATISFIABLE])]
-    if len(scheme.unsatisfiable) > _UNSATISFIABLE:
-        more = len(scheme.unsatisfiable) - _UNSATISFIABLE
+    report_rejected(scheme, "<stdin>" if file == "-" else file, verbosity)
+    if verbosity is Verbosity.QUIET:
+        return
+    dead = scheme.unsatisfiable[: verbosity.few(_UNSATISFIABLE)]
+    lines = [*unsatisfiable_lines(scheme, dead)]
+    if len(scheme.unsatisfiable) > len(dead):
+        more = len(scheme.unsatisfiable) - len(dead)
         lines.append(f"… and {more:,} more that cannot match, all in the scheme")
-    lines += islice(_slips(scheme), _SLIPS)
+    lines += islice(_slips(scheme), verbosity.few(_SLIPS))
     for line in lines:
         click.echo(line, err=True)
     if lines:
         click.echo(err=True)
-    for note in scheme.schema.notes:
+    report_schema(scheme.schema)
+
+
+def report_schema(schema: Schema) -> None:
+    """Says on standard error what is to be said of a schema, such as that it was inferred."""
+    for note in schema.notes:
         click.echo(f"Note: {note}", err=True)
 
 

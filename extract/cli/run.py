@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 
 import click
 
@@ -18,6 +19,7 @@ from extract.cli.options import (
     limit_options,
     matcher_option,
     on_nonconforming_option,
+    only_queries_option,
     output_directory_option,
     query_options,
     select_option,
@@ -26,30 +28,42 @@ from extract.cli.output import lies_inside
 from extract.cli.preparing import prepared, report_queries, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
-from extract.cli.run_options import GIVES_WAY, RunOptions
-from extract.cli.run_summary import show_rejections, show_summary
+from extract.cli.run_options import GIVES_WAY, STDOUT, RunOptions
+from extract.cli.run_summary import show_notes, show_rejections, show_summary
+from extract.cli.standard_output import rows_to
+from extract.cli.verbosity import verbosity_options
 from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
+from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.output.directory import check_target
-from extract.filtertool.results.progress import ProgressStep
+from extract.filtertool.output.joined import joined_columns
+from extract.filtertool.results.progress import Progress, ProgressStep
 from extract.filtertool.results.report import Report
 from extract.filtertool.spark.driver.explain import explain_run
 from extract.filtertool.spark.java import require_spark
 from extract.filtertool.spark.master import require_master
 from extract.pipeline import run as run_pipeline
-from extract.pipeline import run_on_spark
+from extract.pipeline import run_into, run_on_spark
 from extract.scheme import Scheme
+from extract.scheme.selection import scheme_of_queries
 
 
 @click.command(cls=WithLimits)
 @config_option
 @no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
-@query_options(required=False)
+@query_options(required=False, inferred_from="the documents")
+@only_queries_option
 @chunks_option("; answers do not depend on it.")
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOCS...")
-@output_directory_option("Where the results go; results that are there are replaced.")
-@engine_option("Run on Spark, or in processes of this machine without it; the rows are the same.")
+@output_directory_option(
+    "Where the results go; results that are there are replaced. - prints rows on standard output."
+)
+@engine_option(
+    "Run on Spark, or in processes of this machine without it; the rows are the same.",
+    default=None,
+    show_default="spark; local for -o -",
+)
 @click.option(
     "--master",
     metavar="URL",
@@ -76,10 +90,9 @@ from extract.scheme import Scheme
 @click.option(
     "--format",
     "form",
-    default="parquet",
-    show_default=True,
-    type=click.Choice(["parquet", "jsonl", "xml"]),
-    help="Rows as Parquet or JSON lines, or one XML document for each query.",
+    show_default="parquet; jsonl for -o -",
+    type=click.Choice(["parquet", "jsonl", "csv", "tsv", "xml"]),
+    help="Rows as Parquet, JSON lines, CSV or TSV, or one XML document for each query.",
 )
 @click.option(
     "--with",
@@ -108,6 +121,7 @@ from extract.scheme import Scheme
     help="Keep what is finished if it is interrupted; called again, it goes on from there.",
 )
 @limit_options("document", "answer", "query")
+@verbosity_options
 @json_option
 @options_as(RunOptions, *GIVES_WAY)
 def run(options: RunOptions) -> int:
@@ -124,90 +138,140 @@ def run(options: RunOptions) -> int:
     DOCS are files, directories (searched for *.xml and *.xml.gz), globs, or - for standard input.
     DIR gets matches/ (one row for each document, query and node), rejected/ (documents and queries
     that were not processed, and why) and report.json; all of it when everything is done, or nothing
-    at all. A summary goes to standard output.
+    at all. A summary goes to standard output. With -o - rows go to standard output as they come,
+    and everything else to standard error.
+
+    Without --schema, the schema is inferred from the documents, or taken from their internal DTD;
+    --schema none takes any document.
 
     \b
     Example:
       extract run --schema schemas/university.dtd --root db --queries queries.tsv docs/ -o results
+      extract run --queries queries.tsv docs/ -o - --format csv > matches.csv
       extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
       extract run --scheme scheme.json docs/ --with owner --with label=name -o results
     """
     options.check()
-    if options.engine == "spark":
+    if not options.local:
         require_spark()  # before anything that takes long
         require_master(options.master)
-    check_target(options.output)
+    if not options.on_stdout:
+        check_target(options.output)
     started = time.perf_counter()
-    scheme = _scheme(options)
-    prepared_s = time.perf_counter() - started
     documents = _without_results(find_inputs(options.documents), options.output)
+    scheme = _scheme(options, documents)
+    prepared_s = time.perf_counter() - started
     if options.explain:
         cores = options.jobs or available_cores()
-        click.echo(explain_run(scheme, documents, cores, options.select, options.form))
+        click.echo(explain_run(scheme, documents, cores, options.select, options.format))
         return 0
     report = _run(options, scheme, documents, prepared_s)
-    show_rejections(report, options.output)
+    show_notes(report, options.verbosity)
+    if not options.on_stdout:  # else they were shown as they came
+        show_rejections(report, options.output)
     if options.as_json:
-        click.echo(json.dumps(report.to_json()))
+        click.echo(json.dumps(report.to_json()), err=options.on_stdout)
     else:
-        show_summary(report, options.output, options.form, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        show_summary(report, options.output, options.format, seconds, options.verbosity)
     return 0 if report.complete else 1
 
 
-def _scheme(options: RunOptions) -> Scheme:
+def _scheme(options: RunOptions, documents: list[InputFile]) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
-        scheme = Scheme.load(options.scheme)
-        report_rejected(scheme)
+        scheme = scheme_of_queries(Scheme.load(options.scheme), options.only, options.scheme)
+        report_rejected(scheme, "", options.verbosity)
         return scheme
-    preparation = options.preparation
+    preparation = options.preparation(_readable_here(options, documents))
     assert preparation is not None  # `RunOptions.check`
     scheme = prepared(preparation)
     if options.as_json:
-        report_rejected(scheme, preparation.queries)
+        report_rejected(scheme, preparation.queries, options.verbosity)
     else:
-        report_queries(scheme, preparation.queries)
+        report_queries(scheme, preparation.queries, options.verbosity)
     return scheme
+
+
+def _readable_here(options: RunOptions, documents: list[InputFile]) -> tuple[str, ...]:
+    """The names of the documents, which a schema may have to be inferred from.
+
+    Raises:
+        click.UsageError: It has to, and there is a document that only workers can open.
+    """
+    remote = next((one.name for one in documents if one.is_remote), None)
+    if options.schema is None and remote is not None:
+        raise click.UsageError(
+            f"A schema is inferred only from documents of this machine, not from {remote}: give "
+            "--schema, or --schema none."
+        )
+    return tuple([one.name for one in documents])
 
 
 def _run(
     options: RunOptions, scheme: Scheme, documents: list[InputFile], prepared_s: float
 ) -> Report:
     """Filters the documents on the engine that was asked for."""
-    with display(len(documents), options.progress) as shown:
+    wanted = options.verbosity.progress(options.progress)
+    names = [one.name for one in documents]
+    seconds = {"prepare": prepared_s}
+    with display(len(documents), wanted) as shown:
 
         def progress(step: ProgressStep) -> None:
             shown.advance(*step)
 
-        if options.engine == "spark":
-            return run_on_spark(
+        if options.on_stdout:
+            return _run_to_stdout(options, scheme, names, progress, seconds)
+        if options.local:
+            return run_pipeline(
                 scheme,
-                documents,
+                names,
                 options.output,
-                master=options.spark_master,
                 matcher=options.matcher,
                 options=options.filtering,
-                form=options.form,
-                resume=options.resume,
-                conf=options.spark_conf,
+                form=options.format,
+                jobs=options.jobs,
                 progress=progress,
-                seconds={"prepare": prepared_s},
+                seconds=seconds,
             )
-        return run_pipeline(
+        return run_on_spark(
             scheme,
-            [one.name for one in documents],
+            documents,
             options.output,
+            master=options.spark_master,
             matcher=options.matcher,
             options=options.filtering,
-            form=options.form,
-            jobs=options.jobs,
+            form=options.format,
+            resume=options.resume,
+            conf=options.spark_conf,
             progress=progress,
-            seconds={"prepare": prepared_s},
+            seconds=seconds,
         )
+
+
+def _run_to_stdout(
+    options: RunOptions,
+    scheme: Scheme,
+    names: list[str],
+    progress: Progress,
+    seconds: Mapping[str, float],
+) -> Report:
+    """Filters the documents, and writes their rows to standard output as they come."""
+    form = options.format
+    assert form in ("jsonl", "csv", "tsv")  # `RunOptions.check`
+    factory, filtering = load_matcher(options.matcher), options.filtering
+    ids = [one.id for one in scheme.subscribers]
+    joined = joined_columns(scheme, options.joined)
+    with rows_to(options.output, form, ids, options.select, joined) as writer:
+        report = run_into(writer, scheme, names, factory, filtering, options.jobs, progress)
+    report.seconds.update_by(seconds)
+    return report
 
 
 def _without_results(documents: list[InputFile], output: str) -> list[InputFile]:
     """The documents without results of ours, which may lie in a directory of documents."""
+    if output == STDOUT:
+        return documents
     inside = lies_inside(output)
     left = [one for one in documents if not inside(one.name)]
     if not left:

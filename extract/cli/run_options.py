@@ -9,6 +9,7 @@ import click
 
 from extract.cli.config import GivesWay
 from extract.cli.preparing import PrepareOptions
+from extract.cli.verbosity import Verbosity
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import AUTO
 from extract.filtertool.options import Options
@@ -16,11 +17,14 @@ from extract.filtertool.output.writers import Format
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.later import FIRST
 
-# A scheme excludes what it is made from, the local engine what Spark alone has, and a Spark master
-# the number of cores of this machine.
+STDOUT: Final = "-"
+
+# A scheme excludes what it is made from, the local engine what Spark alone has, a Spark master the
+# number of cores of this machine, and rows on standard output Spark.
 GIVES_WAY: Final = (
     GivesWay(("schema", "queries"), given=("scheme",)),
     GivesWay(("scheme",), given=("schema", "queries")),
+    GivesWay(("engine", "master", "resume", "conf"), given=("output",), value="-"),
     GivesWay(("master", "resume", "conf"), given=("engine",), value="local"),
     GivesWay(("master",), given=("jobs",)),
     GivesWay(("jobs",), given=("master",)),
@@ -34,10 +38,12 @@ class RunOptions:
     Attributes:
         documents: The arguments: files, directories, globs, or ``-``.
         version: ``--xpath-version``.
-        form: ``--format``.
+        form: ``--format``; None for Parquet, and for JSON lines on standard output.
         joined: ``--with``.
         limits: All ``--max-…`` together.
         as_json: ``--json``.
+        engine: None for Spark; for rows on standard output the processes of this machine.
+        only: ``--query``.
     """
 
     documents: tuple[str, ...]
@@ -49,7 +55,8 @@ class RunOptions:
     namespaces: dict[str, str] = field(default_factory=dict)
     version: str = FIRST
     chunks: int | Literal["auto"] = "auto"
-    engine: Literal["spark", "local"] = "spark"
+    only: tuple[str, ...] = ()
+    engine: Literal["spark", "local"] | None = None
     master: str | None = None
     conf: tuple[str, ...] = ()
     jobs: int = 0
@@ -57,14 +64,30 @@ class RunOptions:
     on_nonconforming: Literal["fallback", "reject"] = "fallback"
     assume_valid: bool = False
     select: Select = "nodes"
-    form: Format = "parquet"
+    form: Format | None = None
     joined: tuple[str, ...] = ()
     progress: bool | None = None
     priority: bool = False
     explain: bool = False
     resume: bool = False
     limits: Limits = DEFAULTS
+    verbosity: Verbosity = Verbosity.USUAL
     as_json: bool = False
+
+    @property
+    def on_stdout(self) -> bool:
+        """Whether rows go to standard output, and not to a directory."""
+        return self.output == STDOUT
+
+    @property
+    def local(self) -> bool:
+        """Whether documents are filtered in processes of this machine."""
+        return self.engine == "local" or (self.engine is None and self.on_stdout)
+
+    @property
+    def format(self) -> Format:
+        """The format of the rows."""
+        return self.form or ("jsonl" if self.on_stdout else "parquet")
 
     def check(self) -> None:
         """Makes sure that the options go together.
@@ -72,7 +95,17 @@ class RunOptions:
         Raises:
             click.UsageError: Some of them do not.
         """
-        if self.engine == "local" and (self.master or self.resume or self.conf):
+        if self.on_stdout and self.engine == "spark":
+            raise click.UsageError(
+                "Rows on standard output come from this machine: leave --engine spark out, or name "
+                "a directory with -o."
+            )
+        if self.on_stdout and self.form in ("parquet", "xml"):
+            raise click.UsageError(
+                f"--format {self.form} needs a directory: name one with -o, or use jsonl, csv or "
+                "tsv."
+            )
+        if self.local and (self.master or self.resume or self.conf):
             raise click.UsageError("--master, --conf and --resume are for --engine spark.")
         if bad := next((one for one in self.conf if not one.partition("=")[2]), None):
             raise click.UsageError(f"--conf {bad}: write NAME=VALUE, as for spark-submit.")
@@ -81,14 +114,17 @@ class RunOptions:
         if self.joined and self.form == "xml":
             raise click.UsageError("--with adds columns, and --format xml has none.")
         if self.scheme is not None and (self.schema is not None or self.queries is not None):
-            raise click.UsageError("Give --scheme, or --schema and --queries, but not both.")
-        if self.scheme is None and (self.schema is None or self.queries is None):
-            raise click.UsageError("Give --scheme, or --schema and --queries.")
+            raise click.UsageError("Give --scheme, or --queries and --schema, but not both.")
+        if self.scheme is None and self.queries is None:
+            raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
 
-    @property
-    def preparation(self) -> PrepareOptions | None:
-        """The options from which the scheme is made; None if it is loaded."""
-        if self.schema is None or self.queries is None:
+    def preparation(self, documents: tuple[str, ...]) -> PrepareOptions | None:
+        """The options from which the scheme is made; None if it is loaded.
+
+        Args:
+            documents: The names of all documents, to infer a schema from if none is given.
+        """
+        if self.queries is None:
             return None
         return PrepareOptions(
             schema=self.schema,
@@ -97,8 +133,10 @@ class RunOptions:
             namespaces=self.namespaces,
             version=self.version,
             chunks=self.chunks,
+            documents=documents,
+            only=self.only,
             limits=self.limits,
-            progress=self.progress,
+            progress=self.verbosity.progress(self.progress),
         )
 
     @property
@@ -108,7 +146,7 @@ class RunOptions:
             self.select,
             self.on_nonconforming,
             self.assume_valid,
-            standalone=self.form == "xml",
+            standalone=self.format == "xml",
             limits=self.limits,
             priority=self.priority,
             joined=self.joined,

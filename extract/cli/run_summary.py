@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import click
 
+from extract.cli.run_options import STDOUT
 from extract.cli.tables import Table
 from extract.cli.terminal import warn
+from extract.cli.verbosity import Verbosity
 from extract.filtertool.output.directory import REPORT
 from extract.filtertool.output.writers import Format
 from extract.filtertool.results.report import Report
@@ -17,15 +19,20 @@ from extract.preptool.explain.labels import printable
 _NOTES: Final = 3  # reasons that are shown; all are in the report
 
 
+def show_notes(report: Report, verbosity: Verbosity) -> None:
+    """Prints why documents went another way than most, to standard error."""
+    most = 0 if verbosity is Verbosity.QUIET else verbosity.few(_NOTES)
+    for note, count in report.notes.most_common(most):
+        click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
+
+
 def show_rejections(report: Report, output: str) -> None:
-    """Prints notes and the first rejections to standard error.
+    """Prints the first rejections to standard error.
 
     Args:
         report: The report of the run.
         output: Where the results are.
     """
-    for note, count in report.notes.most_common(_NOTES):
-        click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
     for message in report.examples:
         warn(f"rejected: {message}\n")
     if report.rejections > len(report.examples):
@@ -33,15 +40,21 @@ def show_rejections(report: Report, output: str) -> None:
         click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
 
 
-def show_summary(report: Report, output: str, form: Format, seconds: float) -> None:
-    """Prints what was done, and where the results are.
+def show_summary(
+    report: Report, output: str, form: Format, seconds: float, verbosity: Verbosity
+) -> None:
+    """Prints what was done, and where the results are; if these are rows, to standard error.
 
     Args:
         report: The report of the run.
         output: Where the results are.
         form: Their format.
         seconds: How long all of it took.
+        verbosity: How much to say.
     """
+    if verbosity is Verbosity.QUIET:
+        return
+    err = output == STDOUT
     facts: dict[str, Any] = report.to_json()
     documents, queries = facts["documents"], facts["queries"]
     what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
@@ -70,5 +83,10 @@ def show_summary(report: Report, output: str, form: Format, seconds: float) -> N
         work = f"{facts['seconds']['job']:.1f} s of work on {side['cores']} cores"
         start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
         rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
-    Table(("", "", ""), rows, frozenset({1})).show()
+    if verbosity is Verbosity.VERBOSE:
+        stages = [f"{name} {n:.2f}" for name, n in facts["seconds"].items()]
+        rows.append(("seconds", "", ", ".join(stages)))
+    Table(("", "", ""), rows, frozenset({1})).show(err=err)
+    if err:
+        return
     click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")

@@ -17,13 +17,14 @@ from extract.cli.options import (
     limit_options,
     output_option,
     query_options,
+    sample_option,
 )
 from extract.cli.output import open_output
-from extract.cli.preparing import load_queries
+from extract.cli.preparing import load_queries, load_schema
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
+from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.limits import Limits
-from extract.schema.model import Schema
 from extract.transtool import Expansion, NormalQuery, normalise_all
 
 _SHOWN = 20  # rejected queries shown one by one; the others are in the output
@@ -37,9 +38,13 @@ def _size_option(name: str, default: int, about: str) -> Callable[[Command], Com
 
 
 @click.command(cls=WithLimits)
-@query_options(required=True)
+@query_options(required=True, inferred_from="--sample")
+@sample_option(
+    "Without --schema, a document to infer the schema from; also gzipped; may be repeated."
+)
 @output_option
 @progress_option
+@verbosity_options
 @json_option
 @_size_option(
     "--max-branches", _DEFAULT.branches, "Branches of one query; past that it keeps its //."
@@ -50,13 +55,15 @@ def _size_option(name: str, default: int, about: str) -> Callable[[Command], Com
 )
 @limit_options("query")
 def trans(
-    schema: str,
+    schema: str | None,
     queries: str,
     root: str | None,
     namespaces: dict[str, str],
     version: str,
+    sample: tuple[str, ...],
     output: str,
     progress: bool | None,
+    verbosity: Verbosity,
     as_json: bool,
     max_branches: int,
     max_size: int,
@@ -64,6 +71,9 @@ def trans(
     limits: Limits,
 ) -> int:
     """Rewrite queries into their normal form under a DTD or XSD.
+
+    Without --schema, the schema is inferred from the --sample documents, or taken from their
+    internal DTD.
 
     Writes one JSON object a line: the normal form and its branches, the rules that fired, why a
     branch keeps a residual tail, and for a query that cannot match anything the edge that the
@@ -75,11 +85,12 @@ def trans(
       echo '//c' | extract trans --schema schemas/figure4.dtd --queries -
     """
     started = time.perf_counter()
-    model = Schema.load(schema, root, namespaces)
+    model = load_schema(schema, root, namespaces, sample, limits)
     subscriptions = load_queries(queries, namespaces, limits, version)
     expansion = Expansion(max_branches, max_size, max_filter_branches)
-    with open_output(output) as stream, display(len(subscriptions), progress, "queries") as shown:
-        tally = _Tally(shown, quiet=as_json)
+    wanted = verbosity.progress(progress)
+    with open_output(output) as stream, display(len(subscriptions), wanted, "queries") as shown:
+        tally = _Tally(shown, 0 if as_json else verbosity.few(_SHOWN))
         for query in normalise_all(model, subscriptions, expansion, limits):
             json.dump(query.to_json(), stream, ensure_ascii=False)
             stream.write("\n")
@@ -88,16 +99,20 @@ def trans(
         "notes": list(model.notes),
         "seconds": round(time.perf_counter() - started, 3),
     }
-    click.echo(json.dumps(facts) if as_json else _summary(facts), err=True)
+    if as_json:
+        click.echo(json.dumps(facts), err=True)
+    elif verbosity is not Verbosity.QUIET:
+        click.echo(_summary(facts, verbosity), err=True)
     return 1 if tally.statuses["rejected"] else 0
 
 
 class _Tally:
     """Counts the outcomes of the queries, and shows the first rejections."""
 
-    def __init__(self, shown: Display, quiet: bool) -> None:
+    def __init__(self, shown: Display, most: int | None) -> None:
         self.shown = shown
-        self.quiet = quiet  # with --json, standard error is one JSON object and nothing else
+        # With --json, standard error is one JSON object and nothing else.
+        self.most = float("inf") if most is None else most
         self.statuses: Counter[str] = Counter()
         self.duplicates = 0
         self.branches = 0
@@ -109,7 +124,7 @@ class _Tally:
         if query.form is not None:
             self.branches += len(query.form.branches)
             self.residual += any(part.reason for part in query.form.branches)
-        if query.error and not self.quiet and self.statuses["rejected"] <= _SHOWN:
+        if query.error and self.statuses["rejected"] <= self.most:
             self.shown.say(f"query {query.subscription.id!r} rejected: {query.error}\n")
         self.shown.advance(rejected=query.status == "rejected")
 
@@ -129,10 +144,10 @@ class _Tally:
         }
 
 
-def _summary(facts: dict[str, Any]) -> str:
+def _summary(facts: dict[str, Any], verbosity: Verbosity) -> str:
     counts = facts["queries"]
     lines = [f"Note: {note}" for note in facts["notes"]]
-    if counts["rejected"] > _SHOWN:
+    if counts["rejected"] > _SHOWN and verbosity is not Verbosity.VERBOSE:
         lines.append(f"… and {counts['rejected'] - _SHOWN:,} more rejected, all in the output")
     lines.append(
         f"{counts['registered']:,} queries in {facts['seconds']:.1f} s: "

@@ -17,10 +17,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final, Literal
-
-import networkx as nx
 
 from extract.errors import SchemaError
 from extract.files import whole_file
@@ -235,14 +235,25 @@ def _common_order(seen: ElementObservations) -> list[str] | None:
     There is one exactly if nothing comes, over however many steps, after itself: then the
     children of a kind are also side by side.
     """
-    graph = nx.DiGraph()
-    graph.add_nodes_from(seen.children)
-    graph.add_edges_from(pair for pair in seen.successions if pair[0] != pair[1])
+    before: dict[str, set[str]] = {name: set() for name in seen.children}
+    for first, second in seen.successions:
+        if first != second:
+            before[second].add(first)
     rank = {name: number for number, name in enumerate(seen.children)}
+    sorter = TopologicalSorter(before)
     try:
-        return list(nx.lexicographical_topological_sort(graph, key=rank.__getitem__))
-    except nx.NetworkXUnfeasible:
+        sorter.prepare()
+    except CycleError:
         return None
+    order: list[str] = []
+    ready: list[tuple[int, str]] = []
+    while sorter.is_active():  # of all that may come next, the one that was seen first
+        for name in sorter.get_ready():
+            heappush(ready, (rank[name], name))
+        _, name = heappop(ready)
+        order.append(name)
+        sorter.done(name)
+    return order
 
 
 def _prefixes(

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from extract.schema.places import Places
@@ -115,6 +115,9 @@ class Declaration:
     nillable: bool = False
 
 
+_REPR_ROOTS: Final = 60  # characters of names
+
+
 @dataclass(frozen=True)
 class Schema:
     """What a DTD or XSD allows. Build one with `Schema.load`.
@@ -173,6 +176,13 @@ class Schema:
         ('none', True)
         """
         return cls("none", "none", (), (), digest="none")
+
+    def __repr__(self) -> str:
+        roots = ", ".join(sorted({self.declarations[key].name for key in self.roots}))
+        said = f", root {roots}" if len(self.roots) == 1 else f", roots {roots}" * bool(roots)
+        if len(said) > _REPR_ROOTS:
+            said = f", {len(self.roots):,} roots"
+        return f"<Schema: {self.source}, {len(self.declarations):,} elements{said}>"
 
     @cached_property
     def places(self) -> Places:

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import networkx as nx
-
+from extract.schema.graph import strong_components
 from extract.schema.model import Declaration, Schema, Wildcard, local_of
 from extract.xpath.names import NCNAME
 
@@ -175,34 +174,23 @@ class Places:
 
     def _reachability(self) -> int:
         """Fills in `Place.reach`; the bit set of places on a cycle."""
-        graph = self.graph()
-        components = nx.condensation(graph)
+        below = {place.index: list(self.members(place.child_bits)) for place in self.all}
+        children = {index: [child.index for child in some] for index, some in below.items()}
         recursive = 0
-        for component in reversed(list(nx.topological_sort(components))):
-            members: set[int] = components.nodes[component]["members"]
+        for members in strong_components(children):
             own = sum(1 << i for i in members)
-            below = 0
+            reach = 0
             for i in members:
-                for child in graph.successors(i):
-                    below |= 1 << child
-                    if child not in members:
-                        below |= self.all[child].reach
-            if below & own:  # a cycle: every member reaches every other
+                for child in below[i]:
+                    reach |= child.bit
+                    if not child.bit & own:
+                        reach |= child.reach
+            if reach & own:  # a cycle: every member reaches every other
                 recursive |= own
-                below |= own
+                reach |= own
             for i in members:
-                self.all[i].reach = below
+                self.all[i].reach = reach
         return recursive
-
-    def graph(self) -> nx.DiGraph:
-        """The places as a networkx graph over their indices, to ask further questions of."""
-        graph = nx.DiGraph()
-        graph.add_nodes_from(range(len(self.all)))
-        for place in self.all:
-            graph.add_edges_from((place.index, child.index) for child in place.children.values())
-            if place.open:
-                graph.add_edge(place.index, self.unknown.index)
-        return graph
 
     def _upwards(self) -> tuple[list[int], list[int]]:
         """For each place the sets of its parents and of its ancestors."""

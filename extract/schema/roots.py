@@ -7,9 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-import networkx as nx
-
 from extract.errors import SchemaError
+from extract.schema.graph import strong_components
 
 
 def first_of_sources(order: Sequence[str], edges: Iterable[tuple[str, str]]) -> list[str]:
@@ -21,15 +20,23 @@ def first_of_sources(order: Sequence[str], edges: Iterable[tuple[str, str]]) -> 
     >>> first_of_sources("abmc", ["ab", "bm", "ma", "mc"])
     ['a']
     """
-    graph = nx.DiGraph()
-    graph.add_nodes_from(order)
-    graph.add_edges_from(edges)
-    condensed = nx.condensation(graph)
+    inside: dict[str, list[str]] = {name: [] for name in order}
+    for outer, inner in edges:
+        inside.setdefault(outer, []).append(inner)
+        inside.setdefault(inner, [])
+    groups = strong_components(inside)
+    group_of = {name: number for number, group in enumerate(groups) for name in group}
+    contained = {
+        group_of[inner]
+        for outer, inners in inside.items()
+        for inner in inners
+        if group_of[inner] != group_of[outer]
+    }
     rank = {name: position for position, name in enumerate(order)}
     firsts = [
-        min(condensed.nodes[group]["members"], key=rank.__getitem__)
-        for group, incoming in condensed.in_degree()
-        if incoming == 0
+        min(group, key=rank.__getitem__)
+        for number, group in enumerate(groups)
+        if number not in contained
     ]
     return sorted(firsts, key=rank.__getitem__)
 
@@ -44,6 +51,10 @@ def without_loose_ends(roots: list[str], edges: Iterable[tuple[str, str]]) -> li
     >>> without_loose_ends(["x", "y"], [("x", "a"), ("y", "a")])
     ['x', 'y']
     """
+    if len(roots) == 1:
+        return roots
+    import networkx as nx  # takes a tenth of a second
+
     graph = nx.DiGraph(edges)
     graph.add_nodes_from(roots)
     reached = {root: nx.descendants(graph, root) for root in roots}

@@ -338,6 +338,13 @@ class Scheme:
 
         return scheme_lines(self)
 
+    def __repr__(self) -> str:
+        counts = self.counts()
+        return (
+            f"<Scheme: {counts['registered']:,} queries, {len(self.chunks):,} chunks, "
+            f"schema {self.schema.source}>"
+        )
+
     @property
     def every_chunk(self) -> tuple[Chunk, ...]:
         """The chunks, then the potpourri and the whole document unless nothing is in them."""

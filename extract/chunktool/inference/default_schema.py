@@ -29,7 +29,7 @@ def default_schema(documents: Sequence[Document], limits: Limits | None = None) 
 
     Args:
         documents: Each bytes, a path, or a file object opened for bytes that can go back; also
-            gzipped. Standard input cannot be read twice: read it first.
+            gzipped. ``"-"``, standard input, must be able to go back, too.
         limits: How large and deep a document may be.
 
     Raises:
@@ -122,6 +122,8 @@ def _declared_schema(documents: Sequence[Document], limits: Limits) -> Schema | 
                 own = internal_dtd(source)
             except DocumentError:
                 continue
+            finally:
+                source.rewind()  # a stream is read once more, from where it was
             if own is None or own != (shared or own):
                 return None
             shared, name = own, name or source.name

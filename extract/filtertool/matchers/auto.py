@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from extract.filtertool.matchers.columnar.factory import ColumnarFactory
 from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.protocol import (
     Answers,
@@ -95,6 +94,9 @@ class AutoMatcher:
 
     @cached_property
     def _columnar(self) -> Matcher:
+        # Takes longer to import than libxml2 takes for few questions.
+        from extract.filtertool.matchers.columnar.factory import ColumnarFactory
+
         factory = ColumnarFactory(fallback=self._fallback, seconds=self._fallback.seconds)
         return factory.build(self._questions, self._namespaces)
 

@@ -10,13 +10,15 @@ The object named may be a `MatcherFactory`, or a class that makes one when calle
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from extract.errors import MatcherError
 from extract.filtertool.matchers.protocol import MatcherFactory
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
@@ -32,7 +34,7 @@ _CHOOSING: Final = "extract.filtertool.matchers.auto:AutoFactory"
 
 def matcher_names() -> list[str]:
     """Returns the names of all matchers that are installed, sorted; some may be broken."""
-    return sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*_BUILT_IN, *(point.name for point in _installed())})
 
 
 def load_matcher(name: str = AUTO) -> MatcherFactory:
@@ -58,7 +60,7 @@ def load_matcher(name: str = AUTO) -> MatcherFactory:
         raise MatcherError(
             f"there is no matcher {name!r}", f"there are: {', '.join([AUTO, *names])}"
         )
-    points = [point for point in entry_points(group=GROUP) if point.name == name]
+    points = [point for point in _installed() if point.name == name]
     if len({point.value for point in points}) > 1:
         owners = " and ".join(sorted({_owner(point) for point in points}))
         hint = "uninstall one of the packages"
@@ -66,6 +68,13 @@ def load_matcher(name: str = AUTO) -> MatcherFactory:
     if points:
         return _made(name, points[0].load, _owner(points[0]))
     return _made(name, lambda: _resolve(_BUILT_IN[name]), "extract")
+
+
+def _installed() -> Iterable[EntryPoint]:
+    """The matchers of all packages that are installed."""
+    from importlib.metadata import entry_points  # not needed for those that are built in
+
+    return entry_points(group=GROUP)
 
 
 def _resolve(value: str) -> Any:

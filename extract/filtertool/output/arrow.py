@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.node_columns import Described
 from extract.filtertool.results.outcome import Rejection
 
 RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
@@ -33,6 +34,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             pa.field("ordinal", pa.int64(), nullable=False),
             ("path", pa.string()),
             ("value", pa.string()),
+            ("text", pa.string()),
         ]
     ),
 }
@@ -152,25 +154,24 @@ class _Rows(NamedTuple):
 
     @classmethod
     def of(cls, findings: Sequence[Findings]) -> _Rows:
-        tables = [one.described.table for one in findings]
-        before = np.cumsum([0, *[table.num_rows for table in tables[:-1]]])
+        before = np.cumsum([0, *[len(one.described) for one in findings[:-1]]])
         return cls(
             np.concatenate([one.subscriber for one in findings]),
             np.concatenate([one.count for one in findings]),
             np.concatenate([one.node + at for one, at in zip(findings, before, strict=True)]),
             np.concatenate([one.ordinal for one in findings]),
-            pa.concat_tables(tables).combine_chunks(),
+            Described.together([one.described for one in findings]).table,
         )
 
     def nodes(self, rows: slice) -> list[Any]:
         """Returns the columns of nodes."""
         at = pa.array(self.node[rows])
         columns = [column.combine_chunks().take(at) for column in self.table.columns]
-        node, name, start, end, path, value = (
+        node, name, start, end, path, value, text = (
             column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
             for column in columns
         )
-        return [node, name, start, end, pa.array(self.ordinal[rows]), path, value]
+        return [node, name, start, end, pa.array(self.ordinal[rows]), path, value, text]
 
     def slices(self) -> Iterator[slice]:
         """Yields ranges of rows whose values together are not too large."""
@@ -180,7 +181,7 @@ class _Rows(NamedTuple):
                 yield slice(0, total)
             return
         sizes = np.zeros(self.table.num_rows, np.int64)
-        for name in ("path", "value"):
+        for name in ("path", "value", "text"):
             sizes += pc.fill_null(pc.binary_length(self.table.column(name)), 0).to_numpy()
         ends = np.cumsum(sizes[self.node])
         first = 0

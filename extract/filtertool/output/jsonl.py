@@ -22,6 +22,7 @@ class JsonWriter:
         ids: The ids of all subscribers.
         select: What was asked for.
         joined: Columns of metadata.
+        owned: Whether `close` closes the streams.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class JsonWriter:
         ids: Sequence[str],
         select: Select,
         joined: JoinedColumns = NO_COLUMNS,
+        owned: bool = True,
     ) -> None:
         self._matches = matches
         self._rejected = rejected
@@ -38,6 +40,7 @@ class JsonWriter:
         self._select = select
         # What ends the rows of each subscriber.
         self._ends = [f"{members}}}\n" for members in joined.json_members(ids)]
+        self._owned = owned
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
@@ -58,8 +61,8 @@ class JsonWriter:
             for node, name, start, end in zip(d.node, d.name, d.start, d.end, strict=True)
         ]
         after = [
-            f'"path": {_json(path)}, "value": {_json(value)}'
-            for path, value in zip(d.path, d.value, strict=True)
+            f'"path": {_json(path)}, "value": {_json(value)}, "text": {_json(text)}'
+            for path, value, text in zip(d.path, d.value, d.text, strict=True)
         ]
         rows = zip(who, findings.node.tolist(), findings.ordinal.tolist(), strict=True)
         self._matches.writelines(
@@ -74,6 +77,8 @@ class JsonWriter:
 
     def close(self) -> None:
         """Ends all files."""
+        if not self._owned:
+            return
         with contextlib.ExitStack() as both:  # the second one also where the first one fails
             if self._rejected is not None:
                 both.callback(self._rejected.close)

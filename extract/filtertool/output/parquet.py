@@ -61,7 +61,7 @@ class ParquetWriter:
             return
         self._waiting.append((document, findings))
         self._rows += len(findings)
-        self._bytes += findings.described.table.nbytes
+        self._bytes += findings.described.nbytes
         if self._rows >= _TOGETHER_ROWS or self._bytes >= _TOGETHER_BYTES:
             self._join()
 

@@ -1,7 +1,8 @@
-"""Writers of results: Parquet, JSON lines, or one XML document for each subscription.
+"""Writers of results: Parquet, JSON lines, CSV, TSV, or one XML document for each subscription.
 
-`parquet_writer`, `jsonl_writer` and `xml_writer` have one each; `open_writer` chooses. To add one,
-write a class with the methods of `Writer`, and add its format to `Format` and `open_writer`.
+`parquet`, `jsonl`, `delimited` and `xml` have one each. `open_writer` chooses for a directory,
+`stream_writer` for a stream such as standard output. To add one, write a class with the methods of
+`Writer`, and add its format to `Format` and `open_writer`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import IO, Final, Literal, Protocol
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.output.delimited import DIALECTS, DelimitedWriter
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.jsonl import JsonWriter
-from extract.filtertool.output.parquet import ParquetWriter
-from extract.filtertool.output.xml import XmlWriter
+from extract.filtertool.output.xml import XmlStreamWriter, XmlWriter
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
-Format = Literal["parquet", "jsonl", "xml"]
+Format = Literal["parquet", "jsonl", "csv", "tsv", "xml"]
+StreamFormat = Literal["jsonl", "csv", "tsv", "xml"]
 
 _PART: Final = "part-00000"
 
@@ -57,14 +59,53 @@ def open_writer(
     matches.mkdir()
     rejected.mkdir()
     if form == "parquet":
-        files = [where / f"{_PART}.parquet" for where in (matches, rejected)]
-        return ParquetWriter(files[0], files[1], ids, select, joined)
+        # pyarrow takes longer to import than few documents take to filter.
+        from extract.filtertool.output.parquet import ParquetWriter
+
+        parts = [where / f"{_PART}.parquet" for where in (matches, rejected)]
+        return ParquetWriter(parts[0], parts[1], ids, select, joined)
+    if form == "xml":
+        return XmlWriter(matches, rejected, ids, select)
+    with contextlib.ExitStack() as stack:
+        files = [where / f"{_PART}.{form}" for where in (matches, rejected)]
+        streams = [
+            stack.enter_context(file.open("w", encoding="utf-8", newline="\n")) for file in files
+        ]
+        writer = _line_writer(streams[0], streams[1], form, ids, select, joined, owned=True)
+        stack.pop_all()
+        return writer
+
+
+def stream_writer(
+    stream: IO[str],
+    form: StreamFormat,
+    ids: Sequence[str],
+    select: Select,
+    joined: JoinedColumns = NO_COLUMNS,
+) -> Writer:
+    """Makes a writer of rows for a stream, which stays open; rejections are left out.
+
+    Args:
+        stream: Where rows go, in UTF-8.
+        form: In which format.
+        ids: The ids of all subscribers.
+        select: What was asked for.
+        joined: Columns of metadata, in formats that have columns.
+    """
+    if form == "xml":
+        return XmlStreamWriter(stream, ids, select)
+    return _line_writer(stream, None, form, ids, select, joined, owned=False)
+
+
+def _line_writer(
+    matches: IO[str],
+    rejected: IO[str] | None,
+    form: Literal["jsonl", "csv", "tsv"],
+    ids: Sequence[str],
+    select: Select,
+    joined: JoinedColumns,
+    owned: bool,
+) -> Writer:
     if form == "jsonl":
-        with contextlib.ExitStack() as stack:
-            streams = [
-                stack.enter_context((where / f"{_PART}.jsonl").open("w", encoding="utf-8"))
-                for where in (matches, rejected)
-            ]
-            stack.pop_all()
-            return JsonWriter(streams[0], streams[1], ids, select, joined)
-    return XmlWriter(matches, rejected, ids, select)
+        return JsonWriter(matches, rejected, ids, select, joined, owned)
+    return DelimitedWriter(matches, rejected, ids, select, DIALECTS[form], joined, owned)

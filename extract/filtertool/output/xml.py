@@ -1,4 +1,4 @@
-"""One XML document for each subscription, with all its matches.
+"""One XML document for each subscription, with all its matches; or one for all, as a stream.
 
 Matches are copied as they are, so that an ``xml:id`` may be there twice: of an element that is in
 another, or in several documents. To read such a document with lxml, use a parser that collects no
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from extract.chunktool.file_names import FileNames, safe_name
 from extract.filtertool.matchers.protocol import Select
@@ -31,37 +31,7 @@ class XmlWriter:
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
-        texts: dict[int, list[str]] = {}
-        if self._select != "nodes":
-            counts = [None] * len(findings) if self._select == "doc" else findings.count.tolist()
-            for n, count in zip(findings.subscriber.tolist(), counts, strict=True):
-                line = f"<match{_attributes(document=document, count=count)}/>\n"
-                texts.setdefault(n, []).append(line)
-        else:
-            d = findings.described.lists()
-            rows = zip(
-                findings.subscriber.tolist(),
-                findings.node.tolist(),
-                findings.ordinal.tolist(),
-                strict=True,
-            )
-            for n, node, ordinal in rows:
-                attributes = _attributes(
-                    document=document,
-                    node=d.node[node],
-                    name=d.name[node],
-                    start=d.start[node],
-                    end=d.end[node],
-                    ordinal=ordinal,
-                    path=d.path[node],
-                )
-                value = d.value[node]
-                if value is None:
-                    line = f"<match{attributes}/>\n"
-                else:
-                    inner = value if d.node[node] == "element" else _escaped(value)
-                    line = f"<match{attributes}>{inner}</match>\n"
-                texts.setdefault(n, []).append(line)
+        texts = _match_lines(document, findings, self._select)
         for n, lines in texts.items():  # there may be more of them than files may be open
             _append(self._paths[n], "".join(lines))
 
@@ -75,6 +45,76 @@ class XmlWriter:
         for path in self._paths:
             _append(path, "</matches>\n")
         _append(self._rejected, "</rejections>\n")
+
+
+class XmlStreamWriter:
+    """Writes one document for all subscriptions, as matches come.
+
+    Its root element ``results`` has, document after document, an element ``matches`` for each
+    subscription that matches there, as in the documents of `XmlWriter`.
+
+    Args:
+        stream: Where it goes; it stays open.
+        ids: The ids of all subscribers.
+        select: What was asked for.
+    """
+
+    def __init__(self, stream: IO[str], ids: Sequence[str], select: Select) -> None:
+        self._stream = stream
+        self._ids = ids
+        self._select = select
+        stream.write(f"{_HEAD}<results>\n")
+
+    def write(self, document: str, findings: Findings) -> None:
+        """Adds the findings of a document."""
+        for n, lines in _match_lines(document, findings, self._select).items():
+            text = "".join(
+                [f"<matches{_attributes(query=self._ids[n])}>\n", *lines, "</matches>\n"]
+            )
+            self._stream.write(text.encode("utf-8", "replace").decode())
+
+    def reject(self, rejections: Iterable[Rejection]) -> None:
+        """Leaves rejections out."""
+
+    def close(self) -> None:
+        """Ends the document."""
+        self._stream.write("</results>\n")
+
+
+def _match_lines(document: str, findings: Findings, select: Select) -> dict[int, list[str]]:
+    """By subscriber, the matches in a document as elements."""
+    texts: dict[int, list[str]] = {}
+    if select != "nodes":
+        counts = [None] * len(findings) if select == "doc" else findings.count.tolist()
+        for n, count in zip(findings.subscriber.tolist(), counts, strict=True):
+            line = f"<match{_attributes(document=document, count=count)}/>\n"
+            texts.setdefault(n, []).append(line)
+    else:
+        d = findings.described.lists()
+        rows = zip(
+            findings.subscriber.tolist(),
+            findings.node.tolist(),
+            findings.ordinal.tolist(),
+            strict=True,
+        )
+        for n, node, ordinal in rows:
+            attributes = _attributes(
+                document=document,
+                node=d.node[node],
+                name=d.name[node],
+                start=d.start[node],
+                end=d.end[node],
+                ordinal=ordinal,
+                path=d.path[node],
+            )
+            value = d.value[node]
+            if value is None:
+                line = f"<match{attributes}/>\n"
+            else:
+                inner = value if d.node[node] == "element" else _escaped(value)
+                line = f"<match{attributes}>{inner}</match>\n"
+            texts.setdefault(n, []).append(line)
+    return texts
 
 
 _HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'

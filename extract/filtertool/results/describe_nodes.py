@@ -1,25 +1,22 @@
 """Describes nodes of a table from the bytes, each once, however many queries have selected it.
 
 Few nodes are described one by one (`single_nodes`), many by operations on arrays (`node_arrays`).
-Both give the same. Arrays leave out what is not just a part of the bytes; such nodes are described
-one by one, too, and put in their places here.
+Both give the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from extract.chunktool.scan.node_table import NodeTable
 from extract.filtertool.matchers.node_refs import DocumentOrder, LocatedNodes, NodeRefs
-from extract.filtertool.results.node_arrays import TEXT_TYPE, NodeArrays
-from extract.filtertool.results.node_columns import COLUMNS, Described
+from extract.filtertool.results.element_texts import ElementTexts
+from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.single_nodes import SingleNodes
 from extract.markup.node_kinds import NodeKind
 from extract.markup.values import Values
@@ -68,41 +65,36 @@ class NodeDescriber:
         if not len(refs):
             return
         nodes = self._order.locate(refs)
-        by_arrays = len(refs) >= MANY and self._values.is_utf8
-        names, paths, values = (self._by_arrays if by_arrays else self._one_by_one)(nodes)
-        columns = [
-            pa.array(_LABELS).take(pa.array(refs.kind)),
-            names,
-            pa.array(self._originals(nodes.start)),
-            pa.array(self._originals(nodes.end - 1) + 1),  # the byte after may be left out
-            paths,
-            values,
-        ]
-        into.add_batch(pa.RecordBatch.from_arrays(columns, schema=COLUMNS))
+        start = self._originals(nodes.start)
+        end = self._originals(nodes.end - 1) + 1  # the byte after may be left out
+        elements = refs.kind == NodeKind.ELEMENT.value
+        texts = ElementTexts.of(self._table, self._values, refs.row[elements])
+        if len(refs) >= MANY and self._values.is_utf8:
+            # Imports pyarrow, which takes longer than to describe few nodes.
+            from extract.filtertool.results.node_arrays import NodeArrays
+
+            arrays = NodeArrays(self._table, self._values.declares_attributes, self._most)
+            batch = arrays.batch(nodes, start, end, texts, not self._standalone, self._single)
+            into.add_batch(batch)
+        else:
+            into.add_lists(self._one_by_one(nodes, start, end, texts))
 
     def _originals(self, offsets: Longs) -> Longs:
         return offsets if self._original is None else self._original(offsets)
 
-    def _one_by_one(self, nodes: LocatedNodes) -> tuple[Any, Any, Any]:
-        """Names, paths and values of nodes."""
-        names, paths, values = [], [], []
+    def _one_by_one(
+        self, nodes: LocatedNodes, start: Longs, end: Longs, texts: ElementTexts
+    ) -> DescribedLists:
+        """Describes nodes, given their places in the document and the texts of the elements."""
+        lists = DescribedLists.none()
+        lists.start.extend(start.tolist())
+        lists.end.extend(end.tolist())
+        of_elements = iter(texts.strings(self._most))
         for node in nodes.one_by_one():
             name, value = self._single.name_and_value(node)
-            names.append(name)
-            paths.append(self._single.path(node, name))
-            values.append(value)
-        return pa.array(names, TEXT_TYPE), pa.array(paths, TEXT_TYPE), pa.array(values, TEXT_TYPE)
-
-    def _by_arrays(self, nodes: LocatedNodes) -> tuple[Any, Any, Any]:
-        """The same."""
-        arrays = NodeArrays(self._table, self._values.declares_attributes, self._most)
-        names, paths, values, odd = arrays.describe(nodes, not self._standalone)
-        if not odd.any():
-            return names, paths, values
-        pairs = list(map(self._single.name_and_value, nodes.where(odd).one_by_one()))
-        mask = pa.array(odd)
-        return (
-            pc.replace_with_mask(names, mask, pa.array([name for name, _ in pairs], TEXT_TYPE)),
-            paths,
-            pc.replace_with_mask(values, mask, pa.array([value for _, value in pairs], TEXT_TYPE)),
-        )
+            lists.node.append(_LABELS[node.kind])
+            lists.name.append(name)
+            lists.path.append(self._single.path(node, name))
+            lists.value.append(value)
+            lists.text.append(next(of_elements) if node.kind == NodeKind.ELEMENT else value)
+        return lists

@@ -29,6 +29,8 @@ class Match:
         ordinal: Number of the match among those of its query in its document, from 0.
         path: Unique location path of the node.
         value: The element as XML, or the value of anything else; None if it is too long.
+        text: The string value of the element, as XPath's ``string()`` gives it; of anything else
+            the value. None if it is too long.
     """
 
     document: str
@@ -40,6 +42,7 @@ class Match:
     ordinal: int
     path: str | None
     value: str | None
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ class Findings:
                 ordinal,
                 d.path[n],
                 d.value[n],
+                d.text[n],
             )
 
 

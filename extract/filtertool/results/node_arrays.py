@@ -1,8 +1,8 @@
-"""Names, paths and values of very many nodes, by operations on arrays.
+"""Names, paths, values and texts of very many nodes, by operations on arrays.
 
 Only for documents in UTF-8, where a part of the bytes is the text that it stands for. Nodes whose
 values are not just a part of the bytes, texts with references and the like, are marked as odd and
-left to `extract.filtertool.results.single_nodes`.
+described one by one (`extract.filtertool.results.single_nodes`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from extract.chunktool.scan.byte_ranges import gather
 from extract.chunktool.scan.node_table import NodeTable
 from extract.chunktool.scan.protocol import Elements
 from extract.filtertool.matchers.node_refs import LocatedNodes, NodeRefs
+from extract.filtertool.results.element_texts import ElementTexts
+from extract.filtertool.results.node_batches import COLUMNS, TEXT_TYPE
+from extract.filtertool.results.single_nodes import SingleNodes
 from extract.markup.node_kinds import LEAF_KINDS, NodeKind
 from extract.markup.tags import attribute_span
 from extract.markup.values import NORMALISED
@@ -26,7 +29,7 @@ from extract.markup.values import NORMALISED
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-TEXT_TYPE: Final = pa.large_string()
+_LABELS: Final = pa.array([kind.label for kind in NodeKind])
 _ENDS_NAME: Final = np.zeros(256, np.bool_)
 _ENDS_NAME[[ord(c) for c in " \t\r\n/>"]] = True
 _BEFORE_LAST_STEP: Final = ["/@" if kind is NodeKind.ATTRIBUTE else "" for kind in NodeKind]
@@ -61,6 +64,43 @@ class NodeArrays:
         self._declares_attributes = declares_attributes
         self._most = most
         self._paths = _Paths(table.elements, table.data)
+
+    def batch(
+        self,
+        nodes: LocatedNodes,
+        start: Longs,
+        end: Longs,
+        element_texts: ElementTexts,
+        elements_as_written: bool,
+        single: SingleNodes,
+    ) -> Any:
+        """Returns a record batch with all that is reported of nodes.
+
+        Args:
+            nodes: The nodes.
+            start, end: Where in the document they are.
+            element_texts: The string values of those that are elements.
+            elements_as_written: Whether values of elements are just their bytes.
+            single: Describes nodes one by one.
+        """
+        names, paths, values, odd = self.describe(nodes, elements_as_written)
+        if odd.any():
+            pairs = list(map(single.name_and_value, nodes.where(odd).one_by_one()))
+            names = _replaced(names, odd, pa.array([name for name, _ in pairs], TEXT_TYPE))
+            values = _replaced(values, odd, pa.array([value for _, value in pairs], TEXT_TYPE))
+        long = element_texts.longer_than(self._most)
+        texts = strings(element_texts.data, element_texts.spans, long)
+        elements = nodes.refs.kind == NodeKind.ELEMENT.value
+        columns = [
+            _LABELS.take(pa.array(nodes.refs.kind)),
+            names,
+            pa.array(start),
+            pa.array(end),
+            paths,
+            values,
+            texts if elements.all() else _replaced(values, elements, texts),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)
 
     def describe(self, nodes: LocatedNodes, elements_as_written: bool) -> NodeTexts:
         """Returns names, paths and values of nodes.
@@ -138,6 +178,11 @@ class NodeArrays:
         numbers = pc.if_else(pa.array(elements), pa.scalar("", TEXT_TYPE), numbers)
         last = pc.if_else(pa.array(refs.kind == NodeKind.ATTRIBUTE.value), names, numbers)
         return _joined(owners, before, last)
+
+
+def _replaced(column: Any, where: Flags, by: Any) -> Any:
+    """A column in which some rows are replaced by those of another, in their order."""
+    return pc.replace_with_mask(column, pa.array(where), by)
 
 
 def _joined(*parts: Any) -> Any:

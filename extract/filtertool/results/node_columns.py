@@ -1,23 +1,18 @@
-"""What is reported of nodes: kind, name, span, unique path and value, in columns."""
+"""What is reported of nodes: kind, name, span, unique path, value and text, in columns.
+
+Few nodes are plain lists, many are record batches of Arrow. pyarrow is imported only where somebody
+asks for Arrow (`extract.filtertool.results.node_batches`): it takes longer to import than a small
+document takes to filter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-import pyarrow as pa
 from lxml import etree
 
-COLUMNS: Final = pa.schema(
-    [
-        ("node", pa.string()),
-        ("name", pa.large_string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("path", pa.large_string()),
-        ("value", pa.large_string()),
-    ]
-)
+_MANY: Final = 200  # nodes from which on Arrow goes faster from one process to another than lists
 
 
 class AtomicValue(NamedTuple):
@@ -35,7 +30,12 @@ class AtomicValue(NamedTuple):
 
 
 class DescribedLists(NamedTuple):
-    """Descriptions as lists, for those who go from one to the next."""
+    """Descriptions as lists, for those who go from one to the next.
+
+    Attributes:
+        node: The kind of each, as in `extract.filtertool.results.findings.Match`.
+        name, start, end, path, value, text: Likewise.
+    """
 
     node: list[str]
     name: list[str | None]
@@ -43,19 +43,36 @@ class DescribedLists(NamedTuple):
     end: list[int | None]
     path: list[str | None]
     value: list[str | None]
+    text: list[str | None]
+
+    @classmethod
+    def none(cls) -> DescribedLists:
+        """Returns empty lists."""
+        return cls([], [], [], [], [], [], [])
+
+    def extend(self, others: DescribedLists) -> None:
+        """Adds all of some others."""
+        columns: Iterable[tuple[list[Any], list[Any]]] = zip(self, others, strict=True)
+        for ours, theirs in columns:
+            ours.extend(theirs)
 
 
 class Described:
     """Nodes and values as columns, as in the rows of the contract; None is unknown.
 
     Args:
-        table: Those to begin with.
+        parts: Those to begin with: lists, and record batches with the columns of
+            `extract.filtertool.results.node_batches.COLUMNS`.
+
+    >>> described = Described()
+    >>> described.add_value(2.0, None)
+    >>> len(described), described.lists().text
+    (1, ['2'])
     """
 
-    def __init__(self, table: Any = None) -> None:
-        self._batches: list[Any] = [] if table is None else list(table.to_batches())
-        self._count = 0 if table is None else table.num_rows
-        self._fresh = DescribedLists([], [], [], [], [], [])
+    def __init__(self, parts: Iterable[DescribedLists | Any] = ()) -> None:
+        self._parts = list(parts)
+        self._count = sum(map(_rows, self._parts))
 
     def add(
         self,
@@ -65,15 +82,18 @@ class Described:
         end: int | None,
         path: str | None,
         value: str | None,
+        text: str | None,
     ) -> None:
         """Adds a node."""
-        fresh = self._fresh
-        fresh.node.append(node)
-        fresh.name.append(name)
-        fresh.start.append(start)
-        fresh.end.append(end)
-        fresh.path.append(path)
-        fresh.value.append(value)
+        lists = self._last_lists()
+        lists.node.append(node)
+        lists.name.append(name)
+        lists.start.append(start)
+        lists.end.append(end)
+        lists.path.append(path)
+        lists.value.append(value)
+        lists.text.append(text)
+        self._count += 1
 
     def add_value(self, value: float | str | bool | AtomicValue, most: int | None) -> None:
         """Adds the value of an expression that is no node set.
@@ -83,45 +103,87 @@ class Described:
             most: How many bytes it may have.
         """
         if isinstance(value, AtomicValue):
-            self.add(value.kind, None, None, None, None, limited(value.text, most))
-            return
-        kind = "boolean" if isinstance(value, bool) else "string"
-        kind = "number" if isinstance(value, float) else kind
-        self.add(kind, None, None, None, None, limited(written(value), most))
+            kind, text = value.kind, limited(value.text, most)
+        else:
+            kind = "boolean" if isinstance(value, bool) else "string"
+            kind = "number" if isinstance(value, float) else kind
+            text = limited(written(value), most)
+        self.add(kind, None, None, None, None, text, text)
+
+    def add_lists(self, lists: DescribedLists) -> None:
+        """Adds nodes that are in lists of equal length."""
+        self._last_lists().extend(lists)
+        self._count += len(lists.node)
 
     def add_batch(self, batch: Any) -> None:
-        """Adds a record batch with `COLUMNS`."""
-        self._flush()
-        self._batches.append(batch)
+        """Adds a record batch."""
+        self._parts.append(batch)
         self._count += batch.num_rows
 
     def extend(self, others: Described) -> None:
         """Adds all of some others."""
-        for batch in others.table.to_batches():
-            self.add_batch(batch)
+        for part in others._parts:
+            if isinstance(part, DescribedLists):
+                self.add_lists(part)
+            else:
+                self.add_batch(part)
+
+    @classmethod
+    def together(cls, several: Iterable[Described]) -> Described:
+        """Puts descriptions one after the other."""
+        joined = cls()
+        for one in several:
+            joined.extend(one)
+        return joined
 
     @property
     def table(self) -> Any:
-        """All of them, as an Arrow table."""
-        self._flush()
-        return pa.Table.from_batches(self._batches, COLUMNS).combine_chunks()
+        """All of them, as an Arrow table with one chunk."""
+        from extract.filtertool.results.node_batches import table_of
+
+        return table_of(self._parts)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        return sum([_size(part) for part in self._parts])
 
     def lists(self) -> DescribedLists:
-        """All of them, as lists."""
-        return DescribedLists(*[column.to_pylist() for column in self.table.columns])
+        """All of them, as lists; not to be changed."""
+        if len(self._parts) == 1 and isinstance(self._parts[0], DescribedLists):
+            return self._parts[0]
+        lists = DescribedLists.none()
+        for part in self._parts:
+            if isinstance(part, DescribedLists):
+                lists.extend(part)
+            else:
+                lists.extend(DescribedLists(*[column.to_pylist() for column in part.columns]))
+        return lists
 
     def __len__(self) -> int:
-        return self._count + len(self._fresh.node)
+        return self._count
 
     def __reduce__(self) -> tuple[Callable[..., Described], tuple[Any, ...]]:
-        return Described, (self.table,)
+        if self._count < _MANY:
+            return Described, (self._parts,)
+        return Described, (self.table.to_batches(),)
 
-    def _flush(self) -> None:
-        if self._fresh.node:
-            columns = [pa.array(c, f.type) for c, f in zip(self._fresh, COLUMNS, strict=True)]
-            self._batches.append(pa.RecordBatch.from_arrays(columns, schema=COLUMNS))
-            self._count += len(self._fresh.node)
-            self._fresh = DescribedLists([], [], [], [], [], [])
+    def _last_lists(self) -> DescribedLists:
+        if not self._parts or not isinstance(self._parts[-1], DescribedLists):
+            self._parts.append(DescribedLists.none())
+        lists: DescribedLists = self._parts[-1]
+        return lists
+
+
+def _rows(part: DescribedLists | Any) -> int:
+    return len(part.node) if isinstance(part, DescribedLists) else int(part.num_rows)
+
+
+def _size(part: DescribedLists | Any) -> int:
+    if not isinstance(part, DescribedLists):
+        return int(part.nbytes)
+    texts = (part.name, part.path, part.value, part.text)
+    return sum([len(text) for column in texts for text in column if text is not None])
 
 
 def written(value: float | str | bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from lxml import etree
 
@@ -24,6 +24,9 @@ from extract.schema.model import XML_NAMESPACE
 
 QueryResult = list[int] | float | str | bool | AtomicValue
 """What a query gives: indices of described nodes and values, or a single value."""
+
+
+_STRING_VALUE: Final = etree.XPath("string()", smart_strings=False)
 
 
 class OutputLimit(Exception):
@@ -151,7 +154,7 @@ class WholeDocument:
             return len(self.described) - 1
         if isinstance(node, tuple):
             prefix, uri = node
-            self.described.add("namespace", prefix or "", None, None, None, uri)
+            self.described.add("namespace", prefix or "", None, None, None, uri, uri)
             return len(self.described) - 1
         key = node
         if isinstance(node, str):
@@ -171,16 +174,19 @@ class WholeDocument:
         start, end = span or (None, None)
         if isinstance(node.tag, str):
             name, path = _written(node), self._path(node)
-            self.described.add("element", name, start, end, path, self._xml(node, span))
+            text = limited(str(_STRING_VALUE(node)), self._most)
+            self.described.add("element", name, start, end, path, self._xml(node, span), text)
             return
         is_pi = node.tag is etree.PI
+        value = limited(node.text or "", self._most)
         self.described.add(
             "pi" if is_pi else "comment",
             node.target if is_pi else None,
             start,
             end,
             self._path(node),
-            limited(node.text or "", self._most),
+            value,
+            value,
         )
 
     def _add_string(self, node: Any) -> None:
@@ -190,7 +196,7 @@ class WholeDocument:
             name = self._attribute(owner, node.attrname)
             path = self._path(owner)
             path = f"{path}/@{name}" if path is not None else None
-            self.described.add("attribute", name, start, end, path, value)
+            self.described.add("attribute", name, start, end, path, value, value)
             return
         parent = owner.getparent() if node.is_tail else owner
         start, end = self._spans.get(parent) or (None, None)
@@ -198,7 +204,7 @@ class WholeDocument:
         if path is not None:
             number = self._numbers.number_of_tail(owner) if node.is_tail else 1
             path = f"{path}/text()[{number}]" if number else None
-        self.described.add("text", None, start, end, path, value)
+        self.described.add("text", None, start, end, path, value, value)
 
     def _attribute(self, owner: Any, name: str) -> str:
         """The name of an attribute as it is written, or as it could be if it is in no bytes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape
 from typing import TypeAlias
-from xml.sax.saxutils import escape
 
 from extract.preptool.query_tree import NamePath
 
@@ -90,7 +90,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def as_xml(text: str) -> str:
     """Text as it may stand in XML."""
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape(_NOT_XML.sub("\ufffd", text), quote=False)
 
 
 def as_dot(text: str) -> str:

@@ -16,7 +16,7 @@ from tests.support.small_results import DTD, process, rows, scheme_of
 def test_an_element(tmp_path: Path) -> None:
     document = b"<a>\n <b/><b x='1'>t<c/></b></a>"
     assert rows(tmp_path, document, "//b[2]") == [
-        Match("doc.xml", "0", "element", "b", 9, 27, 0, "/a[1]/b[2]", "<b x='1'>t<c/></b>")
+        Match("doc.xml", "0", "element", "b", 9, 27, 0, "/a[1]/b[2]", "<b x='1'>t<c/></b>", "t")
     ]
 
 
@@ -29,7 +29,7 @@ def test_positions_count_siblings_that_no_query_looks_at(tmp_path: Path) -> None
 def test_an_attribute_has_the_span_of_its_element(tmp_path: Path) -> None:
     document = b"<a><b y = '1\t&lt;&#10;2'  x=\"\"/></a>"
     assert rows(tmp_path, document, "//@y") == [
-        Match("doc.xml", "0", "attribute", "y", 3, 32, 0, "/a[1]/b[1]/@y", "1 <\n2")
+        Match("doc.xml", "0", "attribute", "y", 3, 32, 0, "/a[1]/b[1]/@y", "1 <\n2", "1 <\n2")
     ]
 
 
@@ -84,7 +84,7 @@ def test_an_expression_that_is_no_node_set_has_one_row(
     tmp_path: Path, query: str, node: str, value: str
 ) -> None:
     document = "<a><b/><b>é</b></a>".encode()
-    wanted = Match("doc.xml", "0", node, None, None, None, 0, None, value)
+    wanted = Match("doc.xml", "0", node, None, None, None, 0, None, value, value)
     assert rows(tmp_path, document, query) == [wanted]
     done, _ = process(scheme_of(tmp_path, query), document, select="count")
     assert done.findings.count.tolist() == ([] if value in ("NaN", "false") else [1])

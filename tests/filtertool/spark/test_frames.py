@@ -31,6 +31,7 @@ CONTRACT = {
         ("ordinal", "bigint"),
         ("path", "string"),
         ("value", "string"),
+        ("text", "string"),
     ],
     "count": [("document", "string"), ("query", "string"), ("count", "bigint")],
     "doc": [("document", "string"), ("query", "string")],

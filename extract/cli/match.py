@@ -1,0 +1,152 @@
+"""``extract match``: queries and a document in, rows on standard output."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Literal
+
+import click
+
+from extract.chunktool.input.find import STDIN, find_documents
+from extract.cli.options import (
+    WithLimits,
+    assume_valid_option,
+    json_option,
+    limit_options,
+    matcher_option,
+    on_nonconforming_option,
+    only_queries_option,
+    query_options,
+    select_option,
+)
+from extract.cli.preparing import PrepareOptions, prepared, report_queries, report_rejected
+from extract.cli.standard_output import rows_to
+from extract.cli.terminal import warn
+from extract.cli.verbosity import Verbosity, verbosity_options
+from extract.filtertool.job import Job
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.options import Options
+from extract.filtertool.output.writers import StreamFormat
+from extract.filtertool.results.report import Report
+from extract.limits import Limits
+from extract.scheme.model import Scheme
+from extract.scheme.selection import scheme_of_queries
+
+
+@click.command(cls=WithLimits)
+@click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOC...")
+@click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
+@query_options(required=False, inferred_from="the documents")
+@only_queries_option
+@select_option
+@click.option(
+    "--format",
+    "form",
+    default="jsonl",
+    show_default=True,
+    type=click.Choice(["jsonl", "tsv", "csv", "xml"]),
+    help="Rows as JSON lines, tab- or comma-separated with a line of names, or one XML document.",
+)
+@matcher_option
+@on_nonconforming_option
+@assume_valid_option
+@verbosity_options
+@json_option
+@limit_options("document", "answer", "query")
+def match(
+    documents: tuple[str, ...],
+    scheme: str | None,
+    schema: str | None,
+    queries: str | None,
+    root: str | None,
+    namespaces: dict[str, str],
+    version: str,
+    only: tuple[str, ...],
+    select: Select,
+    form: StreamFormat,
+    matcher: str,
+    on_nonconforming: Literal["fallback", "reject"],
+    assume_valid: bool,
+    verbosity: Verbosity,
+    as_json: bool,
+    limits: Limits,
+) -> int:
+    """Find all matches in one document or a few, and print them.
+
+    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
+    files may be gzipped. Rows go to standard output, one for each query and node; everything else
+    goes to standard error. A document that cannot be read is rejected, and the others go on.
+
+    Without --schema, the schema is inferred from the documents, or taken from their internal DTD.
+    All is done in this process, one document after the other, so that it starts at once; `extract
+    run` is for many documents, and only there the limits of time and memory for one document hold.
+
+    \b
+    Example:
+      extract match --queries queries.tsv doc.xml
+      curl -s https://example.org/feed.xml | extract match -q queries.tsv - --format tsv
+      extract match --scheme scheme.json doc.xml --query q17 --select count
+    """
+    started = time.perf_counter()
+    if (scheme is None) == (queries is None) or (scheme is not None and schema is not None):
+        raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
+    if queries == STDIN and STDIN in documents:
+        raise click.UsageError("Queries and a document cannot both be standard input.")
+    paths = find_documents(documents).paths
+    if scheme is not None:
+        ready = scheme_of_queries(Scheme.load(scheme), only, scheme)
+        report_rejected(ready, "", verbosity)
+    else:
+        assert queries is not None
+        ready = prepared(
+            PrepareOptions(
+                schema=schema,
+                queries=queries,
+                root=root,
+                namespaces=namespaces,
+                version=version,
+                chunks=1,  # all questions are asked of one document at once
+                documents=paths,
+                only=only,
+                limits=limits,
+                progress=False,
+            )
+        )
+        report_queries(ready, queries, verbosity)
+    factory = load_matcher(matcher)
+    options = Options(
+        select, on_nonconforming, assume_valid, standalone=form == "xml", limits=limits
+    )
+    report = Report(ready, "local", factory.name, select)
+    filter_ = Job(ready, factory, options).filter()
+    with rows_to("-", form, filter_.plan.ids, select) as writer:
+        for path in paths:
+            name = "<stdin>" if path == STDIN else path
+            for done in filter_.process([(name, path)]):
+                if done.error is not None:
+                    warn(f"rejected: {done.error}\n")
+                else:
+                    writer.write(done.document, done.findings)
+                    writer.reject(done.rejections)
+                report.add(done)
+    report.seconds["elapsed"] = time.perf_counter() - started
+    if as_json:
+        click.echo(json.dumps(report.to_json()), err=True)
+    elif verbosity is Verbosity.VERBOSE:
+        _summary(report)
+    return 0 if report.complete else 1
+
+
+def _summary(report: Report) -> None:
+    documents = report.documents
+    for note, count in report.notes.most_common():
+        click.echo(f"Note: {count:,} document{'s' * (count != 1)}: {note}", err=True)
+    click.echo(
+        f"{documents['seen']:,} document{'s' * (documents['seen'] != 1)} "
+        f"in {report.seconds['elapsed']:.2f} s: {report.matches:,} rows, "
+        f"{documents['rejected']:,} rejected, {documents['nonconforming']:,} "
+        "not as the schema says",
+        err=True,
+    )
