@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 
 import click
 
-from extract.chunktool.input.find import InputFile, find_inputs
+from extract.chunktool.input.find import FoundInputs, InputFile, search_inputs
 from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
@@ -131,12 +132,13 @@ def run(options: RunOptions) -> int:
     started = time.perf_counter()
     scheme = _scheme(options)
     prepared_s = time.perf_counter() - started
-    documents = _without_results(find_inputs(options.documents), options.output)
+    found = search_inputs(options.documents)
+    documents = _without_results(found.documents, options.output)
     if options.explain:
         cores = options.jobs or available_cores()
         click.echo(explain_run(scheme, documents, cores, options.select, options.form))
         return 0
-    report = _run(options, scheme, documents, prepared_s)
+    report = _run(options, scheme, FoundInputs(documents, found.skipped), prepared_s)
     show_rejections(report, options.output)
     if options.as_json:
         click.echo(json.dumps(report.to_json()))
@@ -161,10 +163,9 @@ def _scheme(options: RunOptions) -> Scheme:
     return scheme
 
 
-def _run(
-    options: RunOptions, scheme: Scheme, documents: list[InputFile], prepared_s: float
-) -> Report:
+def _run(options: RunOptions, scheme: Scheme, found: FoundInputs, prepared_s: float) -> Report:
     """Filters the documents on the engine that was asked for."""
+    documents = found.documents
     with display(len(documents), options.progress) as shown:
 
         def progress(step: ProgressStep) -> None:
@@ -183,6 +184,7 @@ def _run(
                 conf=options.spark_conf,
                 progress=progress,
                 seconds={"prepare": prepared_s},
+                skipped=found.skipped,
             )
         return run_pipeline(
             scheme,
@@ -194,13 +196,15 @@ def _run(
             jobs=options.jobs,
             progress=progress,
             seconds={"prepare": prepared_s},
+            skipped=found.skipped,
         )
 
 
-def _without_results(documents: list[InputFile], output: str) -> list[InputFile]:
+def _without_results(documents: Sequence[InputFile], output: str) -> tuple[InputFile, ...]:
     """The documents without results of ours, which may lie in a directory of documents."""
     inside = lies_inside(output)
-    left = [one for one in documents if not inside(one.name)]
+    left = tuple(one for one in documents if not inside(one.name))
     if not left:
-        raise DocumentError("there is no document but results of extract", "", output)
+        reason = "all documents found are results of extract in this directory"
+        raise DocumentError(reason, "name other documents, or another output directory", output)
     return left

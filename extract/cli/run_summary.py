@@ -24,6 +24,8 @@ def show_rejections(report: Report, output: str) -> None:
         report: The report of the run.
         output: Where the results are.
     """
+    if report.none_conforms:
+        _warn_of_schema(report)
     for note, count in report.notes.most_common(_NOTES):
         click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
     for message in report.examples:
@@ -31,6 +33,21 @@ def show_rejections(report: Report, output: str) -> None:
     if report.rejections > len(report.examples):
         where = os.path.join(output, "rejected")
         click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
+
+
+def _warn_of_schema(report: Report) -> None:
+    """Says that no document keeps the schema, where the first one breaks it, and what to do."""
+    breaking, (edge, count) = (
+        report.documents["nonconforming"],
+        next(iter(report.violations.items())),
+    )
+    every = "none of the {:,} documents keeps" if breaking > 1 else "the document does not keep"
+    hint = (
+        "it may be the wrong schema, or the wrong --root; "
+        "`extract infer DOCS -o FILE.xsd` writes a schema that documents keep"
+    )
+    number = f"{count:,} document{'s' * (count != 1)}"
+    warn(f"{every.format(breaking)} the schema; {number}: {edge}\nHint: {hint}\n")
 
 
 def show_summary(report: Report, output: str, form: Format, seconds: float) -> None:
