@@ -37,17 +37,15 @@ def show_rejections(report: Report, output: str) -> None:
 
 def _warn_of_schema(report: Report) -> None:
     """Says that no document keeps the schema, where the first one breaks it, and what to do."""
-    breaking, (edge, count) = (
-        report.documents["nonconforming"],
-        next(iter(report.violations.items())),
-    )
+    breaking = report.documents["nonconforming"]
+    edge, count = next(iter(report.violations.items()))
     every = "none of the {:,} documents keeps" if breaking > 1 else "the document does not keep"
     hint = (
         "it may be the wrong schema, or the wrong --root; "
         "`extract infer DOCS -o FILE.xsd` writes a schema that documents keep"
     )
     number = f"{count:,} document{'s' * (count != 1)}"
-    warn(f"{every.format(breaking)} the schema; {number}: {edge}\nHint: {hint}\n")
+    warn(f"warning: {every.format(breaking)} the schema; {number}: {edge}\nHint: {hint}\n")
 
 
 def show_summary(report: Report, output: str, form: Format, seconds: float) -> None:
