@@ -106,13 +106,13 @@ class Limits:
         400,
         "document",
         "it unpacks to more than {:,} times its size",
-        "How many times its size a gzipped document may unpack to; real XML stays far below.",
+        "How many times its size a compressed document may unpack to; real XML stays far below.",
     )
     gzip_free_bytes: int = _limit(
         1 << 26,
         "document",
         "it unpacks to more than {:,} bytes",
-        "Bytes that a gzipped document may unpack to whatever the ratio.",
+        "Bytes that a compressed document may unpack to whatever the ratio.",
     )
     document_seconds: float = _limit(
         3600.0,

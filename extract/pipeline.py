@@ -34,7 +34,7 @@ from extract.filtertool.processes.signals import deferred_signals
 from extract.filtertool.results.findings import Match
 from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.results.progress import Progress, ProgressStep
-from extract.filtertool.results.report import Report, rejected_queries
+from extract.filtertool.results.report import Report, rejected_files, rejected_queries
 from extract.limits import DEFAULTS, Limits
 from extract.schema.model import Schema
 from extract.scheme.model import Scheme
@@ -43,7 +43,7 @@ from extract.subscriptions.model import Subscriptions
 # What takes long to import, and is not needed for one small document, is imported where it is used:
 # the preparation for a scheme that is loaded, processes, Arrow, Spark.
 if TYPE_CHECKING:
-    from extract.chunktool.input.find import InputFile
+    from extract.chunktool.input.find import InputFile, SkippedFile
     from extract.preptool.costing.statistics import Sample
     from extract.preptool.query_tree import Weigh
     from extract.transtool.expansion import Expansion
@@ -328,6 +328,7 @@ def run_into(
     options: Options,
     jobs: int = 0,
     progress: Progress | None = None,
+    skipped: Sequence[SkippedFile] = (),
 ) -> Report:
     """Filters documents on the local engine, and writes their rows.
 
@@ -339,12 +340,15 @@ def run_into(
         options: How to filter.
         jobs: How many processes; 0 for one on each core.
         progress: Called with each step of the work.
+        skipped: Files that are not read; they are reported as rejected.
     """
     from extract.filtertool.local import run_local
 
     report = Report(scheme, "local", factory.name, options.select)
     started = time.perf_counter()
-    writer.reject(rejected_queries(scheme))
+    unread = rejected_files(skipped)
+    writer.reject([*rejected_queries(scheme), *unread])
+    report.add_unread(unread)
     for done in run_local(Job(scheme, factory, options), paths, jobs):
         before = time.perf_counter()
         writer.write(done.document, done.findings)
@@ -368,6 +372,7 @@ def run(
     jobs: int = 0,
     progress: Progress | None = None,
     seconds: Mapping[str, float] | None = None,
+    skipped: Sequence[SkippedFile] = (),
 ) -> Report:
     """Filters documents into a directory of results, which is complete afterwards, or not there.
 
@@ -381,6 +386,7 @@ def run(
         jobs: How many processes; 0 for one on each core.
         progress: Called with each step of the work.
         seconds: Time of earlier stages, for the report.
+        skipped: Files that are not read; they are reported as rejected.
 
     Raises:
         MatcherError: There is no such matcher.
@@ -400,7 +406,7 @@ def run(
     with result_directory(directory) as partial:
         writer = open_writer(partial, form, ids, options.select, joined)
         try:
-            report = run_into(writer, scheme, paths, factory, options, jobs, progress)
+            report = run_into(writer, scheme, paths, factory, options, jobs, progress, skipped)
         finally:
             writer.close()
         _write_report(report, partial, seconds)
@@ -420,6 +426,7 @@ def run_on_spark(
     conf: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     seconds: Mapping[str, float] | None = None,
+    skipped: Sequence[SkippedFile] = (),
 ) -> Report:
     """The same as `run`, and the same rows, on Spark.
 
@@ -430,7 +437,7 @@ def run_on_spark(
         master: Where to run: by default on this machine, or where ``spark-submit`` says.
         resume: Keep what is finished if this is interrupted, and go on from there the next time.
         conf: Settings of Spark, such as ``spark.executor.memory``.
-        scheme, matcher, options, form, progress, seconds: As for `run`.
+        scheme, matcher, options, form, progress, seconds, skipped: As for `run`.
 
     Raises:
         ExtractError: Spark is not installed, does not start, or gave up.
@@ -449,7 +456,7 @@ def run_on_spark(
     with result_directory(directory) as partial, open_context(master, conf=conf) as context:
         ready = time.perf_counter()
         kept = _kept_results(directory) if resume else None
-        report = run_into_directory(context, job, documents, partial, form, progress, kept)
+        report = run_into_directory(context, job, documents, partial, form, progress, kept, skipped)
         _write_report(report, partial, {"start_spark": ready - started, **(seconds or {})})
     return report
 

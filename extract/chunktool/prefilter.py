@@ -22,9 +22,10 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, Protocol, cast
 
 from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, kept_document
+from extract.chunktool.input.archives import ZIP
+from extract.chunktool.input.packed import packing_of
 from extract.chunktool.input.source import Document, open_source
 from extract.chunktool.input.spill import Content, ContentReader, Piles, read_all
-from extract.chunktool.input.streams import GZIP
 from extract.chunktool.scan.byte_ranges import Cutter, Window
 from extract.chunktool.scan.driver import Outcome, Verdict, kernel_scanner, scan
 from extract.chunktool.scan.protocol import Batch, HandOver
@@ -87,7 +88,7 @@ class Prefilter:
 
         Args:
             document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
-                Each may be gzipped.
+                Each may be compressed.
 
         Raises:
             DocumentError: The document is not well-formed, cannot be read, or is rejected.
@@ -102,7 +103,9 @@ class Prefilter:
         """
         kernel = kernel_scanner()
         most = min(_SMALL, self.limits.document_bytes)
-        if kernel is None or len(document) > most or document.startswith(GZIP):
+        if kernel is None or len(document) > most:
+            return None
+        if document.startswith(ZIP) or packing_of(document) is not None:
             return None
         with borrowed_automaton(self.scheme, "projection", self.assume_valid) as automaton:
             if automaton.outputs[0].whole:

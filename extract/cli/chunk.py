@@ -15,7 +15,7 @@ import click
 
 from extract.chunktool.chunks import OnNonconforming
 from extract.chunktool.file_names import FileNames, directory_name
-from extract.chunktool.input.find import find_documents
+from extract.chunktool.input.find import SkippedFile, find_documents
 from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
 from extract.chunktool.scan.driver import Verdict
 from extract.cli.options import (
@@ -81,7 +81,7 @@ def chunk(
         hint = "name documents that are not the chunks themselves"
         raise DocumentError("there is no document to cut", hint, documents[0])
     run = _Run(loaded, Path(output), digest)
-    run.notes += [f"{note}" for note in skipped]
+    run.notes += skipped
     with run.directory(), display(len(paths), progress) as shown:
         for path in paths:
             run.cut(
@@ -100,14 +100,14 @@ def chunk(
 
 
 def _without_output(
-    paths: Sequence[str], skipped: Sequence[str], output: str
+    paths: Sequence[str], skipped: Sequence[SkippedFile], output: str
 ) -> tuple[list[str], list[str]]:
     """The documents without those that we wrote: the output may be in a directory of documents."""
     inside = lies_inside(output)
     ours = [path for path in paths if path != "-" and inside(path)]
-    notes = [*skipped]
+    notes = [str(one) for one in skipped]
     if ours:
-        notes.append(f"{len(ours):,} files are left out: they are in {output}")
+        notes.append(f"{len(ours):,} files are not read: they are in {output}")
     return [path for path in paths if path not in set(ours)], notes
 
 

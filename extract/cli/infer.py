@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from extract.chunktool.inference.infer import Inference
-from extract.chunktool.input.find import find_documents
+from extract.chunktool.input.find import SkippedFile, find_documents
 from extract.cli.options import WithLimits, json_option, limit_options
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
@@ -96,7 +96,7 @@ def _facts(
     inferred: InferredSchema,
     files: list[Path],
     rejected: list[DocumentError],
-    skipped: tuple[str, ...],
+    skipped: tuple[SkippedFile, ...],
 ) -> dict[str, Any]:
     return {
         "documents": inferred.documents,
@@ -107,7 +107,7 @@ def _facts(
         "roots": list(inferred.roots),
         "elements": len(inferred.elements),
         "files": [str(file) for file in files],
-        "notes": list(skipped),
+        "notes": [str(one) for one in skipped],
     }
 
 

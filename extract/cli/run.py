@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
-from extract.chunktool.input.find import InputFile, find_inputs
+from extract.chunktool.input.find import FoundInputs, InputFile, search_inputs
 from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
@@ -158,14 +158,15 @@ def run(options: RunOptions) -> int:
     if not options.on_stdout:
         check_target(options.output)
     started = time.perf_counter()
-    documents = _without_results(find_inputs(options.documents), options.output)
+    found = search_inputs(options.documents)
+    documents = _without_results(found.documents, options.output)
     scheme = _scheme(options, documents)
     prepared_s = time.perf_counter() - started
     if options.explain:
         cores = options.jobs or available_cores()
         click.echo(explain_run(scheme, documents, cores, options.select, options.format))
         return 0
-    report = _run(options, scheme, documents, prepared_s)
+    report = _run(options, scheme, FoundInputs(documents, found.skipped), prepared_s)
     show_notes(report, options.verbosity)
     if not options.on_stdout:  # else they were shown as they came
         show_rejections(report, options.output)
@@ -177,7 +178,7 @@ def run(options: RunOptions) -> int:
     return 0 if report.complete else 1
 
 
-def _scheme(options: RunOptions, documents: list[InputFile]) -> Scheme:
+def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
         scheme = scheme_of_queries(Scheme.load(options.scheme), options.only, options.scheme)
@@ -193,7 +194,7 @@ def _scheme(options: RunOptions, documents: list[InputFile]) -> Scheme:
     return scheme
 
 
-def _readable_here(options: RunOptions, documents: list[InputFile]) -> tuple[str, ...]:
+def _readable_here(options: RunOptions, documents: Sequence[InputFile]) -> tuple[str, ...]:
     """The names of the documents, which a schema may have to be inferred from.
 
     Raises:
@@ -208,11 +209,10 @@ def _readable_here(options: RunOptions, documents: list[InputFile]) -> tuple[str
     return tuple([one.name for one in documents])
 
 
-def _run(
-    options: RunOptions, scheme: Scheme, documents: list[InputFile], prepared_s: float
-) -> Report:
+def _run(options: RunOptions, scheme: Scheme, found: FoundInputs, prepared_s: float) -> Report:
     """Filters the documents on the engine that was asked for."""
     wanted = options.verbosity.progress(options.progress)
+    documents = found.documents
     names = [one.name for one in documents]
     seconds = {"prepare": prepared_s}
     with display(len(documents), wanted) as shown:
@@ -221,7 +221,7 @@ def _run(
             shown.advance(*step)
 
         if options.on_stdout:
-            return _run_to_stdout(options, scheme, names, progress, seconds)
+            return _run_to_stdout(options, scheme, found, progress, seconds)
         if options.local:
             return run_pipeline(
                 scheme,
@@ -233,6 +233,7 @@ def _run(
                 jobs=options.jobs,
                 progress=progress,
                 seconds=seconds,
+                skipped=found.skipped,
             )
         return run_on_spark(
             scheme,
@@ -246,13 +247,14 @@ def _run(
             conf=options.spark_conf,
             progress=progress,
             seconds=seconds,
+            skipped=found.skipped,
         )
 
 
 def _run_to_stdout(
     options: RunOptions,
     scheme: Scheme,
-    names: list[str],
+    found: FoundInputs,
     progress: Progress,
     seconds: Mapping[str, float],
 ) -> Report:
@@ -262,18 +264,22 @@ def _run_to_stdout(
     factory, filtering = load_matcher(options.matcher), options.filtering
     ids = [one.id for one in scheme.subscribers]
     joined = joined_columns(scheme, options.joined)
+    names = [one.name for one in found.documents]
     with rows_to(options.output, form, ids, options.select, joined) as writer:
-        report = run_into(writer, scheme, names, factory, filtering, options.jobs, progress)
+        report = run_into(
+            writer, scheme, names, factory, filtering, options.jobs, progress, found.skipped
+        )
     report.seconds.update_by(seconds)
     return report
 
 
-def _without_results(documents: list[InputFile], output: str) -> list[InputFile]:
+def _without_results(documents: Sequence[InputFile], output: str) -> tuple[InputFile, ...]:
     """The documents without results of ours, which may lie in a directory of documents."""
     if output == STDOUT:
-        return documents
+        return tuple(documents)
     inside = lies_inside(output)
-    left = [one for one in documents if not inside(one.name)]
+    left = tuple(one for one in documents if not inside(one.name))
     if not left:
-        raise DocumentError("there is no document but results of extract", "", output)
+        reason = "all documents found are results of extract in this directory"
+        raise DocumentError(reason, "name other documents, or another output directory", output)
     return left

@@ -21,6 +21,8 @@ _NOTES: Final = 3  # reasons that are shown; all are in the report
 
 def show_notes(report: Report, verbosity: Verbosity) -> None:
     """Prints why documents went another way than most, to standard error."""
+    if report.none_conforms:
+        _warn_of_schema(report)
     most = 0 if verbosity is Verbosity.QUIET else verbosity.few(_NOTES)
     for note, count in report.notes.most_common(most):
         click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
@@ -38,6 +40,19 @@ def show_rejections(report: Report, output: str) -> None:
     if report.rejections > len(report.examples):
         where = os.path.join(output, "rejected")
         click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
+
+
+def _warn_of_schema(report: Report) -> None:
+    """Says that no document keeps the schema, where the first one breaks it, and what to do."""
+    breaking = report.documents["nonconforming"]
+    edge, count = next(iter(report.violations.items()))
+    every = "none of the {:,} documents keeps" if breaking > 1 else "the document does not keep"
+    hint = (
+        "it may be the wrong schema, or the wrong --root; "
+        "`extract infer DOCS -o FILE.xsd` writes a schema that documents keep"
+    )
+    number = f"{count:,} document{'s' * (count != 1)}"
+    warn(f"warning: {every.format(breaking)} the schema; {number}: {edge}\nHint: {hint}\n")
 
 
 def show_summary(

@@ -7,6 +7,7 @@ under the same path. pyarrow is imported only where there is a URI.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -17,15 +18,18 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from extract.chunktool.input.archives import archive_members, is_archive, member_name, member_size
+from extract.chunktool.input.packed import PACKINGS
 from extract.errors import DocumentError
 
-SUFFIXES = (".xml", ".xml.gz")
+SUFFIXES: Final = (".xml", *(f".xml{one.suffix}" for one in PACKINGS), ".xml.zip")
 STDIN: Final = "-"
 
 _URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
 _OPTIONS: Final = re.compile(r"\?\w+=")  # of a URI; another question mark is that of a glob
 _HADOOP: Final = re.compile(r"^s3[an]:")  # what Hadoop calls S3
-_GZIP_RATIO: Final = 8  # how many times smaller a gzipped document is, about
+_PACKED: Final = (*(one.suffix for one in PACKINGS), ".zip")
+_RATIO: Final = 8  # how many times smaller a compressed document is, about
 
 
 class InputFile(NamedTuple):
@@ -52,26 +56,59 @@ class InputFile(NamedTuple):
         return not self.path and is_uri(self.name)
 
 
+class SkippedFile(NamedTuple):
+    """A file or directory that a search for documents passed over.
+
+    Attributes:
+        path: Its path.
+        reason: Why it is not read.
+
+    >>> print(SkippedFile("a.xml", "a pipe or a device"))
+    a.xml is not read: a pipe or a device
+    """
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} is not read: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class FoundDocuments:
-    """The documents that arguments of a command name.
+    """The documents on this machine that arguments of a command name.
 
     Attributes:
         paths: Their paths as given or found, each once; ``"-"`` for standard input.
-        skipped: What looks like a document and is left out, with the reason.
+        skipped: Files that are named as documents, and directories, that cannot be read.
     """
 
     paths: tuple[str, ...]
-    skipped: tuple[str, ...]
+    skipped: tuple[SkippedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInputs:
+    """The documents that arguments of a command name, on this machine or behind URIs.
+
+    Attributes:
+        documents: The documents, each once: those of paths first, then those of URIs.
+        skipped: Files that are named as documents, and directories, that cannot be read.
+    """
+
+    documents: tuple[InputFile, ...]
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 def find_documents(names: Iterable[str]) -> FoundDocuments:
     """Finds documents on this machine.
 
     A file is taken whatever it is called. A directory is searched, with all directories below it,
-    for ``*.xml`` and ``*.xml.gz``, in alphabetical order; links that lead to a directory or out of
-    the tree are not followed, and pipes and devices are left alone. A name that is no file and has
-    ``*``, ``?`` or ``[`` is a glob, where ``**`` stands for any directories.
+    for the `SUFFIXES`, ``*.xml`` and compressed ones, in alphabetical order. Links to directories
+    and out of the tree are not followed, and pipes and devices are not opened: all of them are
+    ``skipped``, but for links to a directory of the same tree, which is searched anyway. A name
+    that is no file and has ``*``, ``?`` or ``[`` is a glob, where ``**`` stands for any
+    directories. A zip archive of several files gives a document for each.
 
     Args:
         names: Files, directories, globs, and ``"-"`` for standard input.
@@ -80,39 +117,49 @@ def find_documents(names: Iterable[str]) -> FoundDocuments:
         DocumentError: A name leads to no document at all.
     """
     paths: dict[str, str] = {}  # by what makes them the same
-    skipped: list[str] = []
+    skipped: list[SkippedFile] = []
     for name in names:
         matches = [name] if name == STDIN else list(_expand(name, skipped))
         if not matches:
-            said = f"there is no {' or '.join(f'*{suffix}' for suffix in SUFFIXES)} in it"
-            hint = skipped[-1] if skipped else "name the files, or use a glob such as 'dir/*.nitf'"
-            raise DocumentError(said, hint, name)
+            said = "there is no file named *.xml in this directory (nor *.xml.gz, .bz2, .xz, .zst)"
+            hint = "name the files, or use a glob such as 'dir/*.nitf'"
+            raise DocumentError(said, str(skipped[-1]) if skipped else hint, name)
         for path in matches:
-            paths.setdefault(STDIN if path == STDIN else os.path.abspath(path), path)
+            for each in archive_members(path, SUFFIXES) if _is_zip(path) else [path]:
+                paths.setdefault(STDIN if each == STDIN else os.path.abspath(each), each)
     return FoundDocuments(tuple(paths.values()), tuple(skipped))
 
 
 def find_inputs(names: Iterable[str]) -> list[InputFile]:
-    """Finds all documents that names lead to, for both engines.
+    """Finds all documents that names lead to; `search_inputs` also says what it passed over.
+
+    Args:
+        names: As for `search_inputs`.
+
+    Raises:
+        DocumentError: A name leads to no document.
+    """
+    return list(search_inputs(names).documents)
+
+
+def search_inputs(names: Iterable[str]) -> FoundInputs:
+    """Finds all documents that names lead to, for both engines, and files that it cannot read.
 
     Args:
         names: Files, directories and globs, as for `find_documents`; or URIs of files, of
             directories, or with ``*`` and ``?`` in their last part; all with pyarrow's options, as
             in ``s3://bucket/docs?region=eu-west-1``.
 
-    Returns:
-        The documents, each once: those of paths first, then those of URIs.
-
     Raises:
         DocumentError: A name leads to no document.
     """
     given = list(names)
-    paths = find_documents([name for name in given if not is_uri(name)]).paths
-    inputs = [input_file(path) for path in paths]
+    local = find_documents([name for name in given if not is_uri(name)])
+    inputs = [input_file(path) for path in local.paths]
     for name in given:
         if is_uri(name):
             inputs += _files_of_uri(name)
-    return list({one.name: one for one in inputs}.values())
+    return FoundInputs(tuple({one.name: one for one in inputs}.values()), local.skipped)
 
 
 def input_file(path: str) -> InputFile:
@@ -121,11 +168,14 @@ def input_file(path: str) -> InputFile:
     The place is absolute: workers of a cluster run in directories of their own, where a relative
     name leads nowhere. A file that is missing is reported when it is opened.
     """
+    member = member_name(path)
+    place = "" if os.path.isabs(path) else os.path.abspath(path)
+    if member is not None:
+        return InputFile(path, member_size(member), place)
     try:
         size = os.stat(path).st_size
     except (OSError, ValueError):
         size = 1
-    place = "" if os.path.isabs(path) else os.path.abspath(path)
     return InputFile(path, _unpacked_size(path, size), place)
 
 
@@ -155,7 +205,7 @@ def file_system(uri: str) -> tuple[Any, str]:
 
 def _unpacked_size(name: str, size: int) -> int:
     place = _split_options(name)[0] if is_uri(name) else name
-    return max(1, size * _GZIP_RATIO if place.lower().endswith(".gz") else size)
+    return max(1, size * _RATIO if place.lower().endswith(_PACKED) else size)
 
 
 def _files_of_uri(name: str) -> Iterator[InputFile]:
@@ -181,7 +231,7 @@ def _files_of_uri(name: str) -> Iterator[InputFile]:
                 if one.type == fs.FileType.File and _is_wanted(one.base_name, pattern)
             ]
     except (OSError, ValueError) as error:
-        raise DocumentError(f"it cannot be listed: {error}", "check the URI", top) from error
+        raise DocumentError(f"the URI cannot be listed: {error}", "check the URI", top) from error
     if not files:
         hint = "name the files, or use a glob such as 's3://bucket/docs/*.nitf'"
         raise DocumentError("there is no document", hint, name)
@@ -207,10 +257,10 @@ def _is_wanted(name: str, pattern: str) -> bool:
     return name.lower().endswith(SUFFIXES) and not name.startswith(".")
 
 
-def _expand(name: str, skipped: list[str]) -> Iterator[str]:
+def _expand(name: str, skipped: list[SkippedFile]) -> Iterator[str]:
     if os.path.isdir(name):
         yield from _search(name, skipped)
-    elif os.path.lexists(name):
+    elif os.path.lexists(name) or _is_in_archive(name):
         yield name
     elif glob.has_magic(name):
         matches = sorted(glob.glob(name, recursive=True))
@@ -227,35 +277,57 @@ def _expand(name: str, skipped: list[str]) -> Iterator[str]:
         raise DocumentError("there is no such file or directory", hint, name)
 
 
-def _search(top: str, skipped: list[str]) -> Iterator[str]:
+def _search(top: str, skipped: list[SkippedFile]) -> Iterator[str]:
     """The documents in a directory and below."""
     inside = os.path.join(os.path.realpath(top), "")
 
     def complain(error: OSError) -> None:
-        skipped.append(f"{error.filename} is left out: {error.strerror}")
+        skipped.append(SkippedFile(os.fsdecode(error.filename), error.strerror or str(error)))
 
     for folder, folders, files in os.walk(top, onerror=complain):
         folders.sort()
         for each in folders:
             path = os.path.join(folder, each)
-            if os.path.islink(path):
-                skipped.append(f"{path} is left out: it is a link to a directory")
+            if os.path.islink(path) and not _leads_into(path, inside):
+                skipped.append(SkippedFile(path, f"a link to a directory outside {top}"))
         for each in sorted(files):
             if not each.lower().endswith(SUFFIXES) or each.startswith("."):
                 continue
             path = os.path.join(folder, each)
-            if os.path.islink(path) and not os.path.realpath(path).startswith(inside):
-                skipped.append(f"{path} is left out: it is a link out of {top}")
+            if os.path.islink(path) and not _leads_into(path, inside):
+                skipped.append(SkippedFile(path, f"a link to a file outside {top}"))
             elif _is_file(path, skipped):
                 yield path
 
 
-def _is_file(path: str, skipped: list[str]) -> bool:
+def _leads_into(link: str, inside: str) -> bool:
+    """Says whether a link leads to a place in a directory, or to the directory itself."""
+    return os.path.join(os.path.realpath(link), "").startswith(inside)
+
+
+def _is_zip(path: str) -> bool:
+    """Says whether a file is a zip archive; only one that is named so is opened."""
+    return path.lower().endswith(".zip") and is_archive(path)
+
+
+def _is_in_archive(name: str) -> bool:
+    member = member_name(name)
+    return member is not None and os.path.isfile(member.archive)
+
+
+def _is_file(path: str, skipped: list[SkippedFile]) -> bool:
+    """Says whether a path is a file that can be read; else it is skipped."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
-        skipped.append(f"{path} is left out: {error.strerror}")
+        reason = error.strerror or str(error)
+        if os.path.islink(path) and isinstance(error, FileNotFoundError):
+            reason = f"a link to {os.readlink(path)}, which does not exist"
+        skipped.append(SkippedFile(path, reason))
         return False
     if not stat.S_ISREG(mode):
-        skipped.append(f"{path} is left out: it is a pipe or a device")
+        skipped.append(SkippedFile(path, "a pipe or a device"))
+    elif not os.access(path, os.R_OK):
+        skipped.append(SkippedFile(path, os.strerror(errno.EACCES)))
+        return False
     return stat.S_ISREG(mode)

@@ -11,9 +11,10 @@ import io
 import os
 from typing import Any
 
+from extract.chunktool.input.archives import ZIP, member_name
 from extract.chunktool.input.find import InputFile, file_system
+from extract.chunktool.input.packed import MAGIC_BYTES, packing_of
 from extract.chunktool.input.source import Document, open_source
-from extract.chunktool.input.streams import GZIP
 from extract.limits import Limits
 
 
@@ -115,19 +116,23 @@ def file_version(document: InputFile) -> tuple[int, int]:
             if info.is_file:
                 return info.size, info.mtime_ns or 0
         else:
-            status = os.stat(document.place)
+            member = member_name(document.place)
+            status = os.stat(document.place if member is None else member.archive)
             return status.st_size, status.st_mtime_ns
     return -1, 0
 
 
-def is_gzipped(document: InputFile) -> bool:
-    """Says whether the bytes of a document begin as those of gzip do.
+def is_packed(document: InputFile) -> bool:
+    """Says whether a document is compressed, so that ranges of its bytes must be unpacked first.
 
     Raises:
         OSError: It cannot be read.
     """
+    if not document.is_remote and member_name(document.place) is not None:
+        return True
     with RangeReader(document) as reader:
-        return reader.read(0, len(GZIP)) == GZIP
+        start = reader.read(0, MAGIC_BYTES)
+    return start.startswith(ZIP) or packing_of(start) is not None
 
 
 def unpack_into(document: InputFile, path: str, limits: Limits) -> None:

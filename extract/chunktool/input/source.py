@@ -1,10 +1,10 @@
 """A document as bytes that come in windows and can be read again from the beginning.
 
-Whatever a document is, bytes, a file, standard input, a stream of somebody else's, gzipped or not,
-a scan reads it front to back into a buffer of its own. Often it must be read again: another scanner
-takes over, the document turns out to be nonconforming and is evaluated whole, or an error wants the
-line of a byte. So what can be rewound is rewound, and anything else is copied to a temporary file
-while it is read (TRAPS 9).
+Whatever a document is, bytes, a file, standard input, a stream of somebody else's, compressed or
+not, a scan reads it front to back into a buffer of its own. Often it must be read again: another
+scanner takes over, the document turns out to be nonconforming and is evaluated whole, or an error
+wants the line of a byte. So what can be rewound is rewound, and anything else is copied to a
+temporary file while it is read (TRAPS 9).
 
 Files are read, never mapped: one that somebody truncates under us then is a short document, and not
 the end of the process (TRAPS 23).
@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
+from extract.chunktool.input.archives import ZIP, Unzipped, member_name
+from extract.chunktool.input.packed import MAGIC_BYTES, packing_of, unpacked
 from extract.chunktool.input.streams import (
     FOR_BYTES,
-    GZIP,
     Bytes,
     Copied,
     InMemory,
     Rewound,
-    Unpacked,
     can_go_back,
 )
 from extract.errors import DocumentError
@@ -48,7 +48,7 @@ class Source:
 
     Args:
         name: What messages call it.
-        data: Its bytes, unpacked where they were gzipped.
+        data: Its bytes, unpacked where they were compressed.
         memory: All its bytes, where they are in memory as they are.
         lasting: Whether it can still be read when the caller is done with what it gave us.
         limits: How large it may be.
@@ -133,7 +133,7 @@ class Source:
             raise error.at(self.name, 0, 0) from None
         except OSError as error:  # an OSError that leaves here would seem to be one of the output
             raise DocumentError(
-                f"it cannot be read: {error.strerror or error}", file=self.name
+                f"cannot be read: {error.strerror or error}", file=self.name
             ) from error
 
     def windows(self, size: int = WINDOW) -> Iterator[memoryview]:
@@ -227,7 +227,8 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
 
     Args:
         document: Bytes; a path; ``"-"`` for standard input; or a file object, opened for bytes,
-            that is read from where it stands. Each may be gzipped.
+            that is read from where it stands. Each may be compressed: with gzip, bzip2, xz, zstd,
+            or as the only file of a zip archive; ``"a.zip!b.xml"`` is a path, too.
         name: What messages call it; by default the path, or the file object's name.
         limits: How large it may be, and become when it is unpacked.
 
@@ -244,20 +245,32 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
             document = bytes(document)  # so that ``memory.obj`` is the document and nothing else
         memory = memoryview(document).cast("B")
         data, name = InMemory(memory), name or "<bytes>"
-        start = bytes(memory[:3])
     else:
-        data, name, lasting = _open(document, name)
-        begin = memoryview(bytearray(3))
-        source = Source(name, data)
+        data, name, lasting = _open(document, name, limits)
+    start = _first_bytes(name, data)
+    if start.startswith(ZIP):
         try:
-            start = bytes(begin[: source.read_into(begin)])
-            source.rewind()
-        except DocumentError:
-            data.close()
-            raise
-    if start == GZIP:
-        memory, data = None, Unpacked(data, limits)
+            memory, data = None, Unzipped.of_bytes(data, limits)
+        except DocumentError as error:
+            raise error.at(name, 0, 0) from None
+        start = _first_bytes(name, data)
+    packing = packing_of(start)
+    if packing is not None:
+        memory, data = None, unpacked(packing, data, limits)
     return Source(name, data, memory, lasting, limits)
+
+
+def _first_bytes(name: str, data: Bytes) -> bytes:
+    """Returns the bytes that tell how a document is compressed, and goes back to the first."""
+    begin = memoryview(bytearray(MAGIC_BYTES))
+    source = Source(name, data)
+    try:
+        start = bytes(begin[: source.read_into(begin)])
+        source.rewind()
+    except DocumentError:
+        data.close()
+        raise
+    return start
 
 
 def _is_all(view: memoryview) -> bool:
@@ -266,7 +279,7 @@ def _is_all(view: memoryview) -> bool:
     return whole is not None and view.nbytes == memoryview(view.obj).nbytes
 
 
-def _open(document: Any, name: str) -> tuple[Bytes, str, bool]:
+def _open(document: Any, name: str, limits: Limits) -> tuple[Bytes, str, bool]:
     """The bytes of a path or stream, what to call it, and whether it is ours to keep."""
     if isinstance(document, str) and document.lstrip("\ufeff \t\r\n").startswith("<"):
         raise TypeError("a string is the path of a document; give the document itself as bytes")
@@ -276,12 +289,17 @@ def _open(document: Any, name: str) -> tuple[Bytes, str, bool]:
         path = os.fspath(document)
         name = name or path
         try:
+            member = member_name(path)
+            if member is not None:
+                return Unzipped.of_file(member, limits), name, True
             stream = open(path, "rb", buffering=0)  # noqa: SIM115 (the source closes it)
         except OSError as error:
-            reason = f"it cannot be opened: {error.strerror or error}"
+            reason = f"cannot be opened: {error.strerror or error}"
             raise DocumentError(reason, _open_hint(error), name) from error
+        except DocumentError as error:
+            raise error.at(name, 0, 0) from None
         except ValueError as error:  # a NUL in the name
-            raise DocumentError(f"it cannot be opened: {error}", file=name) from error
+            raise DocumentError(f"cannot be opened: {error}", file=name) from error
         if can_go_back(stream):
             return Rewound(stream, 0, owned=True), name, True
         return Copied(stream, owned=True), name, True

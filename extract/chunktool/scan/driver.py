@@ -78,7 +78,7 @@ class Outcome:
     def rejection(self, name: str) -> DocumentError:
         """The error that a nonconforming document is, where it is to be rejected."""
         assert self.violation is not None
-        hint = "allow the fallback to evaluate such documents whole, or mend document or schema"
+        hint = "use --on-nonconforming fallback to evaluate such documents whole"
         place = (name, self.line, self.column, self.violation.offset)
         return DocumentError(f"the document breaks the schema: {self.reason}", hint, *place)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.seconds import Seconds
 
 _NOTES: Final = 50  # different reasons that are listed
@@ -30,6 +30,7 @@ class Account:
         failing_queries: The ids of those queries.
         scanners: Number of documents by scanner.
         notes: Why documents went another way than most.
+        violations: Number of documents by the first edge at which they break the schema.
         examples: The first rejections, as text.
         seconds: Time by stage; of several processes, added up.
         answer_seconds: By chunk the shortest and the longest time, from the moment that a document
@@ -44,6 +45,7 @@ class Account:
     failing_queries: set[str] = field(default_factory=set)
     scanners: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
     seconds: Seconds = field(default_factory=Seconds)
     answer_seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -64,13 +66,24 @@ class Account:
         self.bytes += done.bytes
         if done.scanner:
             self.scanners[done.scanner] += 1
-        self._note(Counter(done.notes))
+        _count_some(self.notes, Counter(done.notes))
+        if done.nonconforming:
+            edge = done.error.reason if done.error is not None else "".join(done.notes[:1])
+            _count_some(self.violations, Counter([edge]))
         if done.rejections and len(self.examples) < EXAMPLES:
             self.examples.append(_in_words(done))
         self.seconds.update_by(done.seconds)
         self.add_answer_seconds({chunk: (n, n) for chunk, n in done.answer_seconds.items()})
         if done.figures:
             self.workers[done.worker] = done.figures
+
+    def add_unread(self, rejections: Iterable[Rejection]) -> None:
+        """Adds documents that were rejected before they were opened."""
+        for one in rejections:
+            self.documents["seen"] += 1
+            self.documents["rejected"] += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append(f"{one.document}: {one.reason}")
 
     def merge(self, other: Account) -> None:
         """Adds the account of other documents."""
@@ -80,7 +93,8 @@ class Account:
         self.rejected_evaluations += other.rejected_evaluations
         self.failing_queries |= other.failing_queries
         self.scanners += other.scanners
-        self._note(other.notes)
+        _count_some(self.notes, other.notes)
+        _count_some(self.violations, other.violations)
         self.examples += other.examples[: EXAMPLES - len(self.examples)]
         self.seconds.update_by(other.seconds)
         self.add_answer_seconds(other.answer_seconds)
@@ -91,14 +105,15 @@ class Account:
         return added(self.workers.values())
 
     @property
+    def none_conforms(self) -> bool:
+        """Whether there are documents that break the schema, and none that keeps it."""
+        breaking = self.documents["nonconforming"]
+        return 0 < breaking >= self.documents["whole"] and not self.documents["conforming"]
+
+    @property
     def rejections(self) -> int:
         """The number of rows in ``rejected``."""
         return self.documents["rejected"] + self.rejected_evaluations
-
-    def _note(self, notes: Counter[str]) -> None:
-        for note, count in notes.items():
-            listed = note in self.notes or len(self.notes) < _NOTES
-            self.notes[note if listed else "other reasons"] += count
 
     def add_answer_seconds(self, times: Mapping[str, tuple[float, float]]) -> None:
         """Takes account of when chunks were ready: by chunk the shortest and the longest time."""
@@ -119,6 +134,13 @@ def added(all_figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
             before = total.get(name, 0)
             total[name] = max(before, number) if name.endswith("_questions") else before + number
     return dict(sorted(total.items()))
+
+
+def _count_some(listed: Counter[str], reasons: Mapping[str, int]) -> None:
+    """Adds numbers by reason; beyond `_NOTES` different ones, to one that stands for the others."""
+    for reason, count in reasons.items():
+        is_listed = reason in listed or len(listed) < _NOTES
+        listed[reason if is_listed else "other reasons"] += count
 
 
 def _in_words(done: DocumentOutcome) -> str:

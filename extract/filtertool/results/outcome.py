@@ -17,7 +17,7 @@ class Rejection(NamedTuple):
     Attributes:
         document: The document; None for a query that was never evaluated.
         query: Id of the subscription; None for a document.
-        stage: ``prepare``, ``chunk`` or ``filter``.
+        stage: ``find``, ``prepare``, ``chunk`` or ``filter``.
         reason: Why.
         line: Line of the document, or of the query file; None if unknown.
         offset: Byte of the document, or character of the XPath; None if unknown.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from extract.chunktool.input.find import SkippedFile
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import AUTO
 from extract.filtertool.results.account import Account
@@ -46,8 +48,13 @@ class Report(Account):
 
     @property
     def complete(self) -> bool:
-        """Whether all documents and queries were processed."""
-        return not (self.documents["rejected"] or self.rejected_evaluations or self.scheme.rejected)
+        """Whether all documents and queries were processed, with a schema that fits some document.
+
+        Rows are right with any schema; but one that no document keeps is most likely the wrong one,
+        and does not make anything faster.
+        """
+        rejected = self.documents["rejected"] or self.rejected_evaluations or self.scheme.rejected
+        return not (rejected or self.none_conforms)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as ``report.json`` has it."""
@@ -75,6 +82,11 @@ class Report(Account):
             "notes": dict(self.notes.most_common()),
             "figures": self.figures(),
         }
+
+
+def rejected_files(skipped: Iterable[SkippedFile]) -> list[Rejection]:
+    """Returns the files that a search for documents passed over, as rejections."""
+    return [Rejection(one.path, None, "find", one.reason) for one in skipped]
 
 
 def rejected_queries(scheme: Scheme) -> list[Rejection]:

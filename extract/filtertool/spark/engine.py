@@ -27,13 +27,13 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from extract.chunktool.input.find import STDIN, InputFile
+from extract.chunktool.input.find import STDIN, InputFile, SkippedFile
 from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
 from extract.filtertool.output.joined import JoinedColumns, joined_columns
 from extract.filtertool.output.writers import Format, open_writer
 from extract.filtertool.results.progress import Progress, ProgressStep
-from extract.filtertool.results.report import Report, rejected_queries
+from extract.filtertool.results.report import Report, rejected_files, rejected_queries
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.commit import (
     CommitTarget,
@@ -67,6 +67,7 @@ def run_into_directory(
     form: Format = "parquet",
     progress: Progress | None = None,
     resume: Path | None = None,
+    skipped: Sequence[SkippedFile] = (),
 ) -> Report:
     """Filters documents on Spark into a directory.
 
@@ -80,6 +81,7 @@ def run_into_directory(
         progress: Told what was done since the last call; from time to time, also if nothing was.
         resume: A directory for what is finished: if this is interrupted, it stays there, and
             another run with the same directory goes on from there.
+        skipped: Files that are not read; they are reported as rejected.
 
     Raises:
         ExtractError: The workers do not see the directory, or Spark gave up.
@@ -91,7 +93,9 @@ def run_into_directory(
     joined = joined_columns(job.scheme, job.options.joined)
     writer = open_writer(directory, form, ids, job.options.select, joined)
     try:
-        writer.reject(rejected_queries(job.scheme))
+        unread = rejected_files(skipped)
+        writer.reject([*rejected_queries(job.scheme), *unread])
+        report.add_unread(unread)
         with _attempts(directory, resume) as attempts:
             run = _Run(context, job, attempts, form, progress or (lambda _: None), resume)
             run.filter(documents, report)

@@ -167,7 +167,7 @@ def test_a_stream_that_fails_is_an_error_of_the_document() -> None:
         def readinto(self, _target: object) -> int:
             raise OSError(5, "Input/output error")
 
-    with pytest.raises(DocumentError, match="<stream>: it cannot be read: Input/output error"):
+    with pytest.raises(DocumentError, match="<stream>: cannot be read: Input/output error"):
         open_source(Failing())
 
 
@@ -210,7 +210,7 @@ def test_gzip_that_is_damaged() -> None:
         whole(source)
     with (
         open_source(gzip.compress(DATA) + b"garbage") as source,
-        pytest.raises(DocumentError, match="what follows the gzip data"),
+        pytest.raises(DocumentError, match="the gzip data is followed by something else"),
     ):
         whole(source)
 
@@ -331,7 +331,7 @@ def test_globs(tree: Path) -> None:
     [
         ("none.xml", "no such file or directory"),
         ("*.nitf", "no file matches"),
-        ("empty", r"there is no \*.xml or \*.xml.gz in it"),
+        ("empty", r"there is no file named \*.xml in this directory"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_an_error(tree: Path, name: str, said: str) -> None:
@@ -348,13 +348,16 @@ def test_links_out_of_the_tree_pipes_and_loops(tree: Path, tmp_path: Path) -> No
     (tree / "in.xml").symlink_to(tree / "b.xml")
     (tree / "gone.xml").symlink_to(tree / "nowhere.xml")
     (tree / "loop").symlink_to(tree)
+    (tree / "away").symlink_to(tmp_path)
     os.mkfifo(tree / "pipe.xml")
     result = find_documents([str(tree)])
     names = [os.path.relpath(path, tree) for path in result.paths]
     assert names == ["a.XML", "b.xml", "in.xml", "sub/c.xml.gz", "sub/deep/e.xml"]
-    said = "\n".join(result.skipped)
-    assert "out.xml is left out: it is a link out of" in said
-    assert "pipe.xml is left out: it is a pipe or a device" in said
-    assert "loop is left out: it is a link to a directory" in said
-    assert "gone.xml is left out" in said
+    said = "\n".join(map(str, result.skipped))
+    assert "out.xml is not read: a link to a file outside" in said
+    assert "away is not read: a link to a directory outside" in said
+    assert "pipe.xml is not read: a pipe or a device" in said
+    assert "gone.xml is not read: a link to" in said
+    assert "loop" not in said  # it is searched anyway
+    assert len(result.skipped) == 4
     assert found(tree / "out.xml") == [str(tree / "out.xml")]  # who names it, means it

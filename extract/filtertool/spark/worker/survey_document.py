@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from extract.chunktool.input.find import InputFile
-from extract.chunktool.input.remote import RangeReader, document_of, is_gzipped, unpack_into
+from extract.chunktool.input.remote import RangeReader, document_of, is_packed, unpack_into
 from extract.chunktool.split.survey import PIECE_BYTES, Survey, survey
 from extract.errors import DocumentError
 from extract.filtertool.job import Job
@@ -19,7 +19,7 @@ class DocumentSurvey(NamedTuple):
 
     Attributes:
         survey: Whether it keeps to the schema, and where it may be cut.
-        path: Where the unpacked document is, if it is gzipped.
+        path: Where the unpacked document is, if it is compressed.
         unreadable: Why it could not be read or unpacked; empty if it could, whatever it says.
     """
 
@@ -44,13 +44,13 @@ def survey_document(
         key: Tells jobs apart.
         job: The job.
         document: The document.
-        directory: Where there is room for a copy, if the document is gzipped.
+        directory: Where there is room for a copy, if the document is compressed.
         size: About how many bytes a piece has.
         skip_records: Do not check what is inside records.
     """
     options, path = job.options, ""
     try:
-        if is_gzipped(document):
+        if is_packed(document):
             path = os.path.join(directory, f"unpacked-{uuid4().hex}")
             unpack_into(document, path, options.limits)
             document = document._replace(path=path)
