@@ -1,4 +1,4 @@
-"""Every benchmark runs, small and without the real data; what it measures is not looked at."""
+"""Every benchmark runs, small and without the real data; its figures are not checked."""
 
 from __future__ import annotations
 

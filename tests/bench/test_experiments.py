@@ -1,4 +1,4 @@
-"""``extract bench SCENARIO``: structure, and equality of answers; times are not looked at."""
+"""``extract bench SCENARIO``: its sections, and equal answers; times are not checked."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def _once(data: bytes) -> Any:
     return Once(data)
 
 
-def test_when_nobody_can_the_document_is_whole(
+def test_a_document_that_no_scanner_reads_is_evaluated_whole(
     scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = [("kernel", handing_over("no UTF-8")), ("reference", handing_over("markup"))]

@@ -73,7 +73,7 @@ def test_all_ways_to_project_give_the_same(prefilter: extract.Prefilter, tmp_pat
     assert outcome.size == len(documents[0])
 
 
-def test_it_can_be_sent_to_other_processes(prefilter: extract.Prefilter) -> None:
+def test_a_prefilter_can_be_sent_to_other_processes(prefilter: extract.Prefilter) -> None:
     document = university(10)
     wanted = prefilter.project(document)
     prefilter.assume_valid = True
@@ -116,7 +116,7 @@ def test_limits(scheme: Scheme) -> None:
         extract.Prefilter(scheme, limits=Limits(depth=2)).project(university(5))
 
 
-def test_a_query_for_everything_makes_it_the_document(
+def test_a_query_that_needs_everything_projects_the_whole_document(
     scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_window_scanner(monkeypatch)

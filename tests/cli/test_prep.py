@@ -203,7 +203,7 @@ def test_the_table_of_chunks(scheme: str) -> None:
         ("rel", ["that is: /db/*/link"]),
     ],
 )
-def test_why_a_query_is_where_it_is(scheme: str, query: str, said: list[str]) -> None:
+def test_explain_says_why_a_query_is_in_its_chunk(scheme: str, query: str, said: list[str]) -> None:
     result = run("explain", "--scheme", scheme, query)
     assert result.exit_code == 0
     for sentence in said:

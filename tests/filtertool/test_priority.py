@@ -1,4 +1,4 @@
-"""Chunk by chunk: what most subscribers wait for comes first, and nothing comes twice."""
+"""Chunks by priority: the heaviest comes first, and every result comes once."""
 
 from __future__ import annotations
 

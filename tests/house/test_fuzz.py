@@ -23,7 +23,7 @@ def test_targets(target: str) -> None:
         once(target, seed)
 
 
-def test_what_libfuzzer_has_reached() -> None:
+def test_the_corpus_of_libfuzzer() -> None:
     kept = native.kept()
     assert len(kept) > 400
     for number, data in enumerate(kept):

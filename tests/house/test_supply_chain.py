@@ -1,4 +1,4 @@
-"""What is installed, built and loaded: nothing that somebody else could have slipped in."""
+"""What is installed, built and loaded: pinned, and nothing that others can replace."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_offsets_are_bytes_of_the_original(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", TEXTS)
-def test_what_breaks_off_is_rejected(encoding: str) -> None:
+def test_a_truncated_document_is_rejected(encoding: str) -> None:
     _, original = document(encoding)
     with pytest.raises(DocumentError):
         scanned(original[:-12])
@@ -161,6 +161,6 @@ def test_a_transcoder_keeps_count(codec: str) -> None:
     assert transcoder.original(int(ends[4])) == wanted[4]
 
 
-def test_what_can_be_written_in_two_ways_is_not_counted() -> None:
+def test_bytes_with_two_spellings_cannot_be_mapped() -> None:
     with pytest.raises(Unmappable):
         Transcoder("big5").feed(b"\xff\xff")

@@ -1,4 +1,4 @@
-"""What is written is whole or not there, whoever kills us, and at whatever moment."""
+"""Files are complete or absent, whenever a process is killed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_results_are_as_private_as_the_user_asks(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "target").stat().st_mode) == 0o700
 
 
-def test_notes_of_others_are_not_read(tmp_path: Path) -> None:
+def test_notes_that_others_may_have_written_are_not_read(tmp_path: Path) -> None:
     from extract.filtertool.spark.driver.resume import finished_before
 
     attempts = tmp_path / "attempts"

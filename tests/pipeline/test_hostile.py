@@ -1,4 +1,4 @@
-"""Documents that mean harm: each has its expected row, and every engine gives the same."""
+"""Hostile documents: each has its expected row, and every engine gives the same."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def listener() -> Iterator[socket.socket]:
         yield server
 
 
-def test_nobody_calls_the_network(
+def test_nothing_opens_a_network_connection(
     listener: socket.socket, scheme: extract.Scheme, tmp_path: Path
 ) -> None:
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/x"

@@ -181,7 +181,7 @@ def test_a_filter_serves_the_next_document_of_the_same_job(scheme: extract.Schem
         assert third is not first  # only one is kept
 
 
-def test_a_filter_that_is_lent_is_nobody_elses(scheme: extract.Scheme) -> None:
+def test_a_filter_in_use_is_not_lent_again(scheme: extract.Scheme) -> None:
     last = LastFilter()
     with last.lend(job_of(scheme)) as one, last.lend(job_of(scheme)) as other:
         assert one is not other

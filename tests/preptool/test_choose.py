@@ -344,7 +344,7 @@ def test_a_choice_is_a_set_of_real_paths_below_the_document_element(
 
 
 @given(trees, chunk_numbers)
-def test_the_steps_tell_the_whole_story(tree: QueryTree, chunks: int) -> None:
+def test_the_steps_lead_to_the_choice(tree: QueryTree, chunks: int) -> None:
     choice = choose(tree, chunks)
     weight = {node.path: node.weight for node in tree}
     chosen: set[NamePath] = set()
@@ -360,7 +360,7 @@ def test_the_steps_tell_the_whole_story(tree: QueryTree, chunks: int) -> None:
 
 
 @given(trees)
-def test_when_all_is_asked_nothing_below_the_document_element_is_left_over(tree: QueryTree) -> None:
+def test_with_enough_chunks_every_path_below_the_document_element_has_one(tree: QueryTree) -> None:
     # As many chunks as there are nodes: every query that goes below the document element has one.
     choice = choose(tree, max(1, sum(1 for _ in tree)))
     for node in tree:
@@ -369,7 +369,9 @@ def test_when_all_is_asked_nothing_below_the_document_element_is_left_over(tree:
 
 
 @given(trees, chunk_numbers)
-def test_it_ends_and_each_comeback_has_cost_half_the_weight(tree: QueryTree, chunks: int) -> None:
+def test_choosing_ends_because_a_prefix_returns_with_less_than_half_its_weight(
+    tree: QueryTree, chunks: int
+) -> None:
     # A dropped path has lost more than half of what it was picked with: that bounds the turns.
     picked: dict[NamePath, float] = {}
     for step in choose(tree, chunks).steps:

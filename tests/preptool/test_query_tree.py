@@ -205,7 +205,7 @@ def test_adding_and_removing_one_query(
 
 
 @given(query_sets, st.randoms(use_true_random=False), policies)
-def test_any_history_gives_the_tree_of_what_is_left(
+def test_additions_and_removals_give_the_tree_of_the_queries_that_remain(
     queries: Sequence[WeightedQuery], random: Any, weigh: Any
 ) -> None:
     tree, absent = QueryTree.of([], weigh), list(queries)

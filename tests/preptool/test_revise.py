@@ -193,7 +193,7 @@ def prefixes(reviser: Reviser) -> list[str]:
     return [chunk.prefix for chunk in reviser.scheme().chunks]
 
 
-def test_what_became_of_each_is_told() -> None:
+def test_adding_returns_subscriber_unsatisfiable_or_rejected() -> None:
     reviser = started(1, "/db/student/name")
     assert isinstance(reviser.add(Subscription("a", "//email")), Subscriber)
     dead = reviser.add(Subscription("b", "/db/zzz"))
@@ -244,7 +244,7 @@ def test_weights_by_subscribers_follow_as_well() -> None:
     assert prefixes(reviser) == ["/db/lecturer"]
 
 
-def test_a_filter_goes_with_the_last_query_that_looks_there() -> None:
+def test_a_filter_of_a_chunk_is_removed_with_the_last_query_that_needs_it() -> None:
     reviser = started(
         1,
         "/db/student",
@@ -267,7 +267,7 @@ def test_a_filter_goes_with_the_last_query_that_looks_there() -> None:
     assert reviser.scheme().chunks[0].splittable
 
 
-def test_what_a_whole_subtree_hid_comes_back() -> None:
+def test_filters_that_a_subtree_covered_come_back_without_it() -> None:
     all_of_it = "/db[professor/descendant-or-self::node()]/student"
     names = {f"n{i}": f"/db[professor/{name}]/student" for i, name in enumerate(["name", "url"])}
     reviser = started(1, "/db/student", all=all_of_it, **names)

@@ -39,7 +39,7 @@ def test_every_need_is_needed(example: ModuleType, capsys: pytest.CaptureFixture
         example.main([*SMALL, "--forget", "x"])
 
 
-def test_rules_say_something(example: ModuleType) -> None:
+def test_rules_have_results(example: ModuleType) -> None:
     orders = example.scenario("orders")
     names = {**orders.generator.NAMESPACES, "xs": "http://www.w3.org/2001/XMLSchema"}
     results = example.Rules(example.hardened(), names).results(orders.documents(1, 200_000)[0])

@@ -264,7 +264,7 @@ def test_too_many_combinations_of_bindings_are_refused(tmp_path: Path) -> None:
         load_dtd(tmp_path, f"{blocks}<!ELEMENT p EMPTY><!ATTLIST p {uses}>")
 
 
-def test_prefix_that_nobody_binds(tmp_path: Path) -> None:
+def test_a_prefix_without_a_binding(tmp_path: Path) -> None:
     dtd = "<!ELEMENT r (dc:title)> <!ELEMENT dc:title (#PCDATA)> <!ATTLIST r dc:id ID #IMPLIED>"
     schema = load_dtd(tmp_path, dtd)
     assert edges(schema)["r"] == {"dc:title"}

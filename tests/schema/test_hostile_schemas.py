@@ -1,4 +1,4 @@
-"""Schemas that mean harm: each loads or is refused, in bounded time and memory."""
+"""Hostile schemas: each loads or is refused, in bounded time and memory."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_another_document_element_is_noticed() -> None:
 # -- Values
 
 
-def test_needs_have_an_essence_and_a_word() -> None:
+def test_the_essence_of_a_need_is_part_of_it_and_has_the_same_word() -> None:
     for value in range(1, 16):
         need = Need(value)
         assert need.essence & need == need.essence

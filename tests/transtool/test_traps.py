@@ -134,7 +134,7 @@ SIBLINGS_DOCUMENT = "<a><x/><b/><b><c/><c/></b><b><c/></b></a>"  # ranks: a0 x1 
         ("/a/b[2]/preceding-sibling::*[last()]", [1]),
     ],
 )
-def test_trap_6_positions_count_what_they_counted(query: str, ranks: list[int]) -> None:
+def test_trap_6_positions_count_the_same_nodes_as_before(query: str, ranks: list[int]) -> None:
     expected = ("nodes", *(("element", rank) for rank in ranks))
     assert assert_same(SIBLINGS, query, SIBLINGS_DOCUMENT) == expected
 

@@ -65,7 +65,7 @@ def test_the_user_sees(block: str) -> None:
 
 
 @pytest.mark.parametrize("block", read_blocks(), ids=name_of)
-def test_what_libxml2_compiles_and_we_turn_away_fails_on_some_document(block: str) -> None:
+def test_queries_that_only_libxml2_compiles_fail_on_some_document(block: str) -> None:
     xpath = block.split("\n")[1][2:]
     if compiles(xpath) and not xpath.startswith("re:match"):  # whose nodes are in no document
         assert any(fails(xpath, tree) for tree in TREES)
@@ -79,7 +79,7 @@ def test_the_empty_expression_is_said_to_be_empty() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ELSEWHERE))
-def test_functions_from_elsewhere_are_known(name: str) -> None:
+def test_functions_of_other_languages_have_a_hint(name: str) -> None:
     assert name not in FUNCTIONS
     for xpath, offset in ((f"{name}(a)", 0), (f"a[{name}(b) = 1]", 2), (f"a/{name}(b)", 2)):
         error = failure(xpath)
@@ -112,7 +112,7 @@ def test_functions_from_elsewhere_are_known(name: str) -> None:
         "concat(a, b)",
     ],
 )
-def test_what_hints_recommend_works(hint: str) -> None:
+def test_hints_recommend_queries_that_work(hint: str) -> None:
     parse_checked(hint, BOUND)
     for tree in TREES:
         assert oracle.answer(tree, hint, BOUND)[0] != "error"

@@ -37,7 +37,7 @@ def check_tree(rng: Random) -> str:
 
 
 @given(randoms)
-def test_a_tree_means_the_same_however_it_is_written(rng: Random) -> None:
+def test_a_tree_has_the_same_meaning_in_every_spelling(rng: Random) -> None:
     check_tree(rng)
 
 

@@ -164,5 +164,5 @@ def test_only_the_own_context_counts() -> None:
 
 
 @pytest.mark.parametrize("expr", [ast.Variable("x"), ast.FunctionCall("foo"), parse("p:foo()")])
-def test_nothing_is_assumed_of_what_the_check_turns_away(expr: ast.Expr) -> None:
+def test_the_type_of_an_expression_that_the_check_rejects_is_nodes(expr: ast.Expr) -> None:
     assert type_of(expr) is Type.NODES

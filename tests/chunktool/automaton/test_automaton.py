@@ -1,4 +1,4 @@
-"""The path automaton: what each element is to the outputs, and what need not be looked at."""
+"""The path automaton: what outputs need of each element, and which elements are skipped."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def info(automaton: Automaton, path: str) -> StateInfo:
 # -- what is kept
 
 
-def test_a_subtree_is_announced_once_where_it_begins() -> None:
+def test_a_subtree_is_reported_once_at_its_root() -> None:
     automaton = automaton_of(keeping("/a/b subtree", "/a/b/b node"))
     assert info(automaton, "/a/b").subtree == (0,)
     assert info(automaton, "/a/b/b") == StateInfo((), (), (), inside=True, skip=False)
 
 
-def test_nothing_is_said_inside_a_subtree_that_is_kept() -> None:
+def test_nothing_is_reported_inside_a_subtree_that_an_output_has() -> None:
     wants = (
         "/a/b subtree",
         "/a/b children",
@@ -106,7 +106,7 @@ def test_nothing_is_said_inside_a_subtree_that_is_kept() -> None:
     assert at(automaton, "/a/b/b") == at(automaton, "/a/b/b/b/b")  # the wants are forgotten
 
 
-def test_nothing_is_said_inside_though_another_output_wants_the_same() -> None:
+def test_nothing_is_reported_inside_a_subtree_even_if_another_output_wants_the_same() -> None:
     automaton = automaton_of(
         keeping("/a/b subtree", "/a/b/b children", "/a/b/c subtree", "//c node"),
         keeping("/a/b/b children", "/a/b/c subtree", "//c node"),
@@ -133,7 +133,7 @@ def test_a_node_is_its_tags_and_children_are_tags_with_the_texts_between() -> No
     assert info(automaton, "/a/b/b")[:3] == ((), (), ())
 
 
-def test_what_is_inside_for_one_output_goes_on_for_another() -> None:
+def test_a_subtree_of_one_output_does_not_end_another_output() -> None:
     automaton = automaton_of(keeping("/a/b subtree"), keeping("/a/b/c subtree", "/a/b/b node"))
     assert info(automaton, "/a/b/c")[:2] == ((1,), ())
     assert info(automaton, "/a/b/b")[:2] == ((), (1,))
@@ -323,7 +323,7 @@ def test_too_many_states() -> None:
     assert at(automaton, "/a/z") == automaton.ILLEGAL
 
 
-def test_tables_hold_all_that_is_known() -> None:
+def test_tables_have_every_state_and_step() -> None:
     outputs = [keeping("/a/b/c subtree"), keeping("/ children", "/a/d children"), keeping()]
     automaton = automaton_of(*outputs, originals="/a/b")
     for path in ("/a/b/c", "/a/d", "/a/z", "/a/b/b"):

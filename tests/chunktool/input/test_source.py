@@ -139,7 +139,7 @@ def test_bytes_that_may_change_are_copied_when_they_are_loaded() -> None:
         assert source.load(100) is fixed
 
 
-def test_what_is_no_document() -> None:
+def test_values_that_are_no_document() -> None:
     with pytest.raises(TypeError, match="opened for bytes"):
         open_source(io.StringIO("<a/>"))
     with pytest.raises(TypeError, match="give the document itself as bytes"):
@@ -272,7 +272,7 @@ def test_the_place_of_the_end_and_of_an_empty_document() -> None:
 
 
 @pytest.mark.parametrize("budget", [1 << 20, 10, 0])
-def test_piles_give_back_what_was_put_on_them(budget: int) -> None:
+def test_piles_return_what_was_added(budget: int) -> None:
     piles = Piles(2, budget)
     for i in range(20):
         piles.add(i % 2, b"%02d." % i)

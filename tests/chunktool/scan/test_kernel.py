@@ -100,7 +100,7 @@ _LEFT = [
 
 
 @pytest.mark.parametrize(("document", "reason"), _LEFT)
-def test_what_it_leaves_to_others(document: bytes, reason: str) -> None:
+def test_what_the_kernel_hands_over(document: bytes, reason: str) -> None:
     for windows in (None, itertools.repeat(3)):
         answer = kernel_answer(ALL, document, windows)
         assert (answer.verdict, answer.reason) == (HANDED_OVER, reason)

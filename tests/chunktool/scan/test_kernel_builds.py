@@ -1,4 +1,4 @@
-"""The parts in C as other machines have them (no SSE2), and under the eyes of sanitizers."""
+"""The parts in C as other machines build them (no SSE2), and with sanitizers."""
 
 from __future__ import annotations
 

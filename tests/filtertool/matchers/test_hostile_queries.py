@@ -1,4 +1,4 @@
-"""Queries that mean harm: refused when they are registered, or given up alone."""
+"""Hostile queries: refused when they are registered, or given up without harm to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls in a child that may die: answers, errors, and how the child ended."""
+"""Calls in a child process that may die: answers, errors, and how the child ended."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_progress_adds_up_to_what_the_report_says(
     assert shared or told.rejected == report.rejections  # shares may each reject a document
 
 
-def test_the_driver_holds_nothing_of_what_is_over(
+def test_the_driver_frees_accumulators_after_a_run(
     spark: SparkSession, scheme: Scheme, docs: Path
 ) -> None:
     from pyspark import accumulators

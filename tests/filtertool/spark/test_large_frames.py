@@ -87,7 +87,7 @@ def test_the_same_rows_in_pieces(scheme: Scheme, docs: Path, select: Select) -> 
         assert by_kind(rows(job(scheme, select), tasks)) == wanted
 
 
-def test_pieces_are_told_one_by_one(scheme: Scheme, docs: Path) -> None:
+def test_the_rows_of_a_document_come_piece_by_piece(scheme: Scheme, docs: Path) -> None:
     (task,) = plan_frame(find_inputs([str(docs / "0.xml")]), 1, scheme).tasks
     found = [len(one.findings) for one in told(job(scheme), [task]) if len(one.findings)]
     assert len(found) > (docs / "0.xml").stat().st_size // 2_000

@@ -84,7 +84,7 @@ def rows(version: str, xpath: str, document: bytes = DOCUMENT) -> list[tuple[Any
         ("3.1", "//name ! upper-case(.)", [(None, "ANN"), (None, "BEN")]),
     ],
 )  # fmt: skip
-def test_what_it_gives(version: str, xpath: str, expected: list[tuple[str | None, str]]) -> None:
+def test_rows_of_a_query(version: str, xpath: str, expected: list[tuple[str | None, str]]) -> None:
     assert [(path, value) for *_, path, value in rows(version, xpath)] == expected
 
 
@@ -106,7 +106,7 @@ def test_kinds_of_nodes_and_values() -> None:
         ("xs:untypedAtomic('')", 0),
     ],
 )  # fmt: skip
-def test_what_counts(xpath: str, expected: int) -> None:
+def test_values_count_as_in_xpath_2(xpath: str, expected: int) -> None:
     scheme = scheme_of(("2.0", xpath))
     assert sum(n for *_, n in extract.count(scheme, DOCUMENT)) == expected
     ready = document_filter(scheme, load_matcher(), Options("doc"))
@@ -122,7 +122,7 @@ def test_what_counts(xpath: str, expected: int) -> None:
         ("parse-xml('<a/>')/a", "not of the document"),
     ],
 )
-def test_what_fails_is_one_querys_failure(xpath: str, reason: str) -> None:
+def test_a_query_that_fails_does_not_stop_the_others(xpath: str, reason: str) -> None:
     scheme = scheme_of(("3.1", xpath), ("2.0", "//email"), names="//name")
     found = extract.match(scheme, DOCUMENT)
     assert [next(found).query for _ in range(3)] == ["names", "names", "1"]

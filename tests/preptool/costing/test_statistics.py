@@ -133,7 +133,7 @@ def test_a_missing_sample_is_an_error_with_its_name() -> None:
 # -- The schema alone
 
 
-def test_what_a_content_model_lets_expect() -> None:
+def test_expected_statistics_follow_the_content_model() -> None:
     found = table(expected_statistics(UNIVERSITY))
     people, names, mails = (found[f"/db/student{part}"][0] for part in ("", "/name", "/email"))
     assert names == people

@@ -1,4 +1,4 @@
-"""One query as a picture: what it looks at, and where that is."""
+"""The picture of one query: which parts of the document it reads, and why."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_branches_are_written_out(scheme: Scheme) -> None:
         ("wrong", "rejected: "),
     ],
 )
-def test_what_cannot_be_drawn_is_said(scheme: Scheme, query: str, said: str) -> None:
+def test_the_picture_says_what_it_cannot_draw(scheme: Scheme, query: str, said: str) -> None:
     assert any(text.startswith(said) for text in texts(query_svg(scheme, query)))
 
 

@@ -1,4 +1,4 @@
-"""Slips in queries: names that the schema does not have, and what was meant."""
+"""Misspelled names in queries: the names of the schema that are suggested."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PO = "urn:example:orders"
         ),
     ],
 )
-def test_what_was_meant(xpath: str, said: str) -> None:
+def test_spellings_are_corrected(xpath: str, said: str) -> None:
     schema = Schema.load(SCHEMAS / "orders.xsd")
     found = Spelling(schema, {"po": PO, "party": "urn:example:party"}).of(xpath)
     assert found.startswith(said.replace("@", "")) if said else not found

@@ -149,7 +149,7 @@ def test_a_heavier_path_has_a_thicker_line() -> None:
     assert [float(pen) for pen in pens] == sorted(map(float, pens), reverse=True)
 
 
-def test_it_stands_alone_and_speaks() -> None:
+def test_the_picture_needs_no_other_file_and_has_a_description() -> None:
     svg = tree_svg(EJB, EJB_CHUNKS)
     root = ElementTree.fromstring(svg)
     assert not [e for e in root.iter() if e.tag in {f"{SVG}script", f"{SVG}image", f"{SVG}use"}]

@@ -150,7 +150,7 @@ def test_a_node_of_two_branches_counts_once(whole: Scheme, engine: str) -> None:
     compare(units_of(whole, *DOCUMENTS), questions, {})
 
 
-def test_what_takes_too_much_memory_is_asked_of_another(
+def test_questions_that_take_too_much_memory_go_to_the_fallback(
     whole: Scheme, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("extract.filtertool.matchers.columnar.axes.MAX_PAIRS", 5)
@@ -174,7 +174,9 @@ def test_names_of_documents_are_forgotten(
         assert facts(matcher.match(units, "nodes")) == expected
 
 
-def test_a_batch_is_gone_when_it_is_done(whole: Scheme, engine: str) -> None:
+def test_the_columns_of_a_batch_are_freed_without_the_garbage_collector(
+    whole: Scheme, engine: str
+) -> None:
     # Columns are large, and the garbage collector does not know: there must be no cycles.
     matcher = ColumnarFactory(fallback=None).build(as_written("//*[1]", "//*[. = 'x']/.."), {})
     gc.collect()
@@ -206,7 +208,7 @@ def test_most_questions_are_accepted() -> None:
     assert total["answered"] > 5 * total["declined"]
 
 
-def test_what_is_declined_is_asked_of_another(whole: Scheme) -> None:
+def test_questions_that_it_declines_go_to_the_fallback(whole: Scheme) -> None:
     units = units_of(whole, *DOCUMENTS[:4])
     questions = as_written("//b/following::c", "/a/b", "id('x')", "count(//b)", "lang('en')")
     matcher = ColumnarFactory().build(questions, {})
@@ -286,7 +288,7 @@ def test_the_factory_can_be_sent_to_workers() -> None:
     assert factory.build([Question(("/a",), Type.NODES)], {}).report().figures
 
 
-def test_no_unit_and_no_question(whole: Scheme, engine: str) -> None:
+def test_no_units_or_no_questions_give_no_answers(whole: Scheme, engine: str) -> None:
     for select in SELECTS:
         assert not len(ColumnarFactory().build([], {}).match([], select).unit)
         assert not len(ColumnarFactory().build(as_written("/a"), {}).match([], select).unit)

@@ -129,5 +129,5 @@ def test_invoices_at_length(shared_data: Path) -> None:
 
 
 @pytest.mark.slow
-def test_words_at_length(shared_data: Path) -> None:
+def test_all_of_wordnet(shared_data: Path) -> None:
     print("wordnet", dict(wordnet(shared_data, 20, 2)))
