@@ -306,3 +306,39 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
     ((row),) = rows("out", "rejected")
     assert row["document"] == "docs/3.xml"
     assert "was killed" in row["reason"]
+
+
+# -- metadata
+
+
+def test_with_metadata(here: Path) -> None:
+    lines = [
+        {"id": "names", "xpath": "//student/name", "owner": "sales", "name": "Names"},
+        {"id": "mail", "xpath": "//*[email]", "tags": ["x"]},
+    ]
+    Path("q.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    common = ("run", *SCHEMA, "--queries", "q.jsonl", "docs/1.xml", "-o", "out")
+    result = run(*common, "--with", "owner", "--with", "label=name", "--with", "tags")
+    assert result.exit_code == 0, result.output
+    assert [(row["query"], row["owner"], row["label"], row["tags"]) for row in rows()] == [
+        ("names", "sales", "Names", None),
+        ("mail", None, None, ["x"]),
+    ]
+    Path("extract.toml").write_text('with = ["owner"]\nformat = "jsonl"\n', encoding="utf-8")
+    assert run(*common).exit_code == 0
+    assert [row["owner"] for row in rows()] == ["sales", None]
+    Path("extract.toml").unlink()
+    before = rows()
+    for args, message in (
+        (
+            ("--with", "ownr"),
+            "no subscription has the metadata 'ownr'\nHint: did you mean 'owner'?",
+        ),
+        (("--with", "name"), "rows already have a column 'name'"),
+        (("--with", "owner", "--format", "xml"), "--with adds columns, and --format xml has none"),
+    ):
+        result = run(*common, *args)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+        assert rows() == before
