@@ -1,13 +1,23 @@
 """The pipeline, as in figure 9 of the paper: two phases that meet in the scheme.
 
-prepare phase     queries, schema  ─► TRANSTOOL ─► PREPTOOL ─► scheme      `prepare`
-filtering phase   document ─► CHUNKTOOL ─► chunks ─► FILTERTOOL ─► matches  `match`, `count`
-                  one document, the heaviest chunk first                    `by_priority`
-                  many documents, into a directory of results               `run`, `run_on_spark`
+    prepare phase: once for a set of queries
 
-A scheme is prepared once. A document is then opened, cut into units by CHUNKTOOL, evaluated by a
-matcher, and described as rows, all by a `DocumentFilter`; each function here makes one, or gives
-its `Job` to an engine, and hands the rows on.
+        queries ─┐
+                 ├─► TRANSTOOL ── normal forms ──► PREPTOOL ──► scheme          `prepare`
+        schema ──┘                                                │
+                                 ┌────────────────────────────────┤
+    filtering phase: for         ▼                                ▼
+        every document ──► CHUNKTOOL ── its chunks ──► FILTERTOOL, a matcher ──► rows
+
+        one document, in this process       all rows                            `match`
+                                            how many rows each query has        `count`
+                                            chunk by chunk, heaviest first      `by_priority`
+        many documents, into a directory    on the cores of this machine        `run`
+                                            on Spark                            `run_on_spark`
+
+Each function of the filtering phase makes a `Job` (scheme, matcher, options). One document goes to
+the job's `DocumentFilter`; many go to an engine, whose workers make such filters. The engine's
+outcomes are written by a `Writer` and added up in a `Report`.
 """
 
 from __future__ import annotations
@@ -106,8 +116,8 @@ def match(scheme: Scheme, document: Document, **options: Unpack[MatchOptions]) -
     >>> a, b = Declaration(0, "a", children=(1,)), Declaration(1, "b")
     >>> schema = Schema("memory", "dtd", (a, b), roots=(0,))
     >>> scheme = prepare(schema, Subscriptions.of({"bs": "//b", "none": "//b[2]"}), chunks=1)
-    >>> for found in match(scheme, b"<a> <b>x</b> </a>"):
-    ...     found.query, found.path, found.start, found.value
+    >>> for row in match(scheme, b"<a> <b>x</b> </a>"):
+    ...     row.query, row.path, row.start, row.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
     done, ids = _filtered(document, *_job(scheme, "nodes", False, **options))
@@ -177,7 +187,7 @@ def by_priority(
     >>> queries = [Subscription("bs", "/a/b"), Subscription("cs", "/a/c", weight=5)]
     >>> scheme = prepare(schema, Subscriptions.of(queries), chunks=2)
     >>> for chunk in by_priority(scheme, b"<a><b/><c/></a>"):
-    ...     chunk.weight, [found.path for found in chunk.matches]
+    ...     chunk.weight, [row.path for row in chunk.matches]
     (5, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
