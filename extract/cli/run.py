@@ -8,7 +8,7 @@ import time
 import click
 
 from extract.chunktool.input.find import InputFile, find_inputs
-from extract.cli.config import config_option, no_config_option, options_as
+from extract.cli.config import options_as
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
@@ -42,8 +42,6 @@ from extract.scheme import Scheme
 
 
 @click.command(cls=WithLimits)
-@config_option
-@no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
 @query_options(required=False)
 @chunks_option("; answers do not depend on it.")
