@@ -111,7 +111,7 @@ def test_version() -> None:
 
 def test_the_installed_version_is_that_of_the_package() -> None:
     try:
-        installed = metadata.version("extract")
+        installed = metadata.version(doctor.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         pytest.skip("the package runs from its folder and is not installed")
     assert installed == __version__
@@ -421,6 +421,21 @@ def test_the_doctor_needs_what_the_package_needs(repo_root: Path) -> None:
     lowest = {one.partition(",")[0] for one in project["dependencies"]}
     assert wanted == {one for one in lowest if not one.startswith("pyspark")}
     assert project["requires-python"] == f">={'.'.join(map(str, doctor.PYTHON))}"
+
+
+def test_the_distribution_has_one_name(repo_root: Path) -> None:
+    project = tomllib.loads((repo_root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == doctor.DISTRIBUTION
+
+
+def test_the_doctor_warns_of_the_other_project_called_extract(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    versions = {"extract": "1.0"}
+    monkeypatch.setattr(metadata, "version", lambda name: versions.get(name, "99.0"))
+    one = findings(run("doctor", "--json"))["extract"]
+    assert (one["status"], one["version"]) == ("warning", __version__)
+    assert "pip uninstall extract" in one["note"]
 
 
 def test_the_doctor_warns_of_an_old_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
