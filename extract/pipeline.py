@@ -116,8 +116,8 @@ def match(scheme: Scheme, document: Document, **options: Unpack[MatchOptions]) -
     >>> a, b = Declaration(0, "a", children=(1,)), Declaration(1, "b")
     >>> schema = Schema("memory", "dtd", (a, b), roots=(0,))
     >>> scheme = prepare(schema, Subscriptions.of({"bs": "//b", "none": "//b[2]"}), chunks=1)
-    >>> for row in match(scheme, b"<a> <b>x</b> </a>"):
-    ...     row.query, row.path, row.start, row.value
+    >>> for found in match(scheme, b"<a> <b>x</b> </a>"):
+    ...     found.query, found.path, found.start, found.value
     ('bs', '/a[1]/b[1]', 4, '<b>x</b>')
     """
     done, ids = _filtered(document, *_job(scheme, "nodes", False, **options))
@@ -187,7 +187,7 @@ def by_priority(
     >>> queries = [Subscription("bs", "/a/b"), Subscription("cs", "/a/c", weight=5)]
     >>> scheme = prepare(schema, Subscriptions.of(queries), chunks=2)
     >>> for chunk in by_priority(scheme, b"<a><b/><c/></a>"):
-    ...     chunk.weight, [row.path for row in chunk.matches]
+    ...     chunk.weight, [found.path for found in chunk.matches]
     (5, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
