@@ -40,7 +40,6 @@ TOP_LEVEL: Final[Mapping[str, tuple[str, ...]]] = {
     "schema": _PREPARING,
     "root": _PREPARING,
     "queries": _PREPARING,
-    "query": (),
     "ids": (),
     "svg": (),
 }
