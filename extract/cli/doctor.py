@@ -21,6 +21,9 @@ from extract.filtertool.spark.java import find_java
 
 PYTHON: Final = (3, 11)
 
+DISTRIBUTION: Final = "extract-xpath"  # the name for pip, as in pyproject.toml
+_OTHER: Final = "extract"  # another project on PyPI, whose package has the same name as ours
+
 # Lower bounds as in pyproject.toml, and what it means to be below.
 REQUIRED: Final = {
     "lxml": ((6, 1), "older versions are open to CVE-2026-41066"),
@@ -73,7 +76,7 @@ def doctor(as_json: bool) -> int:
 
 def examine() -> Iterator[Finding]:
     """Looks at everything that extract needs or could use."""
-    yield Finding("extract", "ok", __version__)
+    yield _extract()
     yield _python()
     for name, (lowest, reason) in REQUIRED.items():
         yield _library(name, lowest, reason)
@@ -82,6 +85,19 @@ def examine() -> Iterator[Finding]:
     yield _pyspark()
     yield _kernel()
     yield _matchers()
+
+
+def _extract() -> Finding:
+    """The package itself, and whether another project's package of that name is in its way."""
+    try:
+        other = metadata.version(_OTHER)
+    except metadata.PackageNotFoundError:
+        return Finding("extract", "ok", __version__)
+    note = (
+        f"the distribution {_OTHER} {other} is installed, too, and has a package of the same name: "
+        f"`pip uninstall {_OTHER}`, then install {DISTRIBUTION} again"
+    )
+    return Finding("extract", "warning", __version__, note)
 
 
 def _python() -> Finding:

@@ -14,9 +14,10 @@ function that makes the decorator: ``@output_directory_option("Where the results
 from __future__ import annotations
 
 import functools
+import textwrap
 from collections.abc import Callable
 from dataclasses import Field
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 import click
 
@@ -217,20 +218,50 @@ class _Limit(click.Option):
     """An option for a limit, which the help shows apart."""
 
 
+# The groups of options in the help of a command, in this order; by the names of the parameters.
+# What is in none of them comes first.
+_GROUPS: Final = {
+    "Input": ("scheme", "schema", "root", "queries", "only", "namespaces", "version", "sample"),
+    "Output": ("output", "select", "form", "joined", "as_json", "progress", "quiet", "verbose"),
+    "Matching": (
+        *("chunks", "workers", "weights", "matcher", "on_nonconforming", "assume_valid"),
+        *("priority", "max_branches", "max_size", "max_filter_branches"),
+    ),
+    "Engine": ("engine", "jobs", "master", "conf", "resume", "explain"),
+    "Configuration and help": ("config", "no_config", "debug"),
+}
+
+
 class WithLimits(click.Command):
-    """A command whose help has the limits at its end, apart from what people look for."""
+    """A command whose help groups its options, and has only the names of the limits."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options in two parts."""
-        parts: dict[str, list[tuple[str, str]]] = {"Options": [], "Limits": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                parts["Limits" if isinstance(param, _Limit) else "Options"].append(record)
-        for title, records in parts.items():
+        """Writes the options group by group, and the limits in short."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{one: [] for one in _GROUPS}}
+        for option_ in options:
+            record = option_.get_help_record(ctx)
+            if record is not None and not isinstance(option_, _Limit):
+                groups[_group_of(option_)].append(record)
+        for title, records in groups.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+        limits = [option_.opts[0] for option_ in options if isinstance(option_, _Limit)]
+        if limits:
+            with formatter.section("Limits, each with a number (`extract help limits`)"):
+                width, indent = formatter.width, " " * formatter.current_indent
+                lines = textwrap.wrap(
+                    ", ".join(limits), width - len(indent), break_on_hyphens=False
+                )
+                formatter.write("".join(f"{indent}{line}\n" for line in lines))
+
+
+def _group_of(option_: click.Option) -> str:
+    """The group that an option has in the help."""
+    if "--help" in option_.opts:
+        return list(_GROUPS)[-1]
+    return next((title for title, names in _GROUPS.items() if option_.name in names), "Options")
 
 
 def limit_options(*groups: Group) -> Callable[[Command], Command]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from extract.chunktool.input.find import FoundInputs, InputFile, search_inputs
-from extract.cli.config import config_option, no_config_option, options_as
+from extract.cli.config import options_as
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
@@ -49,8 +49,6 @@ from extract.scheme.selection import scheme_of_queries
 
 
 @click.command(cls=WithLimits)
-@config_option
-@no_config_option
 @click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
 @query_options(required=False, inferred_from="the documents")
 @only_queries_option

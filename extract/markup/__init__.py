@@ -1,13 +1,14 @@
 """Markup: the bytes of XML documents, read the same way by everybody.
 
-In:
-    The bytes of a document that is known to be well-formed, or a part of them.
+Usage:
+    The input is the bytes of a document that is known to be well-formed, or a part of them.
 
-Out:
-    Names, attributes and values as libxml2 has them (`tags`, `values`), the spans of nodes
-    (`spans`), a document's encoding (`encodings`), or libxml2's own tree (`lxml_parser`).
+When to use which:
+    `tags` and `values` for names, attributes and values as libxml2 has them, `spans` for the byte
+    spans of nodes, `encodings` for a document's encoding, `lxml_parser` for libxml2's own tree,
+    `node_kinds` for the kinds of nodes.
 
-What always holds:
+Always holds:
     - There is one enumeration of node kinds, `node_kinds.NodeKind`; its numbers stand in columns of
       the node table and in the C code.
     - There is one pattern for each construct, and it is for bytes. For these ``\\s`` means XML's

@@ -16,17 +16,12 @@ Usage:
 
 Which to use:
     `prepare` makes a scheme; `revise` changes one when subscriptions are added or removed, at the
-    cost of the change. `query_report` and `chunk_report` explain a scheme in words, `tree_picture`
-    and `query_picture` draw it, `spelling` guesses what a query that cannot match was meant to be.
+    cost of the change. `explain` says in words and pictures why a query is where it is.
 
     Inside: `canonical` puts queries with equal normal forms together; `query_tree` and `choose`
-    find the prefixes as in section 4 of the paper; `footprint` is what of a document one query
-    looks at, `partial_footprints` and `branch_footprints` the same for a million branches;
-    `chunk_builder` and `need_counts` collect what a chunk has to hold, `assignment` which branch
-    belongs to which chunk; `original_paths` is where the queries look as they were written. For
-    ``--chunks auto``, `auto` compares plans: `statistics` (from samples) and `expected` (from the
-    schema) give the sizes of documents, `estimate` what a chunk keeps of them, `workload` what its
-    branches do, and `cost` what that costs.
+    find the prefixes as in section 4 of the paper; `footprints` says what of a document the queries
+    look at; `chunk_builder` collects what a chunk has to hold, and `assignment` which branch
+    belongs to which chunk. For ``--chunks auto``, `costing` compares plans.
 
 Always holds:
     Every branch of every satisfiable query belongs to exactly one chunk, to the potpourri, or to
@@ -36,7 +31,6 @@ Always holds:
 
 To add one more:
     A way to weigh queries is a function of a `WeightedQuery`, and its name in `prepare.WEIGHTS`. A
-    construct of XPath that a footprint does not cover needs a case in `footprint`, until then it
-    needs the whole document. A price of the cost model is a field of `cost.Prices`, measured by
-    ``extract bench cost``.
+    construct of XPath that a footprint does not cover, or a price of the cost model: see
+    `footprints` and `costing`.
 """

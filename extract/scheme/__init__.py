@@ -7,9 +7,10 @@ Usage:
 
 Which to use:
     `model` has the values; `Scheme.check_schema` says whether a scheme was made for a schema.
-    `reader` and `writer` are ``scheme.json``, `fields` reads one object of it with good errors.
+    `reader` and `writer` are ``scheme.json``, `fields` reads one object of
+    it with good errors, `edges` are its rows of the schema. `lookup` finds a query by its id.
     `spine` takes the text of a branch apart, `splittable` says whether a chunk can be cut into
-    records, `statistics` is what was known about documents.
+    records, `statistics` are the sizes of documents that the estimates are based on.
 
 Always holds:
     A scheme stands alone: it has the schema's edges, all prefixes in one table, every registered
@@ -20,8 +21,8 @@ Always holds:
 To add a field:
     It goes into `extract.scheme.model`, the writer, the reader (with a default, or older files no
     longer load) and ``scheme.schema.json``, which the tests hold against what is written. A change
-    that older readers would misread needs another `FORMAT`. Metadata of subscriptions did not: older
-    readers ignore it, and answers do not depend on it.
+    that older readers would misread needs another `FORMAT`. Metadata of subscriptions did not:
+    older readers ignore it, and answers do not depend on it.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_version() -> None:
 
 def test_the_installed_version_is_that_of_the_package() -> None:
     try:
-        installed = metadata.version("extract")
+        installed = metadata.version(doctor.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         pytest.skip("the package runs from its folder and is not installed")
     assert installed == __version__

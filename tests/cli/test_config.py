@@ -10,8 +10,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from extract.cli import cli
-from extract.cli.config import CONFIG_FILE, dropped, name_in_file
+from extract.cli import COMMANDS, cli
+from extract.cli.config import CONFIG_FILE, dropped
+from extract.cli.config_file import name_in_file, options_in_file, read_config
 from extract.cli.run import run as run_command
 from extract.cli.run_options import GIVES_WAY
 from tests.support.paths import ROOT
@@ -111,7 +112,7 @@ def test_prefixes_are_a_table(here: Path) -> None:
         ("on-nonconforming = 'x'", "on-nonconforming: 'x' is not one of 'fallback', 'reject'"),
         ("ns = 3", "ns takes a list of texts"),
         ("ns = {'1' = 'x'}", "ns: "),
-        ("jobs", "is no TOML: "),
+        ("jobs", "is not TOML: "),
     ],
 )
 def test_a_wrong_line_is_pointed_at(here: Path, line: str, message: str) -> None:
@@ -131,6 +132,109 @@ def test_a_file_that_cannot_be_read(here: Path) -> None:
     assert "is not UTF-8" in run("--config", "job/extract.toml").stderr
 
 
+# -- Sections, and commands other than `run`
+
+
+def prepare(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["prep", *args])
+
+
+def test_one_file_serves_every_command(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`output` and `format` at the top are those of `run`; the others have sections."""
+    monkeypatch.chdir(here)
+    sections = '[prep]\noutput = "s.json"\n[project]\nscheme = "s.json"\n[explain]\njson = true\n'
+    Path(CONFIG_FILE).write_text(f'{GOOD}{sections}scheme = "s.json"\n', encoding="utf-8")
+    result = prepare()
+    assert result.exit_code == 0, result.stderr
+    assert "Note: options are taken from extract.toml" in result.stderr
+    assert json.loads(Path("s.json").read_text())["chunks"]
+    result = CliRunner().invoke(cli, ["project", "docs/1.xml"])
+    assert (result.exit_code, result.stdout) == (0, Path("docs/1.xml").read_text()), result.stderr
+    assert not Path("out").exists()
+    result = CliRunner().invoke(cli, ["explain", "names"])
+    assert json.loads(result.stdout)["id"] == "names", result.stderr
+    assert run().exit_code == 0
+    assert Path("out/report.json").exists()
+
+
+def test_a_section_wins_over_the_top_and_the_command_line_over_both(here: Path) -> None:
+    (here / CONFIG_FILE).write_text(f"{GOOD}[prep]\nchunks = 1\n", encoding="utf-8")
+    for args, chunks in (([], 1), (["--chunks", "3"], 3)):
+        result = prepare("--config", "job/extract.toml", *args)
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(result.stdout)["settings"]["chunks"] == chunks
+    (here / CONFIG_FILE).write_text(GOOD, encoding="utf-8")
+    result = prepare("--config", "job/extract.toml")
+    assert json.loads(result.stdout)["settings"]["chunks"] == 2
+
+
+def test_a_group_and_its_commands_share_the_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert prepare("--config", "job/extract.toml", "-o", "job/s.json").exit_code == 0
+    text = f'{GOOD}scheme = "s.json"\n[subs]\nweight = 3\n[subs.list]\njson = true\n'
+    (here / CONFIG_FILE).write_text(text, encoding="utf-8")
+    subs = ["subs", "--config", "job/extract.toml"]
+    result = CliRunner().invoke(cli, [*subs, "add", "all", "//student"])
+    assert result.exit_code == 0, result.stderr
+    listed = CliRunner().invoke(cli, [*subs, "list"]).stdout.splitlines()
+    weights = {one["id"]: one.get("weight") for one in map(json.loads, listed)}
+    assert weights == {"names": None, "all": 3}  # and `queries` at the top are not those of add
+    monkeypatch.chdir(here)
+    result = CliRunner().invoke(cli, ["subs", "list"])
+    assert result.stderr.count("Note: options are taken from extract.toml") == 1
+    result = CliRunner().invoke(cli, ["subs", "--no-config", "list"])
+    assert result.exit_code == 2
+    assert "--scheme" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[prep]\nchuncks = 3\n",
+            "2:1: [prep] has no option 'chuncks'\nHint: did you mean chunks?",
+        ),
+        ("chunks = 2\n[prep]\nchunks = 'x'\n", "3:1: chunks: 'x' is neither a number nor auto"),
+        ("[perp]\nchunks = 3\n", "1:2: there is no option 'perp'\nHint: did you mean prep?"),
+        ("enigne = 'local'\n", "1:1: there is no option 'enigne'\nHint: did you mean engine?"),
+    ],
+)
+def test_a_wrong_name_in_a_section_is_pointed_at(here: Path, text: str, message: str) -> None:
+    (here / CONFIG_FILE).write_text(text, encoding="utf-8")
+    result = prepare("--config", "job/extract.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: job/extract.toml:{message}")
+
+
+def test_a_name_that_each_command_understands_otherwise_needs_a_section(here: Path) -> None:
+    (here / CONFIG_FILE).write_text("svg = 'x.svg'\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["explain", "--config", "job/extract.toml"])
+    assert result.exit_code == 2
+    assert "svg means something else for each command\nHint: write it into" in result.stderr
+
+
+def test_without_a_schema_is_no_file(here: Path) -> None:
+    """`--schema none` is a word, and is not looked for beside extract.toml."""
+
+    @click.command()
+    @click.option("--schema", type=click.Path())
+    def command(schema: str) -> None: ...
+
+    (here / CONFIG_FILE).write_text("schema = 'none'\n", encoding="utf-8")
+    values = read_config(click.Context(command), "job/extract.toml")
+    assert values == {"schema": "none"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_with_options_has_config(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    for one in (command, *getattr(command, "commands", {}).values()):
+        names = {param.name for param in one.params}
+        assert ({"config", "no_config"} <= names) == bool(options_in_file(one))
+
+
 def test_help_works_whatever_the_file_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(here)
     Path(CONFIG_FILE).write_text("?")
@@ -145,6 +249,8 @@ def test_an_option_has_one_name_in_python_too() -> None:
         "xpath-version": "version",
         "format": "form",
         "json": "as_json",
+        "query": "only",
+        "with": "joined",
     }
     for param in run_command.params:
         assert len([name for name in param.opts if name.startswith("--")]) <= 1

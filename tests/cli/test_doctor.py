@@ -68,6 +68,21 @@ def test_the_doctor_needs_what_the_package_needs(repo_root: Path) -> None:
     assert project["requires-python"] == f">={'.'.join(map(str, doctor.PYTHON))}"
 
 
+def test_the_distribution_has_one_name(repo_root: Path) -> None:
+    project = tomllib.loads((repo_root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == doctor.DISTRIBUTION
+
+
+def test_the_doctor_warns_of_the_other_project_called_extract(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    versions = {"extract": "1.0"}
+    monkeypatch.setattr(metadata, "version", lambda name: versions.get(name, "99.0"))
+    one = findings(run("doctor", "--json"))["extract"]
+    assert (one["status"], one["version"]) == ("warning", __version__)
+    assert "pip uninstall extract" in one["note"]
+
+
 def test_the_doctor_warns_of_an_old_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: "5.9.9" if name == "lxml" else "99.0")
     result = run("doctor", "--json")

@@ -1,14 +1,17 @@
 """Experiments on a scenario: ``extract bench SCENARIO``.
 
-In: the name of a scenario, and which part of it. Out: `Results`: the paper's figures 11 and 12 with
-today's tools, our own parts side by side, growth, engines, and other tools; as tables, charts and
-comparisons of the answers. `extract.bench.report` makes text and one HTML page of it.
+Usage:
+    ``run("university", scale=0.1)`` gives `Results`: the paper's figures 11 and 12 with today's
+    tools, our own parts side by side, growth, engines, and other tools; as tables, charts and
+    comparisons of the answers. `extract.bench.report` makes text and one HTML page of it.
 
-Always holds: what is compared is measured in the same run, best of several. Every rival's answers
-are compared with ours. What is not installed is named, what was extrapolated says from what.
+Always holds:
+    What is compared is measured in the same run, best of several. Every rival's answers are
+    compared with ours. What is not installed is named, what was extrapolated says from what.
 
-To add an experiment: a module here with a function that gives a `Section`, called below. To add a
-rival: see `extract.bench.experiments.rivals`.
+To add an experiment:
+    A module here with a function that gives a `Section`, called below. To add a rival: see
+    `extract.bench.experiments.rivals`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,15 @@
 """Reports of experiments: text for a terminal, one HTML page, and a chart as SVG.
 
-In: `extract.bench.experiments.Results`. Out: text. The page is one file that needs neither network
-nor JavaScript, is readable on a phone and in print, and follows the reader's light or dark mode.
+Usage:
+    ``text(results)`` for a terminal, ``page(results)`` for one HTML page, ``picture(chart, …)``
+    for a chart alone; `extract.bench.experiments` makes the results.
 
-To add a kind of chart: a class in `extract.bench.experiments.results`, and a function that draws it
-in `charts`.
+Always holds:
+    The page is one file that needs neither network nor JavaScript, is readable on a phone and in
+    print, and follows the reader's light or dark mode.
+
+To add a kind of chart:
+    A class in `extract.bench.experiments.results`, and a function that draws it in `charts`.
 """
 
 from extract.bench.report.charts import picture

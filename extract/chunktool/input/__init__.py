@@ -1,13 +1,20 @@
 """Input: which documents there are, and their bytes.
 
-`find` lists the documents that names lead to: files, directories, globs and URIs. `source` makes
-one of them readable in windows, from the first byte again whenever that is needed; `streams` are
-the kinds of bytes behind it (memory, files, streams that come once), `packed` unpacks gzip, bzip2,
-xz and zstd, and `archives` reads the files of a zip archive. `remote` reads documents behind URIs,
-and ranges of bytes. `spill` holds what a scan keeps, in memory while it is little and in files when
-it is much.
+Usage:
+    ``find_inputs(["docs/", "s3://bucket/docs"])`` lists documents with their sizes;
+    ``open_source("doc.xml.gz")`` opens one.
 
-Always holds: a document is never mapped into memory, and every size is limited while it is read.
+When to use which:
+    `find` for the documents that names lead to: files, directories, globs and URIs. `source` for
+    one of them, readable in windows, from the first byte again whenever that is needed; `streams`
+    are the kinds of bytes behind it (memory, files, streams that can be read once), `packed`
+    unpacks gzip, bzip2, xz and zstd, and `archives` reads the files of a zip archive. `remote` for documents behind URIs, and for ranges of bytes. `spill` for what a scan
+    keeps: in memory while it is little, in files when it is much.
 
-To add a compression: a row in `packed.PACKINGS`.
+Always holds:
+    A document is never mapped into memory, and every size is limited while it is read.
+
+To add one more:
+    A compression is a row in `packed.PACKINGS`. Another place where documents lie is a case in
+    `find` and in `remote`.
 """

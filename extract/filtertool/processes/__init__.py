@@ -1,5 +1,9 @@
 """Processes: work that may take too long or too much, in a process that may end.
 
+Usage:
+    ``with guarded(limits): ...`` in a worker; ``each_in_child(items, function, limits)``;
+    ``Sandbox(...).call(...)``.
+
 When to use which:
     `guard` holds limits of time and memory for what the present process does; it must be a worker,
     because it ends when it passes one.
@@ -8,4 +12,11 @@ When to use which:
     `sandbox` is an interpreter of its own that answers many calls and is killed when one takes too
     long; for single queries.
     `memory` limits and keeps memory, `signals` defers Ctrl-C where it would get lost.
+
+Always holds:
+    Whatever a document or a query does, the process of the user goes on, and the reason names the
+    limit that was passed.
+
+To isolate something more:
+    Use one of the three; another way to start a process belongs here and nowhere else.
 """

@@ -9,10 +9,13 @@
 * `simplify_filter` runs for every predicate of a step that `EXPAND` moves, `tidy_residual` for the
   steps that stay in the tail.
 
-To add a rule: one file here with one function named like the file, its place in a tuple below, and
-a fixture file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after. A rule that
-cannot keep a query's answer on *every* document with the schema's edges must return None; positions
-are where this bites (``//a[1]``, ``*[2]``).
+Always holds:
+    A rule keeps a query's answer on *every* document with the schema's edges, or returns None.
+    Positions are where this is hard (``//a[1]``, ``*[2]``).
+
+To add a rule:
+    One file here with one function named like the file, its place in a tuple below, and a fixture
+    file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from extract.filtertool.output.arrow import SCHEMAS
 from extract.filtertool.output.joined import ROW_COLUMNS, joined_columns
 from extract.filtertool.output.writers import Format
 from extract.pipeline import run
-from tests.preptool.test_revise import UNIVERSITY
+from tests.support.schemes import UNIVERSITY
 
 DOCUMENT = "<db><student id='1'><name>A</name></student><professor><email/></professor></db>"
 METADATA: dict[str, dict[str, Any]] = {

@@ -18,8 +18,8 @@ from extract.filtertool.options import Options
 from extract.filtertool.output.directory import result_directory
 from extract.filtertool.output.writers import Format
 from extract.pipeline import run as run_pipeline
-from tests.filtertool.spark.test_spark import rows
 from tests.support.spark_documents import university_scheme, write_documents
+from tests.support.spark_runs import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -163,7 +163,9 @@ def test_the_recipes_for_spark_submit(tmp_path: Path, how: str) -> None:
     environment.pop("PYTHONPATH", None)
     command = [str(home / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]"]
     if how == "archive":
-        site = tmp_path / "site"  # as `pip install --no-deps --target site extract-….whl` makes it
+        site = (
+            tmp_path / "site"
+        )  # as `pip install --no-deps --target site extract_xpath-….whl` makes it
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "extract", site / "extract", ignore=ignored)
         archive = shutil.make_archive(str(tmp_path / "packed"), "gztar", site)

@@ -1,9 +1,13 @@
-"""What a user would pick instead: other tools, asked the same, in the same run.
+"""Rivals: the tools that a user would take instead, with the same queries, in the same run.
 
-In: documents and queries. Out: for each tool its time and its answers; for one that is not
-installed, that it is not: a figure is never taken from elsewhere.
+Usage:
+    Each of `RIVALS` takes documents and queries, and gives its time and its answers.
 
-To add one: a module here with a class that is a `Rival`, listed in `RIVALS`.
+Always holds:
+    For a tool that is not installed the result is `Absent`: a figure is never taken from elsewhere.
+
+To add one:
+    A module here with a class that is a `Rival`, listed in `RIVALS`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,17 @@ How it goes:
     numpy), and what it gives is joined with the spines (`bulk`). Whatever is not of that form,
     positions, values and functions, is evaluated for all context nodes at once (`evaluator`).
 
+When to use it:
+    For many queries or many documents; `auto` takes it there. It needs no parse: the node table of
+    the scan is enough.
+
 Always holds:
     Equal parts of different questions are evaluated once for a batch. A question whose path no
     document of the batch has costs nothing. With and without C the answers are the same.
+
+To answer one more construct:
+    Let `accept` take it, and evaluate it in `evaluator`, `functions` or `axes`; the contract suite
+    and ``tests/filtertool/matchers/columnar`` compare with libxml2.
 """
 
 from extract.filtertool.matchers.columnar.factory import ColumnarFactory, ColumnarMatcher
