@@ -27,7 +27,7 @@ from extract.cli.preparing import prepared, report_queries, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.run_options import GIVES_WAY, RunOptions
-from extract.cli.run_summary import show_rejections, show_summary
+from extract.cli.run_summary import show_other_ways, show_rejections, show_summary
 from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
 from extract.filtertool.output.directory import check_target
@@ -129,6 +129,7 @@ def run(options: RunOptions) -> int:
         require_master(options.master)
     check_target(options.output)
     started = time.perf_counter()
+    _launch_spark(options)
     scheme = _scheme(options)
     prepared_s = time.perf_counter() - started
     documents = _without_results(find_inputs(options.documents), options.output)
@@ -138,11 +139,20 @@ def run(options: RunOptions) -> int:
         return 0
     report = _run(options, scheme, documents, prepared_s)
     show_rejections(report, options.output)
+    show_other_ways(report)
     if options.as_json:
         click.echo(json.dumps(report.to_json()))
     else:
         show_summary(report, options.output, options.form, time.perf_counter() - started)
     return 0 if report.complete else 1
+
+
+def _launch_spark(options: RunOptions) -> None:
+    """Launches Spark, so that it starts while the scheme is made."""
+    if options.engine == "spark" and not options.explain:
+        from extract.filtertool.spark.session import launch_ahead
+
+        launch_ahead(options.spark_master, options.spark_conf)
 
 
 def _scheme(options: RunOptions) -> Scheme:
