@@ -29,9 +29,9 @@ from extract.cli.preparing import prepared, report_queries, report_rejected
 from extract.cli.progress import progress as display
 from extract.cli.progress import progress_option
 from extract.cli.run_options import GIVES_WAY, STDOUT, RunOptions
-from extract.cli.run_summary import show_notes, show_rejections, show_summary
+from extract.cli.run_summary import show_notes, show_other_ways, show_rejections, show_summary
 from extract.cli.standard_output import rows_to
-from extract.cli.verbosity import verbosity_options
+from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.errors import DocumentError
 from extract.filtertool.local import available_cores
 from extract.filtertool.matchers.registry import load_matcher
@@ -156,6 +156,7 @@ def run(options: RunOptions) -> int:
     if not options.on_stdout:
         check_target(options.output)
     started = time.perf_counter()
+    _launch_spark(options)
     found = search_inputs(options.documents)
     documents = _without_results(found.documents, options.output)
     scheme = _scheme(options, documents)
@@ -168,12 +169,22 @@ def run(options: RunOptions) -> int:
     show_notes(report, options.verbosity)
     if not options.on_stdout:  # else they were shown as they came
         show_rejections(report, options.output)
+    if options.verbosity is not Verbosity.QUIET:
+        show_other_ways(report)
     if options.as_json:
         click.echo(json.dumps(report.to_json()), err=options.on_stdout)
     else:
         seconds = time.perf_counter() - started
         show_summary(report, options.output, options.format, seconds, options.verbosity)
     return 0 if report.complete else 1
+
+
+def _launch_spark(options: RunOptions) -> None:
+    """Launches Spark, so that it starts while the scheme is made."""
+    if not options.local and not options.explain:
+        from extract.filtertool.spark.session import launch_ahead
+
+        launch_ahead(options.spark_master, options.spark_conf)
 
 
 def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:

@@ -17,6 +17,9 @@ from extract.filtertool.results.report import Report
 from extract.preptool.explain.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report
+_WORTH_COMPARING: Final = (
+    10.0  # seconds of all tasks together from which their speed says something
+)
 
 
 def show_notes(report: Report, verbosity: Verbosity) -> None:
@@ -93,11 +96,8 @@ def show_summary(
         ("rows", f"{facts['matches']:,}", what[report.select]),
         ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
     ]
-    if side := report.parallel:
-        gain = f"{side['gain']:.1f} times as fast as one by one"
-        work = f"{facts['seconds']['job']:.1f} s of work on {side['cores']} cores"
-        start = f"{facts['seconds'].get('start_spark', 0):.1f} s"
-        rows.append(("tasks", f"{side['tasks']:,}", f"{work}, {gain}; start of Spark {start}"))
+    if report.parallel:
+        rows.append(("tasks", f"{report.parallel['tasks']:,}", _on_spark(report)))
     if verbosity is Verbosity.VERBOSE:
         stages = [f"{name} {n:.2f}" for name, n in facts["seconds"].items()]
         rows.append(("seconds", "", ", ".join(stages)))
@@ -105,3 +105,33 @@ def show_summary(
     if err:
         return
     click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")
+
+
+def _on_spark(report: Report) -> str:
+    """How long the tasks of a Spark job took, and what running them side by side has gained.
+
+    The gain is left out where it says nothing: for a single task, and for tasks that take so short
+    a time that Spark's own work decides.
+    """
+    side = report.parallel
+    took = f"{report.seconds['job']:.1f} s on {side['cores']} cores"
+    if side["tasks"] > 1 and side["one_after_the_other_s"] >= _WORTH_COMPARING:
+        took += f", {side['gain']:.1f} times as fast as one task after the other"
+    return f"{took}; start of Spark {report.seconds['start_spark']:.1f} s"
+
+
+def show_other_ways(report: Report) -> None:
+    """Says on standard error, after a job for which Spark was too much, what does without it.
+
+    Args:
+        report: The report of the run.
+    """
+    if not report.parallel:
+        return
+    start, work = report.seconds["start_spark"], report.parallel["one_after_the_other_s"]
+    if work < start:
+        click.echo(
+            f"Note: Spark took {start:.1f} s to start, for {work:.1f} s of work. Without it: "
+            "--engine local, or `extract match` for a few documents; the rows are the same",
+            err=True,
+        )

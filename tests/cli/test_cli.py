@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from extract import QuerySyntaxError, SchemaError, __version__
-from extract.cli import COMMANDS, cli
+from extract.cli import COMMANDS, cli, doctor
 from extract.cli.options import (
     json_option,
     namespaces_option,

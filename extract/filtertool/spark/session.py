@@ -7,21 +7,23 @@ import os
 import re
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from typing import IO, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from extract.errors import ExtractError
 from extract.filtertool.spark.java import require_java, use_java
+from extract.filtertool.spark.jvm import LaunchedJvm, can_launch
+from extract.filtertool.spark.worker.without_pandas import VARIABLE as WITHOUT_PANDAS
 
 # Four attempts: a task whose worker was killed is tried again also on one machine (FACTS.md).
 _ATTEMPTS: Final = 4
 LOCAL: Final = f"local[*,{_ATTEMPTS}]"
+
+_NAME: Final = "extract"  # what Spark's pages call a job
 
 # Documents never pass through the JVM: it has little to do, and compiling it well takes longer than
 # most jobs. Spark then starts in half the time.
@@ -38,10 +40,15 @@ _FORGETFUL: Final = {
     "spark.ui.retainedTasks": "1000",
 }
 
+# For a context that ends with the block in which it was opened: all tasks there are ours.
+_OWN: Final = {f"spark.executorEnv.{WITHOUT_PANDAS}": "1"}
+
+launched: list[LaunchedJvm] = []  # ahead; at most one
+
 
 @contextlib.contextmanager
 def open_context(
-    master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
+    master: str | None = None, name: str = _NAME, conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkContext]:
     """Opens Spark: that which runs in this process, or one that ends with the block.
 
@@ -59,7 +66,7 @@ def open_context(
         use_this_python(active)
         yield active
         return
-    context = _start(master, name, conf or {})
+    context = _start(master, name, {**_OWN, **(conf or {})})
     try:
         yield context
     finally:
@@ -67,7 +74,7 @@ def open_context(
 
 
 def local_session(
-    master: str | None = None, name: str = "extract", conf: Mapping[str, str] | None = None
+    master: str | None = None, name: str = _NAME, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Returns a Spark session: the active one, or a new one on this machine or on a master.
 
@@ -129,33 +136,94 @@ def with_attempts(master: str) -> str:
     return re.sub(r"^local\[([\d*]+)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
-def _start(master: str | None, name: str, given: Mapping[str, str]) -> SparkContext:
+def launch_ahead(master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    """Launches Spark's JVM, so that it starts while the caller prepares what Spark is to do.
+
+    The next `open_context` with the same arguments connects to it. Where Spark runs already, or
+    where ``spark-submit`` has started it, nothing happens.
+
+    Args:
+        master, conf: As for `open_context`.
+
+    Raises:
+        ExtractError: There is no Java that Spark runs on, or it cannot be started.
+    """
+    if SparkContext._gateway is None and can_launch() and not launched:
+        _choose_programs()
+        launched.append(_launch(_settings(master, _NAME, {**_OWN, **(conf or {})})))
+
+
+def _settings(master: str | None, name: str, given: Mapping[str, str]) -> dict[str, str]:
+    conf = SparkConf().setAppName(name)
+    for key, value in {**settings(master), **given}.items():
+        conf.set(key, value)
+    return dict(conf.getAll())
+
+
+def _choose_programs() -> None:
+    """Chooses the Java and the Python that Spark starts, where the user has not."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         use_java(require_java())
     # Spark would start the python3 that is first in the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICK)
-    conf = SparkConf().setAppName(name)
-    for key, value in {**settings(master), **given}.items():
-        conf.set(key, value)
-    quiet = str(conf.get("spark.master", "")).startswith("local")
+
+
+def _launch(conf: Mapping[str, str]) -> LaunchedJvm:
     # Everything that Spark and its workers say on one machine, for the case that it fails. On a
     # cluster some of it is for the user: that there are no free executors, for example.
-    with tempfile.TemporaryFile() as said:
-        try:
-            streams = {"stdout": said, "stderr": said} if quiet else {}
-            gateway = SparkContext._gateway or launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
-            return SparkContext(conf=conf, gateway=gateway)
-        except Exception as error:  # py4j has many
-            hint = "`extract doctor` shows what is missing; --engine local does without Spark"
-            raise ExtractError(f"Spark does not start: {_reason(error, said)}", hint) from error
+    quiet = conf.get("spark.master", "").startswith("local")
+    try:
+        return LaunchedJvm(conf, quiet)
+    except OSError as error:
+        raise _not_started(str(error)) from error
 
 
-def _reason(error: Exception, said: IO[bytes]) -> str:
+def _start(master: str | None, name: str, given: Mapping[str, str]) -> SparkContext:
+    if not launched:
+        _choose_programs()
+    chosen = _settings(master, name, given)
+    conf = SparkConf().setAll(list(chosen.items()))
+    if SparkContext._gateway is not None or not can_launch():
+        return _make_context(conf, None)
+    jvm = launched.pop() if launched else _launch(chosen)
+    if jvm.conf != chosen:  # it was launched for something else
+        jvm.end()
+        jvm = _launch(chosen)
+    return _make_context(conf, jvm)
+
+
+def _make_context(conf: SparkConf, jvm: LaunchedJvm | None) -> SparkContext:
+    """Makes a context in a JVM; None for that which runs, or that pyspark launches.
+
+    Raises:
+        ExtractError: It does not start.
+    """
+    try:
+        gateway = SparkContext._gateway if jvm is None else jvm.connect()
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:  # py4j has many
+        reason = _reason(error, None if jvm is None else jvm.said)
+        if jvm is not None and SparkContext._gateway is None:
+            jvm.end()
+        raise _not_started(reason) from error
+    if jvm is not None and jvm.said is not None:
+        jvm.said.close()
+    return context
+
+
+def _not_started(reason: str) -> ExtractError:
+    hint = "`extract doctor` shows what is missing; --engine local does without Spark"
+    return ExtractError(f"Spark does not start: {reason}", hint)
+
+
+def _reason(error: Exception, said: IO[bytes] | None) -> str:
     """Returns the best line about why Spark did not start."""
-    said.seek(0)
-    lines = said.read().decode(errors="replace").splitlines()
+    lines: list[str] = []
+    if said is not None:
+        said.seek(0)
+        lines = said.read().decode(errors="replace").splitlines()
     telling = [line for line in lines if re.search(r"Error|Exception|error:|cannot|not find", line)]
     if telling:
         return telling[-1 if isinstance(error, PySparkException) else 0].strip()

@@ -18,6 +18,7 @@ from extract.filtertool.pieces import piece_filter
 from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
 from extract.filtertool.spark.worker.tasks import TaskInput
+from extract.filtertool.spark.worker.without_pandas import leave_pandas_out
 
 _FILTERS: Final = 8  # that a worker keeps; one for some shares of the queries is one
 
@@ -63,6 +64,7 @@ def cached_filter(
         if one.key == (key, shares, reads):
             return one
     keep_memory()
+    leave_pandas_out()
     del _filters[: max(0, len(_filters) - _FILTERS + 1)]  # their memory is needed now
     gc.unfreeze()
     made = _make_filter(key, job, shares, reads)
