@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extract.cli.run_summary import show_other_ways, show_summary
+from extract.cli.verbosity import Verbosity
 from extract.filtertool.results.report import Report
 from extract.pipeline import prepare
 from extract.schema.model import Declaration, Schema
@@ -25,7 +26,7 @@ def report(tasks: int, work: float, start: float = 5.0) -> Report:
 def test_the_gain_of_spark_is_shown_where_it_says_something(
     tasks: int, work: float, compared: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_summary(report(tasks, work), "results", "parquet", 1.0)
+    show_summary(report(tasks, work), "results", "parquet", 1.0, Verbosity.USUAL)
     shown = capsys.readouterr().out
     assert ("2.0 times as fast as one task after the other" in shown) is compared
     assert "start of Spark 5.0 s" in shown
