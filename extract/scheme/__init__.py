@@ -20,8 +20,8 @@ Always holds:
 To add a field:
     It goes into `extract.scheme.model`, the writer, the reader (with a default, or older files no
     longer load) and ``scheme.schema.json``, which the tests hold against what is written. A change
-    that older readers would misread needs another `FORMAT`. Metadata of subscriptions did not: older
-    readers ignore it, and answers do not depend on it.
+    that older readers would misread needs another `FORMAT`. Metadata of subscriptions did not:
+    older readers ignore it, and answers do not depend on it.
 """
 
 from __future__ import annotations
