@@ -39,8 +39,8 @@ from extract.cli.terminal import wants_colour
 
 SECTIONS: Final = {
     "The whole job": {
-        "match": "Find all matches in one document or a few, and print them.",
         "run": "Find all matches of all queries in all documents.",
+        "match": "Find all matches in one document or a few, and print them.",
         "demo": "Show the whole pipeline once, on a bundled scenario.",
     },
     "Stage by stage": {

@@ -59,7 +59,7 @@ def filter(  # noqa: A001 (it is the name of the command)
     scheme: str,
     directory: str,
     matcher: str,
-    only: tuple[str, ...],
+    query: tuple[str, ...],
     select: Select,
     form: StreamFormat,
     limits: Limits,
@@ -80,7 +80,7 @@ def filter(  # noqa: A001 (it is the name of the command)
     """
     started = time.perf_counter()
     loaded, digest = load_with_digest(scheme)
-    loaded = scheme_of_queries(loaded, only, scheme)
+    loaded = scheme_of_queries(loaded, query, scheme)
     factory = load_matcher(matcher)
     ready = chunk_file_filter(loaded, factory, Options(select, limits=limits), digest)
     report = Report(loaded, "local", factory.name, select)

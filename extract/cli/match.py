@@ -63,7 +63,7 @@ def match(
     root: str | None,
     namespaces: dict[str, str],
     version: str,
-    only: tuple[str, ...],
+    query: tuple[str, ...],
     select: Select,
     form: StreamFormat,
     matcher: str,
@@ -96,7 +96,7 @@ def match(
         raise click.UsageError("Queries and a document cannot both be standard input.")
     paths = find_documents(documents).paths
     if scheme is not None:
-        ready = scheme_of_queries(Scheme.load(scheme), only, scheme)
+        ready = scheme_of_queries(Scheme.load(scheme), query, scheme)
         report_rejected(ready, "", verbosity)
     else:
         assert queries is not None
@@ -109,7 +109,7 @@ def match(
                 version=version,
                 chunks=1,  # all questions are asked of one document at once
                 documents=paths,
-                only=only,
+                only=query,
                 limits=limits,
                 progress=False,
             )

@@ -207,7 +207,6 @@ select_option = click.option(
 
 only_queries_option = click.option(
     "--query",
-    "only",
     multiple=True,
     metavar="ID",
     help="Only the query with this id; may be repeated.",

@@ -190,7 +190,7 @@ def _launch_spark(options: RunOptions) -> None:
 def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
-        scheme = scheme_of_queries(Scheme.load(options.scheme), options.only, options.scheme)
+        scheme = scheme_of_queries(Scheme.load(options.scheme), options.query, options.scheme)
         report_rejected(scheme, "", options.verbosity)
         return scheme
     preparation = options.preparation(_readable_here(options, documents))

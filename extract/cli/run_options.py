@@ -43,7 +43,6 @@ class RunOptions:
         limits: All ``--max-…`` together.
         as_json: ``--json``.
         engine: None for Spark; for rows on standard output the processes of this machine.
-        only: ``--query``.
     """
 
     documents: tuple[str, ...]
@@ -55,7 +54,7 @@ class RunOptions:
     namespaces: dict[str, str] = field(default_factory=dict)
     version: str = FIRST
     chunks: int | Literal["auto"] = "auto"
-    only: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
     engine: Literal["spark", "local"] | None = None
     master: str | None = None
     conf: tuple[str, ...] = ()
@@ -134,7 +133,7 @@ class RunOptions:
             version=self.version,
             chunks=self.chunks,
             documents=documents,
-            only=self.only,
+            only=self.query,
             limits=self.limits,
             progress=self.verbosity.progress(self.progress),
         )

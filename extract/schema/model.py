@@ -178,11 +178,14 @@ class Schema:
         return cls("none", "none", (), (), digest="none")
 
     def __repr__(self) -> str:
-        roots = ", ".join(sorted({self.declarations[key].name for key in self.roots}))
-        said = f", root {roots}" if len(self.roots) == 1 else f", roots {roots}" * bool(roots)
-        if len(said) > _REPR_ROOTS:
-            said = f", {len(self.roots):,} roots"
-        return f"<Schema: {self.source}, {len(self.declarations):,} elements{said}>"
+        if self.kind == "none":
+            return "<Schema: none>"
+        names = sorted({self.declarations[key].name for key in self.roots})
+        roots = f"root{'s' * (len(names) != 1)} {', '.join(names)}"
+        if len(roots) > _REPR_ROOTS:
+            roots = f"{len(names):,} roots"
+        count = len(self.declarations)
+        return f"<Schema: {self.source}, {count:,} element{'s' * (count != 1)}, {roots}>"
 
     @cached_property
     def places(self) -> Places:

@@ -339,10 +339,10 @@ class Scheme:
         return scheme_lines(self)
 
     def __repr__(self) -> str:
-        counts = self.counts()
+        queries, chunks = self.counts()["registered"], len(self.chunks)
         return (
-            f"<Scheme: {counts['registered']:,} queries, {len(self.chunks):,} chunks, "
-            f"schema {self.schema.source}>"
+            f"<Scheme: {queries:,} quer{'y' if queries == 1 else 'ies'}, "
+            f"{chunks:,} chunk{'s' * (chunks != 1)}, schema {self.schema.source}>"
         )
 
     @property

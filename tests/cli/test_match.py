@@ -292,7 +292,10 @@ def test_run_gives_the_rows_of_match() -> None:
 
 def test_run_prints_the_report_beside_the_rows() -> None:
     result = run("run", "-q", "q.tsv", "2.xml", "-o", "-", "--json", "--quiet")
-    assert json.loads(result.stderr)["engine"] == "local"
+    facts = json.loads(result.stderr)
+    assert facts["engine"] == "local"
+    assert facts["schema"]["kind"] == "inferred"
+    assert facts["schema"]["notes"][0].startswith("no schema given: inferred from 1 document")
     assert len(rows(result)) == 2
 
 

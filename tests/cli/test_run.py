@@ -32,6 +32,7 @@ def test_everything(here: Path) -> None:
         "ordinal": 0,
         "path": "/db[1]/student[1]/name[1]",
         "value": "<name>0</name>",
+        "text": "0",
     }
     assert len(found) == 7 * 3
     facts = report()
@@ -211,7 +212,7 @@ def test_results_are_no_documents(here: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "Give --scheme, or --schema and --queries"),
+        ([], "Give --scheme; or --queries"),
         (["--scheme", "x.json", "--queries", "q.tsv"], "not both"),
         (["--scheme", "x.json"], "x.json"),
         ([*SCHEMA, "--queries", "nothing.tsv"], "nothing.tsv"),

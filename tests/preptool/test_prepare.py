@@ -324,7 +324,8 @@ def test_a_rejected_query_keeps_its_place() -> None:
 
 
 def test_it_is_part_of_the_stable_interface() -> None:
-    assert extract.prepare is prepare
+    queries = extract.Subscriptions.of({"names": "//name"})
+    assert extract.prepare(UNIVERSITY, queries, 1) == prepare(UNIVERSITY, queries, 1)
     assert {"Scheme", "prepare"} <= set(extract.__all__)
     with pytest.raises(AttributeError, match="prepair"):
         _ = extract.prepair

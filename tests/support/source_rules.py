@@ -122,7 +122,10 @@ def foreign_imports(
 
 
 def private_names(module: Module) -> set[str]:
-    """The private names that a module defines: functions, classes, values, methods, attributes."""
+    """The private names that a module defines: functions, classes, values, methods, attributes.
+
+    A name with an underscore at both ends is none: such are the methods that IPython calls.
+    """
     private: set[str] = set()
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -131,7 +134,7 @@ def private_names(module: Module) -> set[str]:
             private.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             private.add(node.attr)
-    return {name for name in private if _PRIVATE.fullmatch(name)}
+    return {name for name in private if _PRIVATE.fullmatch(name) and not name.endswith("_")}
 
 
 class PrivateUse(NamedTuple):

@@ -42,11 +42,13 @@ class ElementTexts(NamedTuple):
             rows: The elements.
         """
         elements, leaves = table.elements, table.leaves
+        if not len(rows):
+            return cls(b"", np.empty((0, 2), np.int64))
         first = np.searchsorted(leaves.start, elements.start[rows])
         last = np.searchsorted(leaves.start, elements.end[rows])
-        texts = np.flatnonzero(
-            _covered(first, last, len(leaves.start)) & NodeKind.TEXT.parts_among(leaves.kind)
-        )
+        begin, end = int(first.min()), int(last.max())
+        covered = _covered(first - begin, last - begin, end - begin)
+        texts = np.flatnonzero(covered & NodeKind.TEXT.parts_among(leaves.kind[begin:end])) + begin
         data, lengths = _characters(table.data, leaves, texts, values)
         ends = np.concatenate(([0], np.cumsum(lengths)))
         return cls(

@@ -62,6 +62,11 @@ class Report(Account):
         return {
             "documents": {fate: self.documents[fate] for fate in fates},
             "queries": {**self.scheme.counts(), "failing": len(self.failing_queries)},
+            "schema": {
+                "source": self.scheme.schema.source,
+                "kind": self.scheme.schema.kind,
+                "notes": list(self.scheme.schema.notes),
+            },
             "matches": self.matches,
             "select": self.select,
             "rejected_evaluations": self.rejected_evaluations,

@@ -244,3 +244,41 @@ def test_broken_documents_are_rejected_with_their_place(tmp_path: Path) -> None:
         ((name, query, stage, reason, _, _),) = done.rejections
         assert (name, query, stage) == ("doc.xml", None, "chunk")
         assert reason
+
+
+def test_the_text_of_an_element(tmp_path: Path) -> None:
+    document = (
+        b"<!DOCTYPE a [<!ENTITY e 'ent'>]><a><b>1&#65;<![CDATA[<&\r\n]]><!--c--><?p i?>&e;"
+        b"<c>x</c>\xc3\xa9\r</b><b/><c>y</c></a>"
+    )
+    texts = ["1A<&\nentx\xe9\n", ""]
+    found = rows(tmp_path, document, "//b", "/a", "//c")
+    assert [match.text for match in found] == [*texts, f"{texts[0]}y", "x", "y"]
+    for encoding in ("utf-16", "utf-8-sig"):
+        other = document.decode().encode(encoding)
+        assert [match.text for match in rows(tmp_path, other, "//b")] == texts
+
+
+def test_the_text_of_very_many_elements(tmp_path: Path) -> None:
+    """Nested ones too, all from one scan of the texts; and nodes that are no elements between."""
+    document = b"<a>%s</a>" % b"".join(
+        [b"<b x='%d'>%d&amp;<c>-%d</c></b>" % (n, n, n) for n in range(300)]
+    )
+    found = rows(tmp_path, document, "//b", "//c | //@x | //b/text()")
+    texts = [match.text for match in found]
+    assert texts[:300] == [f"{n}&-{n}" for n in range(300)]
+    assert texts[300:] == [text for n in range(300) for text in (f"{n}", f"{n}&", f"-{n}")]
+    assert {m.text == m.value for m in found if m.node != "element"} == {True}
+
+
+@pytest.mark.parametrize("many", [1, 300])
+def test_a_text_that_is_too_long(tmp_path: Path, many: int) -> None:
+    """The element as XML may be too long where its text is not; and the other way round."""
+    document = b"<a>%s</a>" % (b"<b><c/><c/></b><b>1234567</b><b>&#65;</b>" * many)
+    found = rows(tmp_path, document, "//b", limits=Limits(value_bytes=6))
+    assert [(m.value, m.text) for m in found] == [(None, ""), (None, None), (None, "A")] * many
+    entity = b"<!DOCTYPE a [<!ENTITY e '123456789'>]><a><b>&e;</b></a>"
+    (found_,) = rows(tmp_path, entity, "//b", limits=Limits(value_bytes=10))
+    assert (found_.value, found_.text) == ("<b>&e;</b>", "123456789")
+    (found_,) = rows(tmp_path, entity, "//b", limits=Limits(value_bytes=8))
+    assert (found_.value, found_.text) == (None, None)

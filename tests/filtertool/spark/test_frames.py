@@ -52,7 +52,7 @@ def test_a_frame_is_lazy_and_has_every_row(spark: SparkSession, scheme: Scheme, 
     shutil.copy(docs / "2.xml", docs / "1.xml")  # nothing was read yet
     found = sorted(map(repr, map(tuple, frame.collect())))
     wanted = [
-        (name, m.query, m.node, m.name, m.start, m.end, m.ordinal, m.path, m.value)
+        (name, m.query, m.node, m.name, m.start, m.end, m.ordinal, m.path, m.value, m.text)
         for name, file in ((str(docs / "1.xml"), "1.xml"), (f"file://{docs}/0.xml", "0.xml"))
         for m in extract.match(scheme, docs / file)
     ]
