@@ -7,9 +7,9 @@ write a class with the methods of `Writer`, and add its format to `Format` and `
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeVar
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.jsonl import JsonWriter
@@ -23,6 +23,9 @@ Format = Literal["parquet", "jsonl", "xml"]
 _PART: Final = "part-00000"
 
 
+WriterT = TypeVar("WriterT", bound="Writer")
+
+
 class Writer(Protocol):
     """Writes findings, document by document."""
 
@@ -34,6 +37,22 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Ends all files."""
+
+
+@contextlib.contextmanager
+def closed_at_end(writer: WriterT) -> Iterator[WriterT]:
+    """Closes a writer at the end of the block.
+
+    An error in the block is raised as it is: a full disk, say, makes closing fail as well, and that
+    error says less.
+    """
+    try:
+        yield writer
+    except BaseException:
+        with contextlib.suppress(Exception):
+            writer.close()
+        raise
+    writer.close()
 
 
 def open_writer(directory: Path, form: Format, ids: Sequence[str], select: Select) -> Writer:
