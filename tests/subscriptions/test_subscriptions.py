@@ -407,3 +407,16 @@ def test_real_query_files_load(shared_data: Path, name: str, number: int) -> Non
     loaded = Subscriptions.load(shared_data / name)
     assert len(loaded) == number
     assert all(entry.xpath and entry.line for entry in loaded)
+
+
+def test_a_space_in_place_of_the_tab(tmp_path: Path) -> None:
+    path = tmp_path / "q.tsv"
+    path.write_text("# my queries\nq1\t//a\nq2  /db/student\n", encoding="utf-8")
+    with pytest.raises(SubscriptionsError) as caught:
+        Subscriptions.load(path)
+    assert caught.value.reason == "there is a space between q2 and the XPath, and no tab"
+    assert (caught.value.line, caught.value.column) == (3, 4)
+    assert caught.value.hint.startswith("write q2<TAB>xpath")
+    path.write_text("q1\tdb /student\ndb/student\ndb div 2\n", encoding="utf-8")
+    queries = [one.xpath for one in Subscriptions.load(path)]
+    assert queries == ["db /student", "db/student", "db div 2"]
