@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 from unicodedata import category
 
-NO_ROOM: Final = "make room, or name a place on another disk"
+NO_ROOM: Final = "free some space, or choose a place on another disk"
 
 
 class ExtractError(Exception):

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import secrets
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LITTLE: Final = 1 << 20  # bytes of free space that are as good as none
 _MANY: Final = 1_000  # files from which on it is faster to let the system write everything
 _EXCHANGE: Final = 2  # RENAME_EXCHANGE of Linux
 _HERE: Final = -100  # AT_FDCWD
@@ -33,24 +37,24 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-        _sync(target.parent)
-    except FileNotFoundError as error:
-        if error.filename == str(partial):  # the user asked for another name than this one
-            raise FileNotFoundError(error.errno, error.strerror, str(path)) from None
-        raise
+        with _named_by_user(partial, path):
+            with partial.open("wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            if target.exists():
+                shutil.copymode(target, partial)
+            partial.replace(target)
+            _sync(target.parent)
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where it could not be made
+            partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def whole_directory(target: Path, durable: bool = True) -> Iterator[Path]:
+def whole_directory(
+    target: Path, durable: bool = True, given: str | Path | None = None
+) -> Iterator[Path]:
     """A directory that gets its name when the block ends without an error.
 
     One that is there is replaced, in one step where the system can, and its mode is kept. A new one
@@ -59,25 +63,60 @@ def whole_directory(target: Path, durable: bool = True) -> Iterator[Path]:
     Args:
         target: Its name.
         durable: Whether it must also survive a power cut; that takes time.
+        given: The name by which the user called it, for errors.
 
     Raises:
         OSError: It cannot be written.
     """
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:  # from here on: a signal may come between any two steps
-        partial.mkdir()
-        yield partial
-        if durable:
-            _sync_tree(partial)
-        if target.exists():
-            shutil.copymode(target, partial)
-            _exchange(partial, target)
-        else:
-            partial.rename(target)
-        if durable:
-            _sync(target.parent)
+        with _named_by_user(partial, target if given is None else given):
+            partial.mkdir()
+            yield partial
+            if durable:
+                _sync_tree(partial)
+            if target.exists():
+                shutil.copymode(target, partial)
+                _exchange(partial, target)
+            else:
+                partial.rename(target)
+            if durable:
+                _sync(target.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _named_by_user(hidden: Path, given: str | Path) -> Iterator[None]:
+    """Lets errors name the file or directory that the user named, and not the hidden one.
+
+    A full disk is told in the same words, whatever library met it.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        inside = name == str(hidden) or name.startswith(os.path.join(hidden, ""))
+        if error.errno in DISK_FULL:
+            place = name if name and not inside else _full_place(hidden, given)
+            raise OSError(error.errno, os.strerror(error.errno), place) from error
+        if inside:
+            raise type(error)(error.errno, error.strerror, str(given)) from error
+        raise
+
+
+def _full_place(hidden: Path, given: str | Path) -> str:
+    """Where there is no room: what the user named, unless only temporary files have none."""
+    temporary = tempfile.gettempdir()
+    with contextlib.suppress(OSError, AttributeError):
+        if _free_bytes(temporary) < _LITTLE <= _free_bytes(hidden.parent):
+            return temporary
+    return str(given)
+
+
+def _free_bytes(directory: str | Path) -> int:
+    status = os.statvfs(directory)
+    return status.f_bavail * status.f_frsize
 
 
 def _exchange(one: Path, other: Path) -> None:

@@ -39,7 +39,7 @@ from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.joined import joined_columns
-from extract.filtertool.output.writers import Format, Writer, open_writer
+from extract.filtertool.output.writers import Format, Writer, closed_at_end, open_writer
 from extract.filtertool.processes.signals import deferred_signals
 from extract.filtertool.results.findings import Match
 from extract.filtertool.results.outcome import DocumentOutcome
@@ -414,11 +414,8 @@ def run(
         with deferred_signals():
             pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised then
     with result_directory(directory) as partial:
-        writer = open_writer(partial, form, ids, options.select, joined)
-        try:
+        with closed_at_end(open_writer(partial, form, ids, options.select, joined)) as writer:
             report = run_into(writer, scheme, paths, factory, options, jobs, progress, skipped)
-        finally:
-            writer.close()
         _write_report(report, partial, seconds)
     return report
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sys
 import traceback
@@ -12,15 +11,15 @@ import click
 
 from extract.cli.endings import Terminated
 from extract.errors import NO_ROOM, ExtractError
+from extract.files import DISK_FULL
 
 _HINTS: dict[type[OSError], str] = {
-    FileExistsError: "name another place, or remove it; only what extract wrote is replaced",
+    FileExistsError: "choose another name; extract replaces only its own results",
     FileNotFoundError: "check the name; relative names start at the current directory",
     IsADirectoryError: "name a file, not a directory",
     NotADirectoryError: "one of the directories in the name is a file",
-    PermissionError: "check who may read or write it",
+    PermissionError: "check its permissions, or choose another place",
 }
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def report(error: BaseException, debug: bool) -> int:
@@ -68,7 +67,7 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         hint = next((h for kind, h in _HINTS.items() if isinstance(error, kind)), "")
-        hint = NO_ROOM if error.errno in _FULL else hint
+        hint = NO_ROOM if error.errno in DISK_FULL else hint
         return f"{named}{error.strerror}" + (f"\nHint: {hint}" if hint else "")
     if isinstance(error, ImportError):
         return f"a part cannot be loaded: {error}\nHint: `extract doctor` shows what is missing"

@@ -214,7 +214,8 @@ class _Model:
         if len(candidates) > 1:
             raise ambiguous_root(root, candidates, self.files.given)
         if not candidates:
-            raise unknown_root(root, [*self.elements, *expanded.values()], self.files.given)
+            declared = [*self.elements, *expanded.values()]
+            raise unknown_root(root, declared, self._roots(None), self.files.given)
         return candidates[0]
 
 

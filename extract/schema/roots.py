@@ -96,8 +96,15 @@ def assumed_note(roots: Sequence[str], unused: Sequence[str] = ()) -> str:
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def _listed(names: Sequence[str], last: str = "and") -> str:
+    """The first names of a list.
+
+    >>> _listed(["a", "b"]), _listed(["a", "b"], "or"), _listed(list("abcdefg"))
+    ('a, b', 'a or b', 'a, b, c, d, e and 2 more')
+    """
+    if last == "or" and 1 < len(names) <= 5:
+        return f"{', '.join(names[:-1])} or {names[-1]}"
+    return ", ".join(names[:5]) + (f" {last} {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def expanded_root(root: str, bindings: Mapping[str, str]) -> str:
@@ -112,16 +119,30 @@ def expanded_root(root: str, bindings: Mapping[str, str]) -> str:
     return f"{{{bindings[prefix]}}}{local}"
 
 
-def unknown_root(root: str, declared: Iterable[str], file: str) -> SchemaError:
-    """The error for a document element that the schema does not declare, with near matches."""
+def unknown_root(
+    root: str, declared: Iterable[str], roots: Sequence[str], file: str
+) -> SchemaError:
+    """The error for a document element that the schema does not declare.
+
+    Args:
+        root: The name that the user gave.
+        declared: The elements that the schema declares; near matches are suggested.
+        roots: The document elements that would be assumed without a name.
+        file: The schema.
+
+    >>> print(unknown_root("students", ["db", "student"], ["db"], "s.dtd"))
+    s.dtd: declares no element students
+    Hint: did you mean student? Documents of this schema start with db
+    """
     names = sorted(set(declared))
     near = difflib.get_close_matches(root, names, n=3, cutoff=0.5)
     if not near:
         local = root.rpartition("}")[2].rpartition(":")[2]
         by_local = {name.rpartition("}")[2].rpartition(":")[2]: name for name in reversed(names)}
         near = [by_local[n] for n in difflib.get_close_matches(local, by_local, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"it declares {', '.join(names[:10])}"
-    return SchemaError(f"declares no element {root} that could be the root", hint, file)
+    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    starts = f"Documents of this schema start with {_listed(roots, 'or')}"
+    return SchemaError(f"declares no element {root}", f"{guess}{starts}", file)
 
 
 def ambiguous_root(root: str, candidates: Sequence[str], file: str) -> SchemaError:

@@ -260,19 +260,21 @@ class _Model:
         )
 
     def _assumed(self) -> list[str]:
-        """What the file itself says; else the global elements of the main namespace that no other
-        element's content model names.
+        """What the file itself says; else the global elements that no other element's content model
+        names: those of the main namespace, or of all that it imports if it has none.
         """
         stated = stated_roots(decoded(self.files.read(self.files.main)), self.globals)
         if stated:
             return stated
+        concrete = {name: one for name, one in self.globals.items() if not one.abstract}
+        own = self.main.target_namespace
+        main = {name: one for name, one in concrete.items() if one.target_namespace == own}
         candidates = {}
-        for name, element in self.globals.items():
-            if element.target_namespace == self.main.target_namespace and not element.abstract:
-                place = self.place(element, substitutes=False)
-                candidates[name] = [*place.declared, *place.retyped]
+        for name, element in (main or concrete).items():
+            place = self.place(element, substitutes=False)
+            candidates[name] = [*place.declared, *place.retyped]
         if not candidates:
-            hint = "it only defines parts for other schemas; give the schema that includes it"
+            hint = "it only defines types; give the schema that uses them in elements"
             raise SchemaError("declares no element to start a document", hint, self.files.given)
         self.build()
         # A node for each global element, its variants by type together; one for each other key.
@@ -300,7 +302,7 @@ class _Model:
             if len(candidates) > 1:
                 raise ambiguous_root(root, candidates, self.files.given)
             if not candidates:
-                raise unknown_root(root, self.globals, self.files.given)
+                raise unknown_root(root, self.globals, self._assumed(), self.files.given)
             root = candidates[0]
         element = self.globals[root]
         if element.abstract:

@@ -41,6 +41,16 @@ cdef bint splits_literal(const uint8_t* text, int64_t start, int64_t tab, int64_
     return False
 
 
+cdef bint looks_spaced(const uint8_t* text, int64_t start, int64_t stop) noexcept nogil:
+    """Whether spaces, and behind them a slash, follow the first word: perhaps an id without a tab."""
+    cdef int64_t at = start
+    while at < stop and text[at] != 32:
+        at += 1
+    while at < stop and text[at] == 32:
+        at += 1
+    return start < at < stop and text[at] == 47 and text[at - 1] == 32
+
+
 cdef class LineScanner:
     """Reads rows of ``id<TAB>xpath`` or ``xpath`` until a line asks for more than that.
 
@@ -97,6 +107,8 @@ cdef class LineScanner:
             found = <const uint8_t*>memchr(text + self.start, 9, self.stop - self.start)
             tab = -1 if found == NULL else found - text
             if tab >= 0 and (start >= tab or splits_literal(text, self.start, tab, self.stop)):
+                return DOUBTFUL
+            if tab < 0 and looks_spaced(text, start, self.stop):
                 return DOUBTFUL
             if not self.add(text, tab):
                 return TAKEN

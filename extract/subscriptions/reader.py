@@ -42,6 +42,9 @@ _BINDING = 'write "#! ns prefix=uri", for example "#! ns po=urn:example:orders"'
 _VERSION = f'write "#! xpath" and one of {", ".join(VERSIONS)}'
 _COMMAS = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.:-]+)\s*[,;]""")  # after the first field of a CSV
 _STRING = re.compile("\"[^\"]*\"|'[^']*'")
+# An id, spaces and an absolute path. XPath would read it as one relative path: `q1 /a` is `q1/a`.
+_SPACED = re.compile(r"\s*([\w.:-]+) +(?=/)")
+_TAB = "write {0}<TAB>xpath; for one XPath that starts with {0}, leave out the space"
 _RECORD = 'write one object a line, for example {"id": "q1", "xpath": "//a"}'
 
 
@@ -248,6 +251,9 @@ class _Reader:
             if self.csv and _COMMAS.match(line):
                 hint = "write id<TAB>xpath, one query a line, or JSON lines in a file *.jsonl"
                 raise self.error("queries are not separated by commas", hint, number, 1)
+            if spaced := _SPACED.match(line):
+                reason = f"there is a space between {spaced[1]} and the XPath, and no tab"
+                raise self.error(reason, _TAB.format(spaced[1]), number, len(spaced[0]))
             name, xpath = str(number), line
         name = name.strip(_SPACE)
         if not name:

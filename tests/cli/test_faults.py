@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import json
 import lzma
 import os
+import random
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,8 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 from extract.cli import cli
+from extract.errors import NO_ROOM
+from tests.support.full_disk import disk
 from tests.support.paths import ROOT
 
 SCHEMA = ["--schema", str(ROOT / "schemas" / "university.dtd"), "--root", "db"]
@@ -77,7 +83,9 @@ def test_files_that_are_not_read_are_in_the_account(
     Path("docs/broken.xml").write_text("<db>")
     os.mkfifo("docs/pipe.xml")
     usual = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: "secret" not in path and usual(path, mode))
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: "secret" not in str(path) and usual(path, mode)
+    )
     result = run("docs", engine=engine)
     assert result.exit_code == 1, result.output
     documents = report()["documents"]
@@ -139,3 +147,98 @@ def test_one_document_that_breaks_the_schema_and_documents_that_are_rejected() -
     result = run("a.xml", "--on-nonconforming", "reject")
     assert result.exit_code == 1
     assert "the document does not keep the schema" in result.stderr
+
+
+# -- places that cannot be written
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "xml"])
+def test_a_full_disk_is_told_in_the_same_words_by_both_engines(
+    here: Path, engine: str, form: str
+) -> None:
+    words = random.Random(5)
+    Path("big").mkdir()
+    for n in range(8):  # more rows than one row group takes
+        student = "<student id='s'><name>{}</name></student>"
+        rows = [student.format(words.randbytes(4).hex()) for _ in range(20_000)]
+        Path(f"big/{n}.xml").write_text(f"<db>{''.join(rows)}</db>", encoding="utf-8")
+    for size in ("64k", "512k"):
+        with disk(here / "disk", size):
+            result = run("big", "--format", form, engine=engine, out="disk/out")
+            assert result.exit_code == 2
+            lines = ["Error: disk/out: No space left on device", f"Hint: {NO_ROOM}"]
+            assert result.stderr.splitlines()[-2:] == lines
+            assert os.listdir("disk") == []
+
+
+def test_a_file_that_grows_too_large(here: Path) -> None:
+    script = f"ulimit -f 8; {sys.executable} -m extract run --engine local --no-progress"
+    schema = " ".join(SCHEMA)
+    Path("big.xml").write_text("<db>" + GOOD.format("n" * 99)[4:-5] * 9999 + "</db>")
+    command = f"{script} {schema} --queries q.tsv big.xml --format jsonl -o out"
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # else it is cut off as well
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=here, env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (2, f"Error: out: File too large\nHint: {NO_ROOM}\n")
+    assert not Path("out").exists()
+
+
+def writing_commands() -> list[list[str]]:
+    """Commands that write a file or a directory, without its name."""
+    scheme = ["--scheme", "scheme.json"]
+    return [
+        ["trans", *SCHEMA, "--queries", "q.tsv", "-o"],
+        ["prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o"],
+        ["infer", "docs", "-o"],
+        ["chunk", *scheme, "docs", "-o"],
+        ["project", *scheme, "docs/0.xml", "-o"],
+        ["filter", *scheme, "chunks", "-o"],
+        ["explain", *scheme, "--svg"],
+        ["run", "--engine", "local", *scheme, "docs", "-o"],
+    ]
+
+
+@pytest.fixture
+def prepared(here: Path) -> Path:
+    """A scheme, and chunks of documents."""
+    done = call("prep", *SCHEMA, "--queries", "q.tsv", "--chunks", "2", "-o", "scheme.json")
+    assert done.exit_code == 0, done.output
+    assert call("chunk", "--scheme", "scheme.json", "docs", "-o", "chunks").exit_code == 0
+    return here
+
+
+@pytest.mark.parametrize("command", writing_commands(), ids=lambda command: command[0])
+def test_no_message_has_the_hidden_name_of_a_file(
+    prepared: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").write_text("not ours")
+    Path("folder.xsd").mkdir()
+    Path("folder.xsd/mine.txt").write_text("not ours")
+    usual_open, usual_mkdir = Path.open, Path.mkdir
+
+    def refuse(path: Path) -> None:
+        if "locked" in str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    def refusing_open(self: Path, *args: Any, **kwargs: Any) -> Any:
+        refuse(self)
+        return usual_open(self, *args, **kwargs)
+
+    def refusing_mkdir(self: Path, *args: Any, **kwargs: Any) -> None:
+        refuse(self)
+        usual_mkdir(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", refusing_open)
+    monkeypatch.setattr(Path, "mkdir", refusing_mkdir)
+    before = sorted(prepared.rglob("*"))
+    names = ["file/out.xsd", "locked.xsd", f"{'n' * 300}.xsd"]
+    if command[0] != "chunk":  # which adds to a directory
+        names.append("folder.xsd")
+    for name in names:
+        result = call(*command, name)
+        assert result.exit_code == 2, (name, result.output)
+        assert f"{name}: " in result.stderr
+        assert ".partial" not in result.output
+        assert "internal error" not in result.output
+        assert sorted(prepared.rglob("*")) == before

@@ -59,7 +59,29 @@ def test_spellings_of_a_root(tmp_path: Path, root: str) -> None:
 def test_unknown_root_names_near_ones(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
         load_xsd(tmp_path, local("invoice"), root="Invoices")
-    assert "{urn:t}invoice" in caught.value.hint
+    assert "did you mean {urn:t}invoice?" in caught.value.hint
+    assert caught.value.hint.endswith("Documents of this schema start with {urn:t}invoice")
+
+
+def test_the_elements_of_imports_are_roots_where_there_are_no_others(tmp_path: Path) -> None:
+    part = (
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:{0}">'
+        '<xs:element name="{0}"/></xs:schema>'
+    )
+    for name in ("order", "bill"):
+        (tmp_path / f"{name}.xsd").write_text(part.format(name), encoding="utf-8")
+    (tmp_path / "all.xsd").write_text(
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">'
+        '<xs:import namespace="urn:order" schemaLocation="order.xsd"/>'
+        '<xs:import namespace="urn:bill" schemaLocation="bill.xsd"/></xs:schema>',
+        encoding="utf-8",
+    )
+    assert roots(Schema.load(tmp_path / "all.xsd")) == ["{urn:order}order", "{urn:bill}bill"]
+    assert roots(Schema.load(tmp_path / "all.xsd", root="bill")) == ["{urn:bill}bill"]
+    with pytest.raises(SchemaError) as caught:
+        Schema.load(tmp_path / "all.xsd", root="zzz")
+    starts = "Documents of this schema start with {urn:order}order or {urn:bill}bill"
+    assert caught.value.hint == starts
 
 
 def test_schema_without_elements(tmp_path: Path) -> None:

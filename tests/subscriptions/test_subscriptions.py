@@ -528,3 +528,20 @@ def test_blocks_are_the_queries_as_columns(
     assert [dict(block.namespaces) for block in blocks] == [{}, {"p": "urn:p"}, {"p": "urn:p"}]
     assert [block.version for block in blocks] == ["1.0", "1.0", "3.1"]
     assert [block.lines.tolist() for block in blocks] == [[1, 2], [5, 6], [8]]
+
+
+@pytest.mark.parametrize("lines", ["on", "off"])
+def test_a_space_in_place_of_the_tab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str
+) -> None:
+    choose(monkeypatch, lines)
+    path = tmp_path / "q.tsv"
+    path.write_text("# my queries\nq1\t//a\nq2  /db/student\n", encoding="utf-8")
+    with pytest.raises(SubscriptionsError) as caught:
+        Subscriptions.load(path)
+    assert caught.value.reason == "there is a space between q2 and the XPath, and no tab"
+    assert (caught.value.line, caught.value.column) == (3, 4)
+    assert caught.value.hint.startswith("write q2<TAB>xpath")
+    path.write_text("q1\tdb /student\ndb/student\ndb div 2\n(a) /b\n", encoding="utf-8")
+    queries = [one.xpath for one in Subscriptions.load(path)]
+    assert queries == ["db /student", "db/student", "db div 2", "(a) /b"]

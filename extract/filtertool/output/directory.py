@@ -8,6 +8,7 @@ DIR/report.json    the figures of the run
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,19 @@ def check_target(path: str | Path) -> Path:
 
     Raises:
         FileExistsError: Something else has that name.
+        NotADirectoryError, PermissionError: No directory can be made there.
     """
     target = Path(os.path.abspath(path))
     if target.is_symlink():
         target = target.resolve()
     if target.exists() and not (target.is_dir() and _is_ours(target)):
-        raise FileExistsError(17, "it is there, and holds no results of extract", str(path))
+        reason = "it exists and was not written by extract"
+        raise FileExistsError(errno.EEXIST, reason, str(path))
+    above = next(parent for parent in target.parents if os.path.lexists(parent))
+    if not above.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return target
 
 
@@ -40,10 +48,11 @@ def result_directory(path: str | Path) -> Iterator[Path]:
 
     Raises:
         FileExistsError: Something else has that name.
+        OSError: It cannot be written.
     """
     target = check_target(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_directory(target) as partial:
+    with whole_directory(target, given=path) as partial:
         yield partial
 
 

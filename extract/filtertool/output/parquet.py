@@ -103,10 +103,14 @@ class _Groups:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._file.write_table(pa.Table.from_batches(self._waiting, self._schema))
-            self._waiting.clear()
+            table = pa.Table.from_batches(self._waiting, self._schema)
+            self._waiting.clear()  # now: rows that cannot be written are not tried again
             self._rows = self._bytes = 0
+            self._file.write_table(table)
 
     def close(self) -> None:
-        with contextlib.closing(self._file):
-            self._flush()
+        try:
+            with contextlib.closing(self._file):
+                self._flush()
+        finally:
+            self._file.is_open = False  # else it is closed again when it is deleted

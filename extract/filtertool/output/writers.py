@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final, Literal, Protocol
+from typing import IO, Final, Literal, Protocol, TypeVar
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.delimited import DIALECTS, DelimitedWriter
@@ -26,6 +26,9 @@ StreamFormat = Literal["jsonl", "csv", "tsv", "xml"]
 _PART: Final = "part-00000"
 
 
+WriterT = TypeVar("WriterT", bound="Writer")
+
+
 class Writer(Protocol):
     """Writes findings, document by document."""
 
@@ -37,6 +40,22 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Ends all files."""
+
+
+@contextlib.contextmanager
+def closed_at_end(writer: WriterT) -> Iterator[WriterT]:
+    """Closes a writer at the end of the block.
+
+    An error in the block is raised as it is: a full disk, say, makes closing fail as well, and that
+    error says less.
+    """
+    try:
+        yield writer
+    except BaseException:
+        with contextlib.suppress(Exception):
+            writer.close()
+        raise
+    writer.close()
 
 
 def open_writer(

@@ -31,7 +31,7 @@ from extract.chunktool.input.find import STDIN, InputFile, SkippedFile
 from extract.chunktool.split.divide import divide
 from extract.filtertool.job import Job
 from extract.filtertool.output.joined import JoinedColumns, joined_columns
-from extract.filtertool.output.writers import Format, open_writer
+from extract.filtertool.output.writers import Format, closed_at_end, open_writer
 from extract.filtertool.results.progress import Progress, ProgressStep
 from extract.filtertool.results.report import Report, rejected_files, rejected_queries
 from extract.filtertool.spark.driver.broadcast import broadcast_job
@@ -91,8 +91,7 @@ def run_into_directory(
     ids = [one.id for one in job.scheme.subscribers]
     # For what was rejected before any document was read, and for rows that only the driver writes.
     joined = joined_columns(job.scheme, job.options.joined)
-    writer = open_writer(directory, form, ids, job.options.select, joined)
-    try:
+    with closed_at_end(open_writer(directory, form, ids, job.options.select, joined)) as writer:
         unread = rejected_files(skipped)
         writer.reject([*rejected_queries(job.scheme), *unread])
         report.add_unread(unread)
@@ -101,8 +100,6 @@ def run_into_directory(
             run.filter(documents, report)
             target = CommitTarget(attempts, directory, ids, writer, form, job.options.select)
             run.commit(target, report, joined)
-    finally:
-        writer.close()
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark import Accumulator, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
 from extract.chunktool.input.find import InputFile
-from extract.errors import NO_ROOM, ExtractError
+from extract.errors import ExtractError
+from extract.files import DISK_FULL
 from extract.filtertool.output.joined import joined_columns
 from extract.filtertool.output.writers import Format
 from extract.filtertool.processes.isolation import SUSPICIOUS
@@ -34,6 +36,8 @@ from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
 from extract.filtertool.spark.worker.survey_document import DocumentSurvey, survey_document
 from extract.filtertool.spark.worker.task_output import FinishedTask, TaskOutput
 from extract.filtertool.spark.worker.tasks import Task
+
+_RAISED: Final = re.compile(r"[A-Za-z_][\w.]*(:|$)")  # a line of a traceback that is not indented
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -143,11 +147,7 @@ class SparkJobs:
         try:
             return watched(collect, finished, self._progress)
         except (PySparkException, Py4JError) as error:
-            reason = reason_of(error)
-            hint = "--debug shows all that Spark says; --engine local does without Spark"
-            if os.strerror(errno.ENOSPC) in reason:
-                hint = NO_ROOM
-            raise ExtractError(f"the Spark job failed: {reason}", hint) from error
+            raise _job_error(error, self._target.directory) from error
 
 
 def _many(number: int, what: str) -> str:
@@ -160,25 +160,44 @@ def _step(task: Task, account: Account) -> ProgressStep:
     return ProgressStep(task.documents, size, account.matches, account.rejections)
 
 
-def reason_of(error: Exception) -> str:
-    """Returns the line of Spark's message that says what was raised, in a worker or by Spark."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    for at, line in enumerate(lines):
-        if line.startswith("Traceback (most recent call last)"):
-            raised = next((one for one in lines[at + 1 :] if _is_raised(one)), "")
-            if raised:
-                return raised
+def _job_error(error: Exception, directory: str) -> ExtractError | OSError:
+    """Returns the error that a Spark job ended with, as a user understands it.
+
+    Args:
+        error: What Spark raised.
+        directory: Where tasks write.
+    """
+    raised = raised_in_worker(str(error))
+    for number in DISK_FULL:
+        if os.strerror(number) in raised:
+            return OSError(number, os.strerror(number), directory)
+    if os.strerror(errno.ENOSPC) in str(error):
+        hint = "make room, or name another disk: --conf spark.local.dir=DIR"
+        return ExtractError("there is no space left for Spark's temporary files", hint)
+    hint = "--debug shows all that Spark says; --engine local does without Spark"
+    return ExtractError(f"the Spark job failed: {raised or _said_by_spark(str(error))}", hint)
+
+
+def raised_in_worker(message: str) -> str:
+    '''Returns the line of Spark's message that says what Python raised in a worker.
+
+    >>> raised_in_worker("""PythonException: Traceback (most recent call last):
+    ...   File "a.py", line 3, in write
+    ... OSError: [Errno 28] No space left on device
+    ...
+    ... During handling of the above exception, another exception occurred:
+    ...
+    ... pyarrow.lib.ArrowInvalid: Operation on closed file""")
+    'OSError: [Errno 28] No space left on device'
+    '''
+    _, _, rest = message.partition("Traceback (most recent call last):\n")
+    return next((line for line in rest.splitlines() if _RAISED.match(line)), "")
+
+
+def _said_by_spark(message: str) -> str:
+    """Returns the line of Spark's message that says why it gave up."""
+    lines = [line.strip() for line in message.splitlines()]
     for line in lines:
         if "SparkException" in line or "Caused by" in line:
             return line.split("SparkException: ")[-1]
-    return next(iter(lines), type(error).__name__)
-
-
-def _is_raised(line: str) -> bool:
-    """Says whether a line of a traceback is its last.
-
-    >>> [_is_raised(x) for x in ('File "a.py", line 3', "OSError: no space", "x = f(a: 1)")]
-    [False, True, False]
-    """
-    name = line.split(":")[0]
-    return name.replace(".", "").isidentifier() and name.endswith(("Error", "Exception", "Exit"))
+    return next(iter(lines), "no reason was given")

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
-from extract.filtertool.output.writers import Format, open_writer
+from extract.filtertool.output.writers import Format, closed_at_end, open_writer
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.spark.worker.findings_file import FindingsFile
 from extract.limits import Limits
@@ -172,12 +172,9 @@ def write_numbered(
     folder = f"{rows.number:05d}-{uuid4().hex}"
     (attempts / folder).mkdir()
     ids = FindingsFile(attempts / rows.folder).ids()
-    writer = open_writer(attempts / folder, form, ids, "nodes", joined)
-    try:
+    with closed_at_end(open_writer(attempts / folder, form, ids, "nodes", joined)) as writer:
         written = 0
         for findings in numbered_findings(rows, attempts):
             writer.write(rows.document, findings)
             written += len(findings)
-    finally:
-        writer.close()
     return NumberedRows(folder, written)

@@ -14,7 +14,7 @@ from extract.chunktool.input.remote import RangeReader
 from extract.chunktool.split.survey import Piece
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.output.writers import Format, Writer, open_writer
+from extract.filtertool.output.writers import Format, Writer, closed_at_end, open_writer
 from extract.filtertool.pieces import PieceBytes
 from extract.filtertool.processes.guard import guarded
 from extract.filtertool.processes.isolation import SUSPICIOUS
@@ -70,8 +70,7 @@ def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int 
     figures, limits = cached.filter.figures(), cached.filter.options.limits
     counts = RowCounts.none(len(cached.ids)) if task.pieces else None
     torn = False
-    writer = _open_writer(place, cached, task, target)
-    try:
+    with closed_at_end(_open_writer(place, cached, task, target)) as writer:
         for done in _outcomes(cached, task, attempt):
             since = time.perf_counter()
             writer.write(done.document, done.findings)
@@ -81,10 +80,8 @@ def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int 
                 counts = counts.plus(RowCounts.of(done.findings, len(cached.ids), limits))
                 torn = torn or done.fate != "conforming"
             account.seconds.since("write", since)
-    finally:
         since = time.perf_counter()
-        writer.close()
-        account.seconds.since("write", since)
+    account.seconds.since("write", since)
     output = TaskOutput(folder, account, counts, torn)
     if task.all_pieces and not torn:
         since = time.perf_counter()
