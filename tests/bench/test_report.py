@@ -5,7 +5,9 @@ from __future__ import annotations
 from lxml import etree, html
 
 from extract.bench.experiments import Results
+from extract.bench.experiments.results import Bar, BarChart
 from extract.bench.report import page, picture, text
+from tests.support.wide_font import texts_outside
 
 
 def test_the_page_is_one_file_that_needs_nothing(experiment: Results) -> None:
@@ -46,6 +48,21 @@ def test_the_picture_stands_alone(experiment: Results) -> None:
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "a <machine>" in "".join(root.itertext())
     assert len(svg) < 60_000
+    assert "var(" not in svg
+    assert "class=" not in svg
+    assert "<style" not in svg
+    assert texts_outside(svg) == []
+
+
+def test_a_long_title_and_a_long_caption_are_wrapped() -> None:
+    bars = (
+        Bar("extract", (("all", 0.1),), ours=True),
+        Bar("lxml", (("all", 25.4),), remark="254 x"),
+    )
+    chart = BarChart("WWWW %%%% " * 8, "s", bars, log=True)
+    svg = picture(chart, "MMMM @@@@ " * 12)
+    assert texts_outside(svg) == []
+    assert svg.count("WWWW") == 2 * 8  # in the title for those who do not see it, and drawn
 
 
 def test_the_text_has_all_tables(experiment: Results) -> None:

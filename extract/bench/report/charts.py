@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
-from html import escape
 
 from extract.bench.experiments.results import Bar, BarChart, Chart, LineChart, SpanChart, seconds
 from extract.bench.report import scale, svg
-from extract.bench.report.style import COLOURS, SHAPES
+from extract.bench.report.style import ROOT_ATTRIBUTES, as_attributes
 
 _ROW = 34  # a label, and what it labels under it
 _TOP = 8
@@ -16,7 +14,7 @@ _VALUES = 62  # room behind the longest bar
 _HOW = ("bar: first to last answers; mark: one after the other;", "line at 100%: the original")
 
 
-def draw(chart: Chart) -> str:
+def draw(chart: Chart) -> svg.Drawing:
     """A chart, to stand in a page that has the style sheet."""
     match chart:
         case BarChart(log=True):
@@ -30,23 +28,27 @@ def draw(chart: Chart) -> str:
 
 
 def picture(chart: BarChart, caption: str) -> str:
-    """A chart as a file of its own, with its title and a caption."""
-    inner = draw(chart)
-    height = float(inner.partition(f'viewBox="0 0 {svg.WIDTH} ')[2].partition('"')[0])
-    inner = inner.replace("<svg ", f'<svg y="30" height="{svg.number(height)}" ', 1)
-    lines = textwrap.wrap(caption, 62)
-    total = height + 42 + 14 * len(lines)
-    below = [svg.text(8, height + 44 + 14 * n, words, "small") for n, words in enumerate(lines)]
-    shapes = [
-        f"<style>{COLOURS}{SHAPES}</style>",
-        f'<rect width="{svg.WIDTH}" height="{svg.number(total)}" class="paper" rx="6"/>',
-        svg.text(8, 22, chart.title, "title"),
-        inner,
-        *below,
-    ]
-    drawn = svg.drawing(shapes, total, chart.title, caption) + "\n"
-    size = f'width="{2 * svg.WIDTH}" height="{svg.number(2 * total)}"'
-    return drawn.replace("<svg ", f"<svg {size} ", 1)
+    """A chart as a file of its own, with its title and a caption, for every program that draws SVG:
+    no style sheet, no variables, and room for wide fonts."""
+    drawn = draw(chart)
+    room = svg.WIDTH - 16
+    titles = svg.wrapped(chart.title, "title", room)
+    above = 12 + 18 * len(titles)
+    lines = svg.wrapped(caption, "small", room)
+    total = above + drawn.height + 12 + 14 * len(lines)
+    bottom = above + drawn.height + 14
+    heading = [svg.text(8, 22 + 18 * n, words, "title") for n, words in enumerate(titles)]
+    below = [svg.text(8, bottom + 14 * n, words, "small") for n, words in enumerate(lines)]
+    paper = svg.box(0, 0, svg.WIDTH, total, "paper")
+    moved = f'<g transform="translate(0 {above})">'
+    shapes = as_attributes("\n".join([paper, *heading, moved, *drawn.shapes, "</g>", *below]))
+    size = (
+        f'width="{2 * svg.WIDTH}" height="{svg.number(2 * total)}" '
+        f'viewBox="0 0 {svg.WIDTH} {svg.number(total)}"'
+    )
+    words = drawn._replace(description=f"{drawn.description}. {caption}").words()
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {ROOT_ATTRIBUTES}>'
+    return f"{head}{words}\n{shapes}\n</svg>\n"
 
 
 def _across(
@@ -76,7 +78,7 @@ def _label(bar: Bar, y: float) -> list[str]:
     return shapes
 
 
-def _bars(chart: BarChart) -> str:
+def _bars(chart: BarChart) -> svg.Drawing:
     """Bars from zero; parts of different colours where there are several."""
     axis = scale.linear(max(bar.value for bar in chart.bars), 8, svg.WIDTH - _VALUES)
     # A part has one colour in all bars of a chart.
@@ -92,15 +94,15 @@ def _bars(chart: BarChart) -> str:
             kind = f"part{n}" if len(bar.parts) > 1 else "ours" if bar.ours else "theirs"
             shapes.append(svg.box(x, y + 16, end - x, 12, kind, f"{name} {seconds(value)}"))
             short = name.rpartition("/")[2]
-            if len(bar.parts) > 1 and len(short) * 5.2 + 4 < end - x:
+            if len(bar.parts) > 1 and svg.text_room(short, "in") + 4 < end - x:
                 shapes.append(svg.text((x + end) / 2, y + 25.5, short, f"in in{n}", "middle"))
             at += value
         shapes.append(svg.text(axis.at(at) + 5, y + 26, seconds(bar.value), "value"))
     height = _TOP + _ROW * len(chart.bars) + 4
-    return svg.drawing(shapes, height, chart.title, _said(chart))
+    return svg.Drawing(shapes, height, chart.title, _said(chart))
 
 
-def _dots(chart: BarChart) -> str:
+def _dots(chart: BarChart) -> svg.Drawing:
     """Dots on a logarithmic axis: a bar would have no honest beginning there."""
     values = [max(bar.value, 1e-9) for bar in chart.bars]
     axis = scale.logarithmic(values, 14, svg.WIDTH - _VALUES)
@@ -115,10 +117,10 @@ def _dots(chart: BarChart) -> str:
         shapes.append(svg.line(14, y + 22, x, y + 22, f"stem stem-{kind}"))
         shapes.append(svg.dot(x, y + 22, kind, said))
         shapes.append(svg.text(x + 9, y + 26, said, "value"))
-    return svg.drawing(shapes, bottom + 22, chart.title, _said(chart))
+    return svg.Drawing(shapes, bottom + 22, chart.title, _said(chart))
 
 
-def _spans(chart: SpanChart) -> str:
+def _spans(chart: SpanChart) -> svg.Drawing:
     """From the earliest to the latest delivery, in percent of the original."""
     most = max([100.0, *[one.everything for one in chart.spans]])
     axis = scale.linear(most, 8, svg.WIDTH - 24)
@@ -141,10 +143,10 @@ def _spans(chart: SpanChart) -> str:
     shapes.append(svg.text(8, bottom + 30, _HOW[0], "small"))
     shapes.append(svg.text(8, bottom + 44, _HOW[1], "small"))
     words = "; ".join(f"{s.label}: {s.earliest:.1f}% to {s.latest:.1f}%" for s in chart.spans)
-    return svg.drawing(shapes, bottom + 52, chart.title, words)
+    return svg.Drawing(shapes, bottom + 52, chart.title, words)
 
 
-def _lines(chart: LineChart) -> str:
+def _lines(chart: LineChart) -> svg.Drawing:
     """Lines on logarithmic axes."""
     xs = [x for one in chart.lines for x, _ in one.points]
     ys = [max(y, 1e-9) for one in chart.lines for _, y in one.points]
@@ -170,4 +172,4 @@ def _lines(chart: LineChart) -> str:
         f"{one.name}: {seconds(one.points[0][1])} to {seconds(one.points[-1][1])}"
         for one in chart.lines
     )
-    return svg.drawing(shapes, bottom + 40, chart.title, escape(words))
+    return svg.Drawing(shapes, bottom + 40, chart.title, words)

@@ -60,7 +60,7 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _figure(chart: Chart) -> str:
-    return f"<figure><h3>{escape(chart.title)}</h3>\n{draw(chart)}</figure>"
+    return f"<figure><h3>{escape(chart.title)}</h3>\n{draw(chart)!s}</figure>"
 
 
 def _table(table: ResultTable) -> Iterator[str]:

@@ -5,18 +5,41 @@ The colours are those of Okabe and Ito, which people with any kind of colour vis
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
-_LIGHT: Final = (
-    "--paper:#fff;--ink:#1b1f24;--muted:#57606a;--grid:#d8dee4;--card:#f6f8fa;"
-    "--ours:#0072b2;--theirs:#8c959f;--bad:#b3261e;--good:#00684b"
-)
-_DARK: Final = (
-    "--paper:#0f1419;--ink:#e6e9ec;--muted:#9aa4ae;--grid:#323a43;--card:#171d24;"
-    "--ours:#56b4e9;--theirs:#7d8791;--bad:#ff8a80;--good:#4fd1a5"
-)
+_LIGHT: Final = {
+    "paper": "#fff",
+    "ink": "#1b1f24",
+    "muted": "#57606a",
+    "grid": "#d8dee4",
+    "card": "#f6f8fa",
+    "ours": "#0072b2",
+    "theirs": "#8c959f",
+    "bad": "#b3261e",
+    "good": "#00684b",
+}
+_DARK: Final = {
+    "paper": "#0f1419",
+    "ink": "#e6e9ec",
+    "muted": "#9aa4ae",
+    "grid": "#323a43",
+    "card": "#171d24",
+    "ours": "#56b4e9",
+    "theirs": "#7d8791",
+    "bad": "#ff8a80",
+    "good": "#4fd1a5",
+}
+
+
+def _variables(colours: Mapping[str, str]) -> str:
+    return ";".join(f"--{name}:{colour}" for name, colour in colours.items())
+
+
 COLOURS: Final = (
-    f":root{{{_LIGHT}}}@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
+    f":root{{{_variables(_LIGHT)}}}"
+    f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(_DARK)}}}}}"
 )
 
 _PARTS: Final = (  # fill, and what is readable on it
@@ -30,22 +53,66 @@ _PARTS: Final = (  # fill, and what is readable on it
     ("#f0e442", "#111"),
 )
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif"
+SIZE: Final = 12.0  # of text that has no other
+SIZES: Final = {"small": 10.5, "title": 13.0, "value": 11.5, "in": 9.5}  # by class
+BOLD: Final = ("title", "ours-label")
 
-SHAPES: Final = (
-    f"svg text{{font:12px {_FONT};fill:var(--ink)}}"
-    "svg .small{font-size:10.5px;fill:var(--muted)}svg .title{font-size:14px;font-weight:600}"
-    "svg .value{font-size:11.5px;font-variant-numeric:tabular-nums}svg .in{font-size:9.5px}"
-    "svg .ours-label{font-weight:600;fill:var(--ours)}"
-    ".paper{fill:var(--paper)}.ours{fill:var(--ours)}.theirs{fill:var(--theirs)}"
-    ".grid{stroke:var(--grid);stroke-width:1}.whole{stroke:var(--ink);stroke-width:1.5}"
-    ".mark{stroke:var(--ink);stroke-width:2.5}.stem{stroke-width:2}"
-    ".stem-ours{stroke:var(--ours)}.stem-theirs{stroke:var(--theirs)}"
-    ".line{fill:none;stroke-width:2.5}.line-ours{stroke:var(--ours)}"
-    ".line-theirs{stroke:var(--theirs);stroke-dasharray:6 3}"
-    + "".join(
-        f".part{n}{{fill:{fill}}}svg .in{n}{{fill:{ink}}}" for n, (fill, ink) in enumerate(_PARTS)
-    )
+# What each class of shapes looks like; a colour has a name of the tables above, or is literal.
+_CLASSES: Final[Mapping[str, Mapping[str, str]]] = {
+    "small": {"font-size": f"{SIZES['small']}px", "fill": "muted"},
+    "title": {"font-size": f"{SIZES['title']}px", "font-weight": "600"},
+    "value": {"font-size": f"{SIZES['value']}px", "font-variant-numeric": "tabular-nums"},
+    "in": {"font-size": f"{SIZES['in']}px"},
+    "ours-label": {"font-weight": "600", "fill": "ours"},
+    "paper": {"fill": "paper"},
+    "ours": {"fill": "ours"},
+    "theirs": {"fill": "theirs"},
+    "grid": {"stroke": "grid", "stroke-width": "1"},
+    "whole": {"stroke": "ink", "stroke-width": "1.5"},
+    "mark": {"stroke": "ink", "stroke-width": "2.5"},
+    "stem": {"stroke-width": "2"},
+    "stem-ours": {"stroke": "ours"},
+    "stem-theirs": {"stroke": "theirs"},
+    "line": {"fill": "none", "stroke-width": "2.5"},
+    "line-ours": {"stroke": "ours"},
+    "line-theirs": {"stroke": "theirs", "stroke-dasharray": "6 3"},
+    **{f"part{n}": {"fill": fill} for n, (fill, _) in enumerate(_PARTS)},
+    **{f"in{n}": {"fill": ink} for n, (_, ink) in enumerate(_PARTS)},
+}
+
+
+def _rule(name: str, look: Mapping[str, str]) -> str:
+    """One rule of a style sheet; colours are variables, for they depend on the reader's mode."""
+    values = [f"{k}:{f'var(--{v})' if v in _LIGHT else v}" for k, v in look.items()]
+    return f"svg .{name}{{{';'.join(values)}}}"
+
+
+SHAPES: Final = f"svg text{{font:{SIZE:g}px {_FONT};fill:var(--ink)}}" + "".join(
+    _rule(name, look) for name, look in _CLASSES.items()
 )
+
+# A picture that stands alone has attributes in place of a style sheet, of which many programs that
+# draw SVG know little.
+ROOT_ATTRIBUTES: Final = (
+    f'font-family="Helvetica, Arial, sans-serif" font-size="{SIZE:g}" fill="{_LIGHT["ink"]}"'
+)
+
+
+def as_attributes(shapes: str) -> str:
+    """Returns shapes with attributes in place of their classes, in the colours of light mode.
+
+    >>> as_attributes('<text x="1" class="label ours-label">a</text>')
+    '<text x="1" font-weight="600" fill="#0072b2">a</text>'
+    """
+
+    def attributes(found: re.Match[str]) -> str:
+        looks = [_CLASSES[name] for name in found[1].split() if name in _CLASSES]
+        merged = {k: _LIGHT.get(v, v) for look in looks for k, v in look.items()}
+        merged.pop("font-variant-numeric", None)  # is no attribute
+        return "".join(f' {k}="{v.removesuffix("px")}"' for k, v in merged.items())
+
+    return re.sub(r' class="([^"]*)"', attributes, shapes)
+
 
 PAGE: Final = (
     "*{box-sizing:border-box}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
+
+from extract.bench.report.style import BOLD, SIZE, SIZES
+from extract.preptool.explain.labels import text_width
 
 WIDTH: Final = 360  # of every chart: on a phone its text is still readable
 
@@ -51,11 +54,41 @@ def polyline(points: list[tuple[float, float]], kind: str) -> str:
     return f'<polyline points="{path}" class="{kind}"/>'
 
 
-def drawing(shapes: list[str], height: float, title: str, description: str) -> str:
-    """A whole picture, with words for those who do not see it."""
-    words = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
-    size = f'viewBox="0 0 {WIDTH} {number(height)}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" class="chart">'
-        f"{words}\n{chr(10).join(shapes)}\n</svg>"
-    )
+class Drawing(NamedTuple):
+    """Shapes on a paper as wide as every chart, and what they say in words."""
+
+    shapes: list[str]
+    height: float
+    title: str
+    description: str
+
+    def __str__(self) -> str:
+        """The drawing as SVG, for a page that has the style sheet."""
+        size = f'viewBox="0 0 {WIDTH} {number(self.height)}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" class="chart">'
+            f"{self.words()}\n{chr(10).join(self.shapes)}\n</svg>"
+        )
+
+    def words(self) -> str:
+        """Title and description, for those who do not see it."""
+        return f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+
+
+def text_room(words: str, kind: str = "") -> float:
+    """How wide words of a class are at most, in any common font."""
+    classes = kind.split()
+    size = next((SIZES[one] for one in classes if one in SIZES), SIZE)
+    return text_width(words, size, bold=any(one in BOLD for one in classes))
+
+
+def wrapped(words: str, kind: str, width: float) -> list[str]:
+    """Words in lines that are not wider than this; a single word may be."""
+    lines: list[str] = []
+    for word in words.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_room(longer, kind) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines

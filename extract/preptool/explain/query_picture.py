@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from extract.preptool.explain.labels import COLORS, GREY, Colors, shortened, text_width, tint
+from extract.preptool.explain.labels import (
+    COLORS,
+    GREY,
+    Colors,
+    monospace_width,
+    shortened,
+    text_width,
+    tint,
+)
 from extract.preptool.explain.query_report import NEEDS, QueryReport, explain_query
 from extract.preptool.explain.svg import (
     QUIET,
@@ -50,7 +58,7 @@ class _Place:
     @property
     def width(self) -> float:
         """How wide its label is."""
-        width = 20 + text_width(self.name) * (1.12 if self.needs or self.chunk else 1.0)
+        width = 16 + text_width(self.name, bold=bool(self.needs or self.chunk))
         if self.needs:
             width += 6 + text_width(self.said)
         return width + (chip_width(self.chunk) + 4 if self.chunk else 0)
@@ -129,7 +137,7 @@ def _heading(title: str, lines: list[str]) -> PictureBlock:
     parts = [text_at(0, 16, title, 'font-size="18" font-weight="bold"')]
     mono = f'font-family="monospace" {QUIET}'
     parts += [text_at(0, 40 + 18 * at, line, mono) for at, line in enumerate(lines)]
-    width = max(text_width(title, 20), *[7.4 * len(line) for line in lines])
+    width = max(text_width(title, 18, bold=True), *map(monospace_width, lines))
     return PictureBlock(parts, width, 28 + 18 * len(lines))
 
 
@@ -193,6 +201,6 @@ def _label(place: _Place) -> str:
         x += chip_width(place.chunk)
     parts.append(text_at(x, place.y + 4, place.name, 'font-weight="bold"' if kept else ""))
     if place.needs:
-        x += text_width(place.name) * 1.12 + 6
+        x += text_width(place.name, bold=True) + 6
         parts.append(text_at(x, place.y + 4, place.said, QUIET))
     return "".join(parts)

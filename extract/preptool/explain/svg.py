@@ -68,7 +68,7 @@ def chip(x: float, y: float, chunk: str, colors: Colors) -> str:
 
 def chip_width(chunk: str) -> float:
     """How wide such a box is."""
-    return max(22.0, text_width(shortened(chunk, 16)) + 10)
+    return max(22.0, text_width(shortened(chunk, 16), 11, bold=True) + 8)
 
 
 def mark(x: float, y: float, colors: Colors) -> str:

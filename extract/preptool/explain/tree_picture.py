@@ -96,7 +96,9 @@ def _heading(excerpt: Excerpt, title: str) -> PictureBlock:
     summary = excerpt.summary()
     large = text_at(0, 16, title, 'font-size="18" font-weight="bold"')
     return PictureBlock(
-        [large, text_at(0, 38, summary, QUIET)], max(text_width(title, 20), text_width(summary)), 40
+        [large, text_at(0, 38, summary, QUIET)],
+        max(text_width(title, 18, bold=True), text_width(summary)),
+        40,
     )
 
 
@@ -201,8 +203,9 @@ def _heights(items: list[TreeRow]) -> tuple[list[float], int]:
 def _label_width(item: TreeRow, excerpt: Excerpt) -> float:
     if item.folded:
         return text_width(item.label) + 8
-    text = text_width(item.label) + text_width(item.weight) + 20
-    return text * 1.12 + chip_width(excerpt.chunks[item.path]) if item.is_prefix else text
+    texts = (item.label, item.weight)
+    text = sum(text_width(one, bold=item.is_prefix) for one in texts) + 20
+    return text + chip_width(excerpt.chunks[item.path]) if item.is_prefix else text
 
 
 def _label(x: float, y: float, item: TreeRow, excerpt: Excerpt) -> str:
