@@ -9,5 +9,5 @@ from extract.bench.experiments import Results, run
 
 @pytest.fixture(scope="session")
 def experiment() -> Results:
-    """The university scenario, small; it takes seconds, so one process has all tests of it."""
+    """The university scenario, small; it takes seconds, so tests share it."""
     return run("university", None, 0.01, "extract bench university", spark=False)

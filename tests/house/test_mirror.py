@@ -44,6 +44,13 @@ def test_no_test_imports_another(repo_root: Path) -> None:
     assert not lines, "what tests share belongs into tests/support:\n" + "\n".join(lines)
 
 
+def test_tests_of_spark_have_spark_in_their_names(request: pytest.FixtureRequest) -> None:
+    """Two processes share the tests; that one of them gets all of Spark's goes by the name."""
+    items = [item for item in request.session.items if "spark" in getattr(item, "fixturenames", ())]
+    wrong = [item.nodeid for item in items if "spark" not in item.nodeid]
+    assert not wrong, "name the file or the test after Spark:\n" + "\n".join(wrong)
+
+
 # -- The guard sees what it is for
 
 

@@ -52,14 +52,14 @@ def job(scheme: Scheme, select: Select = "nodes", limits: Limits | None = None) 
     return Job(scheme, load_matcher(), Options(select, limits=limits or Limits()))
 
 
-def told(job: Job, tasks: Sequence[Task], attempt: int = 0) -> Iterator[DocumentRows]:
+def task_results(job: Job, tasks: Sequence[Task], attempt: int = 0) -> Iterator[DocumentRows]:
     key = uuid4().hex
     for task in tasks:
         yield from task_rows(key, job, task, attempt)
 
 
 def rows(job: Job, tasks: Sequence[Task], attempt: int = 0) -> list[Row]:
-    every = tagged_rows(told(job, tasks, attempt), job.options.select)
+    every = tagged_rows(task_results(job, tasks, attempt), job.options.select)
     return [row for batch in every for row in batch.to_pylist()]
 
 
@@ -89,7 +89,7 @@ def test_the_same_rows_in_pieces(scheme: Scheme, docs: Path, select: Select) -> 
 
 def test_the_rows_of_a_document_come_piece_by_piece(scheme: Scheme, docs: Path) -> None:
     (task,) = plan_frame(find_inputs([str(docs / "0.xml")]), 1, scheme).tasks
-    found = [len(one.findings) for one in told(job(scheme), [task]) if len(one.findings)]
+    found = [len(one.findings) for one in task_results(job(scheme), [task]) if len(one.findings)]
     assert len(found) > (docs / "0.xml").stat().st_size // 2_000
     assert max(found) < sum(found) / 2
 
