@@ -35,7 +35,7 @@ from extract.transtool.rules.fold_self import fold_self
 from extract.transtool.rules.keep_elsewhere import keep_elsewhere
 from extract.transtool.rules.keep_self import keep_self
 
-# `fold_self` first: it brings steps together that the others look for side by side.
+# `fold_self` first: it joins steps that the other rules expect side by side.
 FOLD = (fold_self, fold_descendant, fold_parent, fold_ancestor)
 
 EXPAND = (
