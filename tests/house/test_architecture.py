@@ -1,8 +1,10 @@
-"""docs/architecture.md: what it names is there, and no package is missing on it."""
+"""docs/architecture.md and the docstrings of packages: what they name is there, none is missing."""
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +53,33 @@ def test_there_is_a_row_for_many_changes(page: str) -> None:
         wish, here, tests = row.strip("| ").split(" | ")
         assert named_paths(here), wish
         assert named_paths(tests), wish
+
+
+# -- The docstrings of packages
+
+INITS = sorted((ROOT / "extract").rglob("__init__.py"))
+PARTS = [init for init in INITS if init.parent.name != "extract"]
+
+
+@pytest.fixture(scope="module")
+def defined() -> set[str]:
+    """All modules, packages, functions, classes and variables of extract, by their short names."""
+    names = {file.stem for file in (ROOT / "extract").rglob("*.py*")} | {"extract"}
+    names |= {init.parent.name for init in INITS}
+    for file in (ROOT / "extract").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        names |= set(re.findall(r"(?:def|class) (\w+)", text))
+        names |= set(re.findall(r"^ *(?:self\.)?(\w+)\s*[:=]", text, re.M))
+    return names
+
+
+@pytest.mark.parametrize("init", PARTS, ids=lambda init: str(init.parent.relative_to(ROOT)))
+def test_a_package_says_how_it_is_used(init: Path, defined: set[str]) -> None:
+    text = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+    assert re.search(r"^(Always|What always) holds:$", text, re.M)
+    assert re.search(r"^(Usage|When|Which|Comes in)\b.*:$", text, re.M)
+    names = re.findall(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)", text)
+    assert [name for name in names if name.rpartition(".")[2] not in defined] == []
 
 
 def test_a_module_that_is_gone_is_seen() -> None:

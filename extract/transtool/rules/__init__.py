@@ -1,13 +1,16 @@
 """The rewrite rules of TRANSTOOL, in the order they are tried.
 
-* `FOLD` rules need no schema. Each takes a location path and gives the paths whose union selects
-  the same nodes, or None if it does not apply. They run to a fixed point.
-* `EXPAND` rules follow the schema. Each takes a branch (a spine whose place in the schema is known,
-  and a tail of steps), moves the first step of the tail to the spine, and gives the branches that
-  result: none if the schema has no such edge, or None if the rule does not apply to this step. The
-  order only matters for speed: no two rules take one step.
-* `simplify_filter` runs for every predicate of a step that `EXPAND` moves, `tidy_residual` for the
-  steps that stay in the tail.
+When each kind runs:
+    `FOLD` rules need no schema. Each takes a location path and gives the paths whose union selects
+    the same nodes, or None if it does not apply. They run to a fixed point.
+
+    `EXPAND` rules follow the schema. Each takes a branch (a spine whose place in the schema is
+    known, and a tail of steps), moves the first step of the tail to the spine, and gives the
+    branches that result: none if the schema has no such edge, or None if the rule does not apply to
+    this step. The order only matters for speed: no two rules take one step.
+
+    `simplify_filter` runs for every predicate of a step that `EXPAND` moves, `tidy_residual` for
+    the steps that stay in the tail.
 
 Always holds:
     A rule keeps a query's answer on *every* document with the schema's edges, or returns None.
@@ -32,7 +35,7 @@ from extract.transtool.rules.fold_self import fold_self
 from extract.transtool.rules.keep_elsewhere import keep_elsewhere
 from extract.transtool.rules.keep_self import keep_self
 
-# `fold_self` first: it brings steps together that the others look for side by side.
+# `fold_self` first: it joins steps that the other rules expect side by side.
 FOLD = (fold_self, fold_descendant, fold_parent, fold_ancestor)
 
 EXPAND = (
