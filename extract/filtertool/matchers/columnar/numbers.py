@@ -1,4 +1,4 @@
-"""Numbers and strings as libxml2 converts them, digit for digit (TRAPS 2)."""
+"""Converts numbers and strings as libxml2 does, digit for digit (TRAPS 2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_FRACTION: Final = 20  # digits after the leading zeros of a fraction that count
+_MAX_FRACTION: Final = 20  # significant digits of a fraction
 _MAX_EXPONENT: Final = 1_000_000
 _INT: Final = 2**31 - 1
 _DIGITS: Final = 15  # DBL_DIG
@@ -22,19 +22,19 @@ _NUMBER = re.compile(
 
 @lru_cache(maxsize=1 << 16)
 def to_number(text: bytes) -> float:
-    """What ``number()`` makes of a string.
+    """Returns ``number()`` of a string.
 
     >>> to_number(b" 1.14 "), to_number(b"1e3"), to_number(b"+1"), to_number(b"")
     (1.1400000000000001, 1000.0, nan, nan)
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return math.nan
-    minus, whole, zeros, digits, minus_exponent, exponent_digits = found.groups()
+    minus, whole, zeros, digits, minus_exponent, exponent_digits = match.groups()
     if not whole and not zeros and not digits:
         return math.nan
     value = 0.0
-    for digit in whole:  # in this order, for rounding differs in any other
+    for digit in whole:  # in this order: rounding differs in any other
         value = value * 10 + (digit - 48)
     if zeros is not None:
         fraction, places = 0.0, len(zeros)
@@ -59,7 +59,7 @@ def _power(exponent: int) -> float:
 
 
 def to_text(number: float) -> bytes:
-    """What ``string()`` makes of a number.
+    """Returns ``string()`` of a number.
 
     >>> to_text(1 / 3), to_text(-0.0), to_text(1e20), to_text(1e-7)
     (b'0.333333333333333', b'0', b'1e+20', b'1e-07')
@@ -85,13 +85,13 @@ def _without_zeros(text: str) -> str:
 
 
 def to_numbers(texts: NDArray[np.object_]) -> NDArray[np.float64]:
-    """`to_number` of each."""
+    """Returns `to_number` of each string."""
     return np.array([to_number(text) for text in texts.tolist()], np.float64)
 
 
 def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``round()``: halves go up, and what is near zero keeps its sign."""
-    with np.errstate(invalid="ignore"):  # infinity less infinity
+    """``round()``: halves go up, and results near zero keep their sign."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         down = np.floor(values)
         up = np.where(values - down >= 0.5, down + 1.0, down)
         return np.where((values >= -0.5) & (values < 0.5), values * 0.0, up)
