@@ -72,7 +72,7 @@ class Kind:
 
 
 def _made_by(module: str, name: str) -> MakeScanner:
-    made = getattr(importlib.import_module(f"extract.chunktool.scan.{module}"), name)
+    made = getattr(importlib.import_module(f"extract.chunktool.{module}"), name)
 
     def make(automaton: Automaton, table: bool) -> Scanner:
         scanner: Scanner = made(automaton, Limits(), table)
@@ -87,7 +87,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     if request.param == "simple":
         return Kind(SimpleScanner)
     if request.param == "reference":
-        return Kind(_made_by("reference.scanner", "ReferenceScanner"), consumes_all=True)
+        return Kind(_made_by("reference", "ReferenceScanner"), consumes_all=True)
     try:
         return Kind(_made_by("kernel", "KernelScanner"))
     except (ImportError, AttributeError):
