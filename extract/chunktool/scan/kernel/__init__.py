@@ -9,9 +9,9 @@ In come the bytes of a document in windows, and an `Automaton`; out go the range
   and caches the results for the following documents.
 
 This package can only be imported where the extension is compiled. The C files are described at the
-top of ``scan.h``; ``_kernel.pyx`` connects them to Python. To extend the kernel, add a case to the
-contract tests of both scanners, then one to ``tests/chunktool/scan/test_kernel.py`` for lxml's
-verdict on it.
+top of ``scan.h``; ``c_scan.pxd`` declares them, and ``_kernel.pyx`` connects them to Python. To
+extend the kernel, add a case to the contract tests of both scanners, then one to
+``tests/chunktool/scan/test_kernel.py`` for lxml's verdict on it.
 """
 
 from extract.chunktool.scan.kernel._kernel import KernelScanner, gather
