@@ -12,21 +12,18 @@ Goes out:
 
 Always holds:
     Every edge from parent to child is checked against the schema, so a document that breaks it is
-    noticed and never pruned. No chunk is handed on before the last byte is read. No byte is
+    noticed and never pruned. Nothing is handed on before the last byte was read. Nothing is
     re-serialised: every node keeps its rank in document order and its byte span in the original.
-    Memory grows with depth and with the ranges that outputs keep, not with the size of the
-    document.
+    Memory grows with depth and with the ranges that are kept, not with the size of the document.
 
-The way of a document: `input.find` lists it, and `input.remote` opens it where it lies behind a
-    URI.
-`input.source` makes its bytes readable in windows, as often as needed. `scan.driver` chooses one of
-two scanners with the same contract (`scan.protocol`): the `kernel` in C, or the `reference` on
-expat, to which the kernel hands over documents that it does not support. Both follow the
-`automaton`, which says what each of the `outputs` keeps. `scan.byte_ranges` turns ranges into
-bytes, and `input.spill` stores them until the scan has ended. Then `chunks`, `prefilter` and
-`manifest` hand them on.
+The way of a document: `find` lists it, and `remote` opens it where it lies behind a URI. `source`
+makes its bytes readable in windows, as often as needed; `scanner` chooses one of two scanners with
+the same contract (`scan`): the `kernel` in C, or the `reference` on expat, to which the kernel
+leaves what it does not do. Both follow the `automaton`, which knows what each of the `outputs`
+keeps. `cut` turns ranges into bytes, and `pile` keeps them until the scan has ended. Then `chunks`,
+`prefilter` and `manifest` hand them on.
 
 To add one more:
-    Another consumer of scans is a `scan.driver.Sink`. Another scanner implements
-    `scan.protocol.Scanner`, passes the contract tests, and has a row in `scan.driver.scanners`.
+    Another way to hand on what a scan finds is a `scanner.Sink`. Another scanner implements
+    `scan.Scanner`, passes the contract tests, and is listed in `scanner`.
 """

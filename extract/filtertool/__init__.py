@@ -2,31 +2,30 @@
 
 Usage, for documents one batch after the other:
 
-    ready = document_filter(scheme, load_matcher("auto"), Options("nodes"))
-    for done in ready.process([("a.xml", b"<db/>"), ("b.xml", "b.xml")]):
-        for match in done.findings.matches(done.document, ready.plan.ids):
+    ready = document_filter(scheme, load_matcher("auto"), Options("nodes"))   # filtering
+    for done in ready.process([("a.xml", b"<db/>"), ("b.xml", "b.xml")]):     # outcome
+        for match in done.findings.matches(done.document, ready.plan.ids):    # findings
             ...
 
-The way of a document, which is opened, cut, evaluated, described and written once:
-    A cutter makes the document's *units* (`units`): its chunks, or one projection of them all. The
-    query plan has the questions for each unit (`query_plan`), matchers answer them (`evaluation`),
-    and the answers of all chunks are merged into each subscriber's rows (`results.merge`,
-    `results.findings`), with name, span, path and value of each node (`results.describe_nodes`).
-    The outcome (`results.outcome`) is written (`output.writers`) and counted (`results.account`,
-    `results.report`). `document_filter` is this recipe.
+The way of a document, opened, cut, asked, described and written once:
+    A cutter makes the *units* of it (`units`; chunks, or all of them together). The query plan has
+    the questions for each (`query_plan`), matchers answer them (`evaluation`), the answers are
+    merged over chunks and become each subscriber's rows (`merge`, `findings`), with name, span,
+    path and value of each node (`describe_nodes`). The outcome (`outcome`) is written (`writers`)
+    and counted (`account`, `report`). `filtering` is this recipe.
 
 When to use which:
-    A filter: `document_filter` for documents, `pieces.piece_filter` for pieces of large documents,
-    `chunk_files.chunk_file_filter` for the files of ``extract chunk``; `DocumentFilter` itself with
-    a cutter of your own.
+    A filter: `document_filter` for documents, `pieces.piece_filter` for pieces of large ones,
+    `chunk_files.chunk_file_filter` for what ``extract chunk`` wrote; `DocumentFilter` itself with a
+    cutter of your own.
     An engine: `local.run_local` for many documents on the cores of this machine, `spark` for a
     cluster; both run a `Job`.
-    A matcher: ``auto`` in general; ``columnar`` for many queries or documents, ``lxml`` for few
-    queries on small documents or as the reference. Queries in XPath 2.0 and later, and documents
-    that cannot be cut, go to `whole`, whatever the matcher.
+    A matcher: ``auto``, unless you know better; ``columnar`` for many queries or documents,
+    ``lxml`` for few queries on small documents or as the reference. Queries in XPath 2.0 and later,
+    and documents that cannot be cut, go to `whole`, whatever the matcher.
 
 Comes in:
-    Documents, a scheme, and the name of a matcher (`matchers.registry`).
+    Documents, a scheme, and the name of a matcher (`registry`).
 
 Goes out:
     Matches: one row for each document, query and node; and one row for each document or query that
@@ -39,15 +38,15 @@ Always holds:
     output and whole-document evaluation, then the filter, then the engines.
 
 Processes, and when to use which:
-    `processes.guard` enforces limits of time and memory in a worker, by ending it. `isolation`
-    calls a function in a child that may die, for documents that have killed a worker
-    (`isolated_documents` rejects the one that kills its child). `sandbox` is a separate interpreter
-    that answers many calls, for single queries that may never end.
+    `guard` holds limits of time and memory in a worker, by ending it. `isolation` calls a function
+    in a child that may die, for documents that a worker has died of (`isolated_documents` rejects
+    the one that kills its child). `sandbox` is an interpreter of its own that answers many calls,
+    for single queries that may take for ever.
 
 To add a matcher:
-    Write a `MatcherFactory` (`matchers.protocol`), here or in a package of your own
-    (``tests/plugin`` is one), register it under the entry points ``extract.matchers``, and run the
-    contract suite on it (`extract.testing.matcher_contract`).
+    Write a `MatcherFactory` (`matcher`), here or in a package of your own (``tests/plugin`` is
+    one), register it under the entry points ``extract.matchers``, and run the contract suite on it
+    (`extract.testing.matcher_contract`).
 
 To add a kind of document:
     Write a `UnitCutter` (`units`), and a function that makes a `DocumentFilter` with it.

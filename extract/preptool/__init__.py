@@ -11,23 +11,22 @@ Usage:
     ('/a/b', '/a/c')
 
     The chunking scheme (`extract.scheme`, ``scheme.json``) has for each chunk its path prefix, the
-    filter nodes that its queries look at outside of that prefix, and its queries. Queries without a
-    chunk are in the potpourri.
+    filter nodes that its queries look at outside of that prefix, and its queries. What fits no
+    chunk is in the potpourri.
 
 Which to use:
     `prepare` makes a scheme; `revise` changes one when subscriptions are added or removed, at the
-    cost of the change. `explain.query_report` and `explain.chunk_report` explain a scheme in words,
-    `explain.tree_picture` and `explain.query_picture` draw it, `explain.spelling` corrects names in
-    queries that cannot match.
+    cost of the change. `query_report` and `chunk_report` explain a scheme in words, `tree_picture`
+    and `query_picture` draw it, `spelling` guesses what a query that cannot match was meant to be.
 
-    Inside: `canonical` groups queries with equal normal forms; `query_tree` and `choose` find the
-    prefixes as in section 4 of the paper. In `footprints`, `footprint` is the part of a document
-    that one query looks at, `partial_footprints` and `branch_footprints` the same for a million
-    branches, and `need_counts` counts the needs of a chunk. `chunk_builder` collects the content of
-    a chunk, `assignment` the chunk of each branch; `original_paths` are the paths of the queries as
-    written. For ``--chunks auto``, `costing.auto` compares plans: `statistics` (from samples) and
-    `expected` (from the schema) give the sizes of documents, `estimate` the part that a chunk
-    keeps, `workload` the work of its branches, and `cost` the cost of both.
+    Inside: `canonical` puts queries with equal normal forms together; `query_tree` and `choose`
+    find the prefixes as in section 4 of the paper; `footprint` is what of a document one query
+    looks at, `partial_footprints` and `branch_footprints` the same for a million branches;
+    `chunk_builder` and `need_counts` collect what a chunk has to hold, `assignment` which branch
+    belongs to which chunk; `original_paths` is where the queries look as they were written. For
+    ``--chunks auto``, `auto` compares plans: `statistics` (from samples) and `expected` (from the
+    schema) give the sizes of documents, `estimate` what a chunk keeps of them, `workload` what its
+    branches do, and `cost` what that costs.
 
 Always holds:
     Every branch of every satisfiable query belongs to exactly one chunk, to the potpourri, or to
@@ -36,8 +35,8 @@ Always holds:
     for byte.
 
 To add one more:
-    A weight function takes a `WeightedQuery`, and has its name in `prepare.WEIGHTS`. A construct of
-    XPath that a footprint does not cover needs a case in `footprint`; until then it needs the whole
-    document. A price of the cost model is a field of `cost.Prices`, measured by
+    A way to weigh queries is a function of a `WeightedQuery`, and its name in `prepare.WEIGHTS`. A
+    construct of XPath that a footprint does not cover needs a case in `footprint`, until then it
+    needs the whole document. A price of the cost model is a field of `cost.Prices`, measured by
     ``extract bench cost``.
 """

@@ -1,18 +1,17 @@
 """Matchers: evaluate questions on units of documents.
 
-`protocol` defines what a matcher is and what it returns; `node_refs` are references to nodes of a
-unit's table. `registry` finds matchers by name, both built-in ones and those of other packages.
-`answer_collector` and `cost_bound` serve matchers that evaluate question by question.
+`protocol` says what a matcher is, and what it gives: `node_refs` are references to nodes of a
+unit's table. `registry` finds matchers by name, ours and those of other packages.
+`answer_collector` and `cost_bound` serve matchers that go from question to question.
 
 When to use which:
     ``columnar`` evaluates all questions together on columns; for many queries or documents.
-    ``lxml`` evaluates each question with libxml2; for few questions on small documents, and as the
-    reference.
+    ``lxml`` asks libxml2 each question; for few questions on small documents, and as the reference.
     ``auto`` chooses between the two for each batch.
 
-Always holds: the nodes that a matcher returns are those that libxml2 selects, each once and in
+Always holds: the nodes that a matcher gives are those that libxml2 selects, each once and in
 document order; every matcher passes `extract.testing.matcher_contract`.
 
-To add one: write a package here, or in a distribution of your own, with a factory (`protocol`), an
-entry point in the group ``extract.matchers``, and a subclass of the contract suite in its tests.
+To add one: a package here, or in a distribution of your own, with a factory (`protocol`), an entry
+point in the group ``extract.matchers``, and a subclass of the contract suite in its tests.
 """

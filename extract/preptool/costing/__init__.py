@@ -1,8 +1,8 @@
-"""Costs: estimates the cost of filtering for a chunking plan, to choose ``--chunks auto``.
+"""Costs: what filtering takes for a way to cut documents, to choose ``--chunks auto``.
 
 `statistics` counts elements by path in sample documents, `expected` estimates the same from the
-schema alone (`paths` is the bounded tree that both fill). `estimate` computes what a chunk keeps,
-`workload` what the queries evaluate, `cost` the seconds of both, and `auto` compares plans.
+schema alone (`paths` is the bounded tree that both fill). `estimate` says what a chunk keeps,
+`workload` what the queries ask, `cost` what both cost in seconds, and `auto` compares plans.
 
-Always holds: costs influence speed, never answers.
+Always holds: costs decide how fast answers come, never which.
 """

@@ -1,19 +1,18 @@
 """The rewrite rules of TRANSTOOL, in the order they are tried.
 
-* `FOLD` rules need no schema. Each takes a location path and returns the paths whose union selects
+* `FOLD` rules need no schema. Each takes a location path and gives the paths whose union selects
   the same nodes, or None if it does not apply. They run to a fixed point.
 * `EXPAND` rules follow the schema. Each takes a branch (a spine whose place in the schema is known,
-  and a tail of steps), moves the first step of the tail to the spine, and returns the resulting
-  branches: none if the schema has no such edge, or None if the rule does not apply to this step.
-      The
-  order only matters for speed: no two rules apply to the same step.
+  and a tail of steps), moves the first step of the tail to the spine, and gives the branches that
+  result: none if the schema has no such edge, or None if the rule does not apply to this step. The
+  order only matters for speed: no two rules take one step.
 * `simplify_filter` runs for every predicate of a step that `EXPAND` moves, `tidy_residual` for the
   steps that stay in the tail.
 
 To add a rule: one file here with one function named like the file, its place in a tuple below, and
 a fixture file ``tests/fixtures/rules/<name>.txt`` with pairs of before and after. A rule that
-cannot preserve a query's answer on *every* document with the schema's edges must return None; this
-mostly concerns positions (``//a[1]``, ``*[2]``).
+cannot keep a query's answer on *every* document with the schema's edges must return None; positions
+are where this bites (``//a[1]``, ``*[2]``).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from extract.transtool.rules.fold_self import fold_self
 from extract.transtool.rules.keep_elsewhere import keep_elsewhere
 from extract.transtool.rules.keep_self import keep_self
 
-# `fold_self` first: it joins steps that the other rules expect side by side.
+# `fold_self` first: it brings steps together that the others look for side by side.
 FOLD = (fold_self, fold_descendant, fold_parent, fold_ancestor)
 
 EXPAND = (

@@ -1,4 +1,4 @@
-"""The part that runs in Spark's Python workers. Nothing here imports pyspark.
+"""What runs in Spark's Python workers. Nothing here imports pyspark.
 
 Comes in:
     A `Task`: documents in batches, or a part of the work on one large document.
@@ -8,11 +8,11 @@ Goes out:
     record batches (`frame_tasks`).
 
 Always holds:
-    An error in a document or a query is in the output and never raised. A document that kills
-    workers is rejected by the third attempt at its task.
+    What is wrong with a document or a query is in the output and never raised. A document that
+    kills workers is rejected by the third attempt at its task.
 
 The way of a task: `filter_cache` makes or finds the filter; `documents` opens and filters batches;
-`survey_document` and `large_document` cut a large document; `query_shares` selects the queries of a
-task; `row_numbers` and `document_results` join the results of pieces; `findings_file` stores
-findings for other writers; `checkpoint` records that a task is finished.
+`survey_document` and `large_document` cut a large document; `query_shares` says which queries a
+task evaluates; `row_numbers` and `document_results` put the results of pieces together;
+`findings_file` holds what others write; `checkpoint` notes that a task is finished.
 """
