@@ -14,14 +14,14 @@ from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
-_FLUSH_BYTES: Final = 1 << 24  # bytes of rows in a record batch
+_FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
 
 MATCH, REJECTED, ACCOUNT = "match", "rejected", "account"
 
 
 def tagged_schema(select: Select) -> Any:
-    """Returns the columns for rows of all kinds; the columns of other kinds are null."""
-    matches = [pa.field(column.name, column.type) for column in SCHEMAS[select]]
+    """Returns the columns for rows of all kinds; ``kind`` says which of them are filled."""
+    matches = [pa.field(one.name, one.type) for one in SCHEMAS[select]]
     others = [
         ("stage", pa.string()),
         ("reason", pa.string()),
@@ -38,9 +38,9 @@ class AccountRow(NamedTuple):
     """The row of kind ``account`` of a document.
 
     Attributes:
-        fate: As in `DocumentOutcome`; None where another task reports it.
-        bytes: The document's size; None where another task reports it.
-        rows: The number of rows of this task.
+        fate: As in `DocumentOutcome`; None where another task says it.
+        bytes: The document's size; None where another task says it.
+        rows: How many rows it has here.
     """
 
     fate: str | None
@@ -53,7 +53,7 @@ class DocumentRows(NamedTuple):
 
     Attributes:
         document: Its name.
-        ids: The ids of the subscribers that the findings refer to, as a column.
+        ids: The ids of subscribers that the findings count by, as a column.
         findings: The matches.
         rejections: The rejections.
         account: The account, if these are the document's last rows.
@@ -72,13 +72,13 @@ class DocumentRows(NamedTuple):
         return cls(done.document, cached.id_column, done.findings, done.rejections, account)
 
 
-def tagged_rows(documents: Iterable[DocumentRows], select: Select) -> Iterator[Any]:
+def tagged_rows(every: Iterable[DocumentRows], select: Select) -> Iterator[Any]:
     """Yields record batches of `tagged_schema`, some megabytes each."""
     schema = tagged_schema(select)
     waiting: list[Any] = []
     filled = 0
-    for document in documents:
-        for rows in _rows(document, select, schema):
+    for one in every:
+        for rows in _rows(one, select, schema):
             if waiting and filled + rows.nbytes > _FLUSH_BYTES:
                 yield _joined(waiting, schema)
                 waiting, filled = [], 0
@@ -92,20 +92,16 @@ def matches_of(rows: Any, select: Select) -> Any:
     """Returns the matches among rows of all kinds, in the columns of the contract."""
     schema = SCHEMAS[select]
     matches = rows.filter(pc.equal(rows.column("kind"), MATCH))
-    return pa.RecordBatch.from_arrays(
-        [matches.column(column.name) for column in schema], schema=schema
-    )
+    return pa.RecordBatch.from_arrays([matches.column(one.name) for one in schema], schema=schema)
 
 
-def _rows(document_rows: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
-    for rows in record_batches(
-        document_rows.document, document_rows.findings, document_rows.ids, select
-    ):
+def _rows(one: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
+    for rows in record_batches(one.document, one.findings, one.ids, select):
         yield _tagged(MATCH, rows, schema)
-    others = [_rejected(rejection._asdict()) for rejection in document_rows.rejections]
-    if document_rows.account is not None:
-        document = printable(document_rows.document)
-        others.append({"kind": ACCOUNT, "document": document, **document_rows.account._asdict()})
+    others = [_rejected(rejection._asdict()) for rejection in one.rejections]
+    if one.account is not None:
+        document = printable(one.document)
+        others.append({"kind": ACCOUNT, "document": document, **one.account._asdict()})
     if others:
         yield pa.RecordBatch.from_pylist(others, schema=schema)
 
@@ -123,7 +119,7 @@ def _rejected(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tagged(kind: str, rows: Any, schema: Any) -> Any:
-    """Returns rows of one kind in the columns for all kinds."""
+    """Returns rows of one kind in the columns of all kinds."""
     count = rows.num_rows
     columns = [pa.repeat(kind, count)]
     for field in list(schema)[1:]:
