@@ -17,6 +17,7 @@ from setuptools import Extension, setup
 
 KERNEL = "extract/chunktool/scan/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
+HEADERS = ["chars.h", "tables.h", "scan.h", "c_scan.pxd"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
@@ -47,7 +48,7 @@ def extensions() -> list[Extension]:
             "extract.chunktool.scan.kernel._kernel",
             [f"{KERNEL}/_kernel.pyx", *(f"{KERNEL}/{name}.c" for name in SOURCES)],
             include_dirs=[KERNEL],
-            depends=[f"{KERNEL}/{name}.h" for name in ("chars", "tables", "scan")],
+            depends=[f"{KERNEL}/{name}" for name in HEADERS],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

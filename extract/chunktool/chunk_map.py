@@ -1,15 +1,15 @@
-"""Where a chunk is in the original, as a file beside it.
+"""The map of a chunk: where its bytes are in the original, as a file beside the chunk.
 
 A map is a file in numpy's own format, ``*.npz``: a zip file of arrays, readable without pickles on
 every machine and without a further dependency (numpy is needed anyway, Arrow only for Spark). All
 numbers are differences, which are small, so the file is compressed to a few bytes a row:
 
     lengths      int64, bytes left out and bytes kept in turn: their running sums are the ranges
-    starts       int64, running sums are where elements begin whose siblings may be missing
-    positions    int32, the number of each of those among siblings of the same name, from 1
+    starts       int64, running sums are offsets of elements whose siblings may be missing
+    positions    int32, the number of each of these among siblings of the same name, from 1
 
-Nothing else is needed to say of every node of a chunk where it is in the original: a scan of the
-chunk gives the same node table as that of the document, see `extract.chunktool.sibling_positions`.
+The map is enough to find every node of a chunk in the original: a scan of the chunk gives the same
+node table as a scan of the document, see `extract.chunktool.sibling_positions`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from extract.chunktool.scan.protocol import Numbers, Smalls
 from extract.chunktool.sibling_positions import Loose
 from extract.errors import DocumentError
 
-COLUMN_BYTES: Final = 1 << 20  # bytes of a column that are kept in memory
+COLUMN_BYTES: Final = 1 << 20  # bytes of a column that stay in memory
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkMap:
-    """Where a chunk is in the original.
+    """The ranges of a chunk in the original, and the positions of elements among siblings.
 
     Attributes:
         ranges: Start and end of each range, shape (n, 2).
-        starts: Where elements begin, in the original, whose siblings may be missing.
-        positions: Their numbers among siblings of the same name.
+        starts: Offsets, in the original, of elements whose siblings may be missing.
+        positions: The numbers of these elements among siblings of the same name.
     """
 
     ranges: Numbers
@@ -49,7 +49,7 @@ class ChunkMap:
         """Reads the map of a chunk.
 
         Raises:
-            DocumentError: It cannot be read, or is damaged.
+            DocumentError: The map cannot be read, or is damaged.
         """
         try:
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
@@ -60,7 +60,7 @@ class ChunkMap:
             raise DocumentError(f"the map cannot be read: {error}", hint, str(path)) from error
 
     def original(self, offsets: Numbers) -> Numbers:
-        """Where in the original bytes of the chunk are.
+        """Maps offsets in the chunk to offsets in the original.
 
         >>> numbers = np.array([[0, 3], [11, 15]]), np.empty(0, np.int64), np.empty(0, np.int32)
         >>> ChunkMap(*numbers).original(np.array([0, 2, 3, 6])).tolist()
@@ -69,12 +69,12 @@ class ChunkMap:
         ends = np.cumsum(self.ranges[:, 1] - self.ranges[:, 0])
         which = np.searchsorted(ends, offsets, "right")
         which = np.minimum(which, max(0, len(ends) - 1))  # the end of the last range
-        found: Numbers = self.ranges[which, 1] - (ends[which] - offsets)
-        return found
+        originals: Numbers = self.ranges[which, 1] - (ends[which] - offsets)
+        return originals
 
 
 class MapWriter:
-    """Writes the map of a chunk: its columns into files of their own first, for their lengths are
+    """Writes the map of a chunk. Columns go to files of their own first, because their lengths are
     only known at the end."""
 
     def __init__(self, stem: Path) -> None:
@@ -82,9 +82,9 @@ class MapWriter:
         self._lengths = _Column(stem.with_name(f"{stem.name}.lengths"), "<i8")
         self._starts = _Column(stem.with_name(f"{stem.name}.starts"), "<i8")
         self._positions = _Column(stem.with_name(f"{stem.name}.positions"), "<i4")
-        self._pending = np.zeros((0, 2), np.int64)  # the last range, which may go on
-        self._end = 0  # where the last range that was written ends
-        self._start = 0  # the last element that was written
+        self._pending = np.zeros((0, 2), np.int64)  # the last range; the next batch may extend it
+        self._end = 0  # end of the last range written
+        self._start = 0  # offset of the last element written
 
     def add(self, ranges: Numbers, loose: Loose | None) -> None:
         """Adds the ranges and elements of a batch."""
@@ -107,7 +107,7 @@ class MapWriter:
             self._end = int(ranges[-1, 1])
 
     def finish(self) -> int:
-        """Writes the file; returns how many ranges there are."""
+        """Writes the file and returns the number of ranges."""
         self._write(self._pending)
         with zipfile.ZipFile(self._target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             self._lengths.move(archive, "lengths")
@@ -117,11 +117,11 @@ class MapWriter:
 
 
 class _Column:
-    """Numbers that become an array in a file.
+    """A column of numbers that grows in a temporary file.
 
     Args:
-        path: Where they wait.
-        kind: Their type, as numpy writes it.
+        path: The temporary file.
+        kind: The numbers' type, as numpy writes it.
     """
 
     def __init__(self, path: Path, kind: str) -> None:
@@ -143,7 +143,7 @@ class _Column:
             self._waiting = 0
 
     def move(self, archive: zipfile.ZipFile, name: str) -> None:
-        """Writes the array into an archive, and removes what waited."""
+        """Writes the array into an archive and removes the temporary file."""
         header = {"descr": self._kind, "fortran_order": False, "shape": (self.count,)}
         with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
             npy.write_array_header_1_0(stream, header)

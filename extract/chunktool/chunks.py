@@ -27,19 +27,18 @@ OnNonconforming: TypeAlias = Literal["fallback", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class DocumentChunk:
-    """A part of one document, and what is evaluated on it.
+    """A part of one document, with the queries to evaluate on it.
 
     Attributes:
-        id: That of the chunk in the scheme; ``document`` for the whole document.
-        queries: Ids of the subscribers that have a branch in it.
-        branches: What is evaluated on it: indices into `Scheme.branches`; empty in a fallback.
-        ranges: The bytes of the original that it consists of: start and end of each range, shape
-            (n, 2). They never touch one another.
-        fallback: Whether it is the whole document in place of all chunks, because it breaks the
-            schema or no scanner could do it: then the queries as written (`Subscriber.absolute`)
-            are to be evaluated, those that the scheme calls unsatisfiable included.
-        nodes: The node table of the document, where it was asked for; `rows` says which of it
-            belong to this chunk.
+        id: The id of the chunk in the scheme; ``document`` for the whole document.
+        queries: Ids of the subscribers that have a branch in the chunk.
+        branches: The branches to evaluate, as indices into `Scheme.branches`; empty in a fallback.
+        ranges: The bytes of the original that the chunk consists of: start and end of each range,
+            shape (n, 2). No two ranges touch.
+        fallback: Whether this is the whole document in place of all chunks, because the document
+            breaks the schema or no scanner supports it. Then evaluate the queries as written
+            (`Subscriber.absolute`), including those that the scheme calls unsatisfiable.
+        nodes: The node table of the document, if requested; `rows` selects the rows of this chunk.
         content: The bytes.
     """
 
@@ -53,12 +52,12 @@ class DocumentChunk:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The number of bytes."""
         return self.content.size
 
     @property
     def rows(self) -> Smalls:
-        """Which rows of the node table are elements of this chunk."""
+        """The rows of the node table that are elements of this chunk."""
         assert self.nodes is not None, "the node table was not asked for"
         return self.nodes.rows(self.ranges)
 
@@ -67,11 +66,11 @@ class DocumentChunk:
         return read_all(self.content)
 
     def open(self) -> BinaryIO:
-        """The same as a file object, for chunks that are larger than memory."""
+        """The same bytes as a file object, for chunks that are larger than memory."""
         return cast(BinaryIO, io.BufferedReader(ContentReader(self.content), 1 << 16))
 
     def original(self, offset: int) -> int:
-        """Where in the document a byte of the chunk is.
+        """Maps an offset in the chunk to an offset in the document.
 
         >>> ranges = np.array([[0, 3], [11, 15]])
         >>> DocumentChunk("1", (), (), ranges, Piles(1)[0]).original(4)
@@ -88,8 +87,8 @@ class Chunks(Sequence[DocumentChunk]):
     """The chunks of one document, in the order of the scheme.
 
     Attributes:
-        outcome: What the scan said of the document.
-        nodes: The node table, where it was asked for and the document conforms.
+        outcome: The scan's verdict on the document.
+        nodes: The node table, if requested and if the document conforms.
     """
 
     def __init__(
@@ -125,21 +124,20 @@ def chunk(
 ) -> Chunks:
     """Cuts a document into the chunks of a scheme, in one pass.
 
-    Nothing is handed on before the whole document was read: only then is it known to be
-    well-formed, and to keep to the schema. What is cut out of a large document waits in temporary
-    files.
+    No chunk is handed on before the whole document is read: only then is the document known to be
+    well-formed, and to keep to the schema. The chunks of a large document wait in temporary files.
 
     Args:
         scheme: How to cut, from `extract.prepare` or `Scheme.load`.
         document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
             Each may be gzipped.
         nodes: Whether to make the node table as well.
-        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"`` gives
-            one chunk that is all of it, ``"reject"`` raises.
-        assume_valid: Trust that the document keeps to the schema, and look less closely. If it
-            does not, matches may be missed.
-        limits: How large a document may be.
-        name: What messages call the document; by default its path.
+        on_nonconforming: The policy for documents that break the schema: ``"fallback"`` gives one
+            chunk with the whole document, ``"reject"`` raises.
+        assume_valid: Trust that the document keeps to the schema, and check less. If it does not,
+            matches may be missed.
+        limits: The largest document, depth and so on.
+        name: The document's name in messages; by default its path.
 
     Raises:
         DocumentError: The document is not well-formed, cannot be read, or is rejected; with file,
@@ -175,24 +173,24 @@ def chunk(
 def chunks_of(
     scheme: Scheme, source: Source, sink: ChunkSink, outcome: Outcome, table: NodeTable | None
 ) -> Iterator[DocumentChunk]:
-    """The chunks of a document that conforms, from what a scan has piled up."""
-    for number, (one, output) in enumerate(
+    """Yields the chunks of a conforming document, from the bytes that a scan has collected."""
+    for number, (part, output) in enumerate(
         zip(scheme.every_chunk, sink.automaton.outputs, strict=True)
     ):
         content = kept_document(source, outcome.size) if output.whole else sink.piles[number]
         ranges = sink.ranges[number].array()
-        yield DocumentChunk(one.id, one.queries, one.branches, ranges, content, False, table)
+        yield DocumentChunk(part.id, part.queries, part.branches, ranges, content, False, table)
 
 
 def whole_document(scheme: Scheme, source: Source, outcome: Outcome) -> DocumentChunk:
-    """The chunk that stands for all others where a document is to be evaluated whole."""
+    """Returns the chunk that stands for all others where a document is evaluated whole."""
     content = kept_document(source, outcome.size)
     ranges = np.array([[0, content.size]], np.int64)
     return DocumentChunk(DOCUMENT, every_query(scheme), (), ranges, content, True)
 
 
 def kept_document(source: Source, size: int) -> Content:
-    """The bytes of a document for later: a copy, if they will not stay where they are."""
+    """Returns the bytes of a document for later use: a copy, if the source does not keep them."""
     if source.lasting:
         source.keep()
         return Original(source, size)
@@ -203,15 +201,15 @@ def kept_document(source: Source, size: int) -> Content:
 
 
 def every_query(scheme: Scheme) -> tuple[str, ...]:
-    """The ids of all queries that can be evaluated on a document as it is.
+    """Returns the ids of all queries that can be evaluated on a whole document.
 
-    A query that can match no conforming document may well match one that breaks the schema.
+    A query that matches no conforming document may match one that breaks the schema.
     """
-    return tuple([one.id for one in scheme.subscribers])
+    return tuple([subscriber.id for subscriber in scheme.subscribers])
 
 
 class ChunkSink:
-    """Piles up what each chunk keeps."""
+    """Collects the bytes and ranges of each chunk."""
 
     def __init__(self, automaton: Automaton, nodes: bool) -> None:
         self.automaton = automaton
@@ -223,14 +221,14 @@ class ChunkSink:
         self._cutter = Cutter()
 
     def restart(self) -> None:
-        """Forgets everything."""
+        """Drops everything collected so far: a scan begins."""
         self.piles.clear()
         self.ranges = [Ranges() for _ in self._whole]
         self.nodes.restart()
         self._cutter = Cutter()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Adds the ranges and nodes of one window."""
         for number, ranges in enumerate(batch.ranges):
             self.ranges[number].add(ranges)
         for number, data in enumerate(self._cutter.cut(window, batch, self._whole)):
@@ -250,12 +248,12 @@ _cached: dict[int, tuple[weakref.ref[Scheme], dict[_Key, list[Automaton]]]] = {}
 def borrowed_automaton(
     scheme: Scheme, kind: Literal["chunks", "projection"], assume_valid: bool
 ) -> Iterator[Automaton]:
-    """An automaton that nobody else uses at the same time; afterwards others may.
+    """Lends an automaton for exclusive use, and returns it to the cache afterwards.
 
     Args:
-        scheme: What it is for. Automata are kept as long as the scheme is.
-        kind: Whether its outputs are the chunks, or one projection for all queries.
-        assume_valid: Whether documents are trusted.
+        scheme: The scheme; its automata are cached as long as it lives.
+        kind: Whether the outputs are the chunks, or one projection for all queries.
+        assume_valid: Whether documents are trusted to keep to the schema.
     """
     shelf = _shelf(scheme).setdefault((kind, assume_valid), [])
     try:
@@ -266,15 +264,15 @@ def borrowed_automaton(
     try:
         yield automaton
     finally:
-        # One that a document has filled up would be of no use to the next.
+        # A full automaton would be of no use to the next document.
         if automaton.states < MAX_STATES:
             shelf.append(automaton)
 
 
 def _shelf(scheme: Scheme) -> dict[_Key, list[Automaton]]:
-    key = id(scheme)  # a scheme has no hash, for its tables are dictionaries
-    known = _cached.get(key)
-    if known is None or known[0]() is not scheme:
+    key = id(scheme)  # a scheme is not hashable: its tables are dictionaries
+    cached = _cached.get(key)
+    if cached is None or cached[0]() is not scheme:
         alive = weakref.ref(scheme, lambda _: _cached.pop(key, None))
-        known = _cached[key] = (alive, {})
-    return known[1]
+        cached = _cached[key] = (alive, {})
+    return cached[1]

@@ -1,4 +1,4 @@
-"""Names for files and directories that strangers' names become: safe, and no two the same."""
+"""File and directory names from untrusted names: safe on every file system, and unique."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ENDINGS: Final = (".gz", ".xml")
 
 
 def safe_name(text: str) -> str:
-    """A file name from any text: no separators, no control characters, not hidden, not long.
+    """Returns a file name for any text: no separators or control characters, not hidden, not long.
 
     >>> safe_name("../../etc/passwd"), safe_name("größe 1.xml"), safe_name(".."), safe_name("a\\0b")
     ('passwd', 'größe_1.xml', 'unnamed', 'a_b')
     """
     last = text.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    kept = "".join([c if _is_harmless(c) else "_" for c in unicodedata.normalize("NFC", last)])
-    short = kept.encode()[:_LONGEST].decode(errors="ignore").strip(". ")
+    harmless = "".join([c if _is_harmless(c) else "_" for c in unicodedata.normalize("NFC", last)])
+    short = harmless.encode()[:_LONGEST].decode(errors="ignore").strip(". ")
     return short or "unnamed"
 
 
@@ -27,7 +27,7 @@ def _is_harmless(character: str) -> bool:
 
 
 def directory_name(document: str) -> str:
-    """The name of the directory for a document's chunks.
+    """Returns the name of the directory for a document's chunks.
 
     >>> directory_name("news/2026/a.xml.gz"), directory_name("<stdin>"), directory_name(".xml")
     ('a', 'stdin', 'xml')
@@ -40,7 +40,7 @@ def directory_name(document: str) -> str:
 
 
 class FileNames:
-    """Gives out names, each once, whether or not the file system tells cases apart.
+    """Hands out each name once, also on file systems that ignore case.
 
     >>> names = FileNames()
     >>> names.take("a"), names.take("A"), names.take("a")
@@ -49,14 +49,14 @@ class FileNames:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
-        self._last: dict[str, int] = {}  # by name, so that thousands of the same take no longer
+        self._last: dict[str, int] = {}  # the last number of each name
 
     def take(self, wanted: str, free: Callable[[str], bool] = lambda _: True) -> str:
-        """The name, or the name with a number.
+        """Returns the name, with a number appended if it is taken.
 
         Args:
             wanted: The name.
-            free: Says whether others leave a name to us.
+            free: Whether a name is not taken by others, such as files that already exist.
         """
         plain = wanted.casefold()
         number = self._last.get(plain, 1)

@@ -2,18 +2,18 @@
 
 A document becomes a directory:
 
-    manifest.json    the document, what the scan said of it, and its chunks
+    manifest.json    the document, the scan's verdict on it, and its chunks
     1.xml            a chunk, byte for byte as in the original
     1.npz            where its bytes are in the original, and positions among siblings
     potpourri.xml    and so on
 
-``manifest.json``: ``format`` 1; ``document`` its name as given or found; ``bytes``; ``verdict``
-(``conforming``, ``nonconforming`` or ``whole``) with ``reason``, ``offset``, ``line`` and
-``column`` where it is not the first; ``scanner`` and ``handed_over``; ``scheme``, a digest of the
+``manifest.json``: ``format`` 1; ``document``, its name; ``bytes``; ``verdict`` (``conforming``,
+``nonconforming`` or ``whole``), with ``reason``, ``offset``, ``line`` and ``column`` where it is
+not ``conforming``; ``scanner`` and ``handed_over``; ``scheme``, a digest of the
 scheme file, so that chunks are not evaluated with another one; and for each of ``chunks`` its
 ``id``, ``file``, ``map``, number of ``queries``, ``bytes``, ``elements``, number of ``ranges``, and
 ``fallback``. Where a document is evaluated whole there is one chunk ``document`` with ``fallback``
-true, to be asked the queries as written.
+true, on which the queries as written are evaluated.
 
 ``*.npz`` is described in `extract.chunktool.chunk_map`.
 """
@@ -51,7 +51,7 @@ MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class ChunkFile:
-    """A chunk in a directory; the fields are those of the manifest."""
+    """A chunk in a directory; the fields are those in the manifest."""
 
     id: str
     file: str
@@ -65,7 +65,7 @@ class ChunkFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is in a document's directory; the fields are those of ``manifest.json``."""
+    """The contents of a document's directory; the fields are those of ``manifest.json``."""
 
     document: str
     bytes: int
@@ -80,7 +80,7 @@ class Manifest:
     chunks: tuple[ChunkFile, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """Returns the manifest as JSON values."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
@@ -88,19 +88,19 @@ class Manifest:
         """Reads the manifest of a document's directory.
 
         Raises:
-            DocumentError: There is none, or it is damaged or of another version.
+            DocumentError: There is no manifest, or it is damaged or of another version.
         """
         path = Path(directory) / MANIFEST
         hint = "write the chunks again with `extract chunk`"
         try:
             raw = json.loads(path.read_bytes())
-            found = raw.pop("format")
-            if found != FORMAT:
-                raise DocumentError(f"the manifest has format {found!r}", hint, str(path))
+            version = raw.pop("format")
+            if version != FORMAT:
+                raise DocumentError(f"the manifest has format {version!r}", hint, str(path))
             raw["verdict"] = Verdict(raw["verdict"])
             raw["handed_over"] = tuple(raw["handed_over"])
-            raw["chunks"] = tuple([ChunkFile(**one) for one in raw["chunks"]])
-            names = [name for one in raw["chunks"] for name in (one.file, one.map)]
+            raw["chunks"] = tuple([ChunkFile(**fields) for fields in raw["chunks"]])
+            names = [name for file in raw["chunks"] for name in (file.file, file.map)]
             if any(name != os.path.basename(name) or name in ("", "..") for name in names):
                 raise ValueError("a file is outside of the directory")
             return cls(**raw)
@@ -122,16 +122,16 @@ def write_chunks(
     name: str = "",
     digest: str = "",
 ) -> Manifest:
-    """Writes the chunks of a document into a directory, which is whole then, or not there.
+    """Writes the chunks of a document into a directory, which appears complete or not at all.
 
-    Memory does not grow with the document: each window is written as it comes.
+    Memory does not grow with the document: each window is written when it is scanned.
 
     Args:
-        scheme: How to cut.
+        scheme: The scheme.
         document: Bytes, a path, ``"-"`` or a file object, as for `extract.chunk`.
-        directory: Where they go. Chunks that are there already are replaced.
+        directory: The directory; chunks in it are replaced.
         on_nonconforming, assume_valid, limits, name: As for `extract.chunk`.
-        digest: That of the scheme file.
+        digest: The digest of the scheme file.
 
     Raises:
         DocumentError: As for `extract.chunk`; then nothing is written.
@@ -182,12 +182,12 @@ def _json(manifest: Manifest) -> bytes:
     facts = manifest.to_json()
     try:
         return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()
-    except UnicodeEncodeError:  # a file name that is not text
+    except UnicodeEncodeError:  # a file name that is not valid Unicode
         return (json.dumps(facts, indent=1) + "\n").encode()
 
 
 def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:
-    """The one chunk of a document that is evaluated whole."""
+    """Writes the one chunk of a document that is evaluated whole."""
     size = 0
     with (directory / f"{DOCUMENT}.xml").open("wb") as stream:
         for window in source.windows():
@@ -201,14 +201,14 @@ def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:
 
 
 class ChunkFileSink:
-    """Writes what each chunk keeps into its file."""
+    """Writes the ranges of each chunk into its file."""
 
     def __init__(self, scheme: Scheme, automaton: Automaton, directory: Path) -> None:
         self._chunks = scheme.every_chunk
         self._directory = directory
         self._positions = Positions(automaton)
         names = FileNames()
-        self._stems = [names.take(safe_name(one.id)) for one in self._chunks]
+        self._stems = [names.take(safe_name(chunk.id)) for chunk in self._chunks]
         self._begin()
 
     def _begin(self) -> None:
@@ -218,18 +218,19 @@ class ChunkFileSink:
         self._elements = [0] * len(self._stems)
 
     def restart(self) -> None:
-        """Removes everything."""
+        """Removes all files: a scan begins."""
         for path in self._directory.iterdir():
             path.unlink()
         self._positions.restart()
         self._begin()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Writes the bytes of one window."""
         loose = self._positions.take(window.start, batch)
         for number, data in enumerate(self._cutter.cut(window, batch)):
             if data:
-                # Opened anew each time: there may be more chunks than files may be open.
+                # The file is opened again for each window: there may be more chunks than open files
+                # allowed.
                 with (self._directory / f"{self._stems[number]}.xml").open("ab") as stream:
                     stream.write(data)
                 self._sizes[number] += len(data)
@@ -237,13 +238,13 @@ class ChunkFileSink:
             self._elements[number] += loose[number].elements
 
     def finish(self) -> Iterator[ChunkFile]:
-        """Writes the maps, and says what the chunks are."""
-        for number, (one, stem) in enumerate(zip(self._chunks, self._stems, strict=True)):
+        """Writes the maps and yields the chunks' entries for the manifest."""
+        for number, (chunk, stem) in enumerate(zip(self._chunks, self._stems, strict=True)):
             yield ChunkFile(
-                one.id,
+                chunk.id,
                 f"{stem}.xml",
                 f"{stem}.npz",
-                len(one.queries),
+                len(chunk.queries),
                 self._sizes[number],
                 self._elements[number],
                 self._maps[number].finish(),

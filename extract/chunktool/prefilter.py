@@ -1,7 +1,7 @@
-"""`extract.Prefilter`: one small document that answers every query, for any matcher behind it.
+"""`extract.Prefilter`: reduces a document to the part that the queries need, for any matcher.
 
-A matcher that takes documents takes the projection instead, and gives the same answers: nodes that
-no query looks at are not in it. In front of lxml:
+A matcher that reads the projection in place of the document gives the same answers: the projection
+lacks only nodes that no query looks at. In front of lxml:
 
     prefilter = extract.Prefilter(scheme)
     tree = lxml.etree.fromstring(prefilter.project(data))    # bytes in, bytes out
@@ -10,9 +10,9 @@ no query looks at are not in it. In front of lxml:
 In front of SaxonC, with ``proc.parse_xml(xml_text=prefilter.project(data).decode())``; in front of
 ``xmllint``, BaseX or anything else that reads a pipe, with the command ``extract project``.
 
-What a document's last byte is known to say comes last: until then a projection is provisional, so
-it is kept back (in a temporary file if it is large) and given out whole, unless the documents are
-trusted (``assume_valid``).
+A projection is provisional until the last byte of the document is read, so it is held back (in a
+temporary file if it is large) and then handed out as a whole, unless the documents are trusted
+(``assume_valid``).
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from extract.errors import DocumentError
 from extract.limits import DEFAULTS, Limits
 from extract.scheme.model import Scheme
 
-_SMALL: Final = 1 << 26  # bytes; beyond, results wait in temporary files
+_SMALL: Final = 1 << 26  # bytes; larger projections wait in temporary files
 
 
 class Writable(Protocol):
-    """Where bytes can be written to."""
+    """A file object that accepts bytes."""
 
     def write(self, data: bytes | memoryview, /) -> object:
-        """Writes all of them."""
+        """Writes all of the data."""
 
 
 class Prefilter:
-    """Reduces documents to what a scheme's queries look at.
+    """Reduces documents to the parts that a scheme's queries look at.
 
     The projection is a well-formed document of original bytes on which every query of the scheme
     selects the nodes that it selects on the document. A document that breaks the schema, or that no
-    scanner can do, is given out as it is.
+    scanner supports, is returned unchanged.
 
-    It can be pickled and sent to other processes; several threads may use one.
+    A prefilter can be pickled and sent to other processes; several threads may use the same one.
 
     Args:
-        scheme: Whose queries are to be answered.
-        on_nonconforming: What to do with a document that breaks the schema: ``"fallback"`` gives it
-            out whole, ``"reject"`` raises.
-        assume_valid: Trust that documents keep to the schema, and look less closely. For one that
-            does not, the projection may lack what a query looks for.
-        limits: How large documents may be.
+        scheme: The scheme with the queries.
+        on_nonconforming: The policy for documents that break the schema: ``"fallback"`` returns the
+            whole document, ``"reject"`` raises.
+        assume_valid: Trust that documents keep to the schema, and check less. The projection of a
+            document that does not may lack nodes that a query selects.
+        limits: The largest document, depth and so on.
 
     >>> from extract import prepare, Subscriptions
     >>> from extract.schema.model import Declaration, Schema
@@ -84,7 +84,7 @@ class Prefilter:
         self.limits = limits or DEFAULTS
 
     def project(self, document: Document) -> bytes:
-        """One small well-formed document that answers every query.
+        """Returns the projection: a small well-formed document that answers every query.
 
         Args:
             document: Bytes; a path; ``"-"`` for standard input; or a file object opened for bytes.
@@ -97,9 +97,9 @@ class Prefilter:
         return read_all(self._run(document)[0]) if quickly is None else quickly
 
     def _project_quickly(self, document: bytes) -> bytes | None:
-        """The projection of what is most common: a plain document, and nothing the matter.
+        """Returns the projection of a plain conforming document in one scan.
 
-        Else None, and the usual way shall find out what it is.
+        Returns None for all other documents; `_run` handles them.
         """
         kernel = kernel_scanner()
         most = min(_SMALL, self.limits.document_bytes)
@@ -116,20 +116,20 @@ class Prefilter:
                 return None
 
     def project_all(self, documents: Iterable[Document]) -> Iterator[bytes]:
-        """The projection of each of many documents, in their order.
+        """Yields the projection of each document, in their order.
 
         Raises:
-            DocumentError: One cannot be processed. To go on with the others, call `project` for
-                each.
+            DocumentError: A document cannot be processed. To go on with the others, call `project`
+                for each.
         """
         return map(self.project, documents)
 
     def open(self, document: Document) -> BinaryIO:
-        """The projection as a file object, for parsers that read one.
+        """Returns the projection as a file object, for parsers that read one.
 
         Raises:
-            DocumentError: The document is not well-formed, cannot be read, or is rejected: all
-                that is known before the first byte is given out.
+            DocumentError: The document is not well-formed, cannot be read, or is rejected; always
+                before the first byte can be read.
         """
         content, _ = self._run(document)
         return cast(BinaryIO, io.BufferedReader(ContentReader(content), 1 << 16))
@@ -137,16 +137,16 @@ class Prefilter:
     def write(self, document: Document, stream: Writable, name: str = "") -> Outcome:
         """Writes the projection to a stream, in memory that does not grow with the document.
 
-        With ``assume_valid`` it is written while the document is read. Then a document that turns
-        out to be ill-formed raises when a part is already written.
+        With ``assume_valid`` the projection is written while the document is read. Then a document
+        that turns out to be ill-formed raises an error after a part is written.
 
         Args:
             document: As for `project`.
             stream: A file object opened for bytes.
-            name: What messages call the document; by default its path.
+            name: The document's name in messages; by default its path.
 
         Returns:
-            What the scan said of the document.
+            The scan's verdict on the document.
 
         Raises:
             DocumentError: The document is not well-formed, cannot be read, or is rejected.
@@ -190,7 +190,7 @@ class Prefilter:
 
 
 class _ProjectionSink:
-    """Piles up what the projection keeps."""
+    """Collects the bytes of the projection."""
 
     def __init__(self, piles: Piles, idle: bool) -> None:
         self._piles = piles
@@ -198,22 +198,22 @@ class _ProjectionSink:
         self._cutter = Cutter()
 
     def restart(self) -> None:
-        """Forgets everything."""
+        """Drops everything collected so far: a scan begins."""
         self._piles.clear()
         self._cutter = Cutter()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Adds the bytes of one window."""
         if not self._idle:
             self._piles.add(0, self._cutter.cut(window, batch)[0])
 
 
 class _StreamSink:
-    """Writes what the projection keeps as soon as it is found.
+    """Writes the bytes of the projection to a stream during the scan.
 
     Attributes:
-        written: How many bytes are written. A scanner that takes over finds the same bytes again,
-            so these are left out.
+        written: The number of bytes written. When a second scanner takes over, it repeats these
+            bytes, and the sink skips them.
     """
 
     def __init__(self, stream: Writable) -> None:
@@ -223,12 +223,12 @@ class _StreamSink:
         self._cutter = Cutter()
 
     def restart(self) -> None:
-        """Begins from the first byte, without writing it a second time."""
+        """Starts again at the first byte, without writing bytes a second time."""
         self._found = 0
         self._cutter = Cutter()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window."""
+        """Writes the bytes of one window."""
         data = self._cutter.cut(window, batch)[0]
         fresh = data[max(0, self.written - self._found) :]
         self._found += len(data)

@@ -1,4 +1,4 @@
-"""Batches of documents: small ones are filtered together, which saves time for each of them."""
+"""Batches of documents: filtering small documents together takes less time for each of them."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ def batches(
     most: int = BATCH_BYTES,
     alone: Callable[[_T], bool] = lambda _: False,
 ) -> Iterator[list[_T]]:
-    """Puts documents that follow one another into batches.
+    """Groups consecutive documents into batches.
 
-    A batch has at most `BATCH_DOCUMENTS` documents, and no more than so many bytes unless it has
-    one document only.
+    A batch has at most `BATCH_DOCUMENTS` documents and at most ``most`` bytes, unless it has only
+    one document.
 
     Args:
-        documents: The documents; they are taken when their batch is made.
-        size: How many bytes a document has.
-        most: How many bytes a batch has.
-        alone: Which documents have a batch of their own, whatever their size.
+        documents: The documents; each is read when its batch is made.
+        size: Returns the number of bytes of a document.
+        most: The largest number of bytes in a batch.
+        alone: Whether a document has a batch of its own, whatever its size.
 
-    >>> list(batches([5, 1, 2, 9, 1, 0], size=int, most=4, alone=lambda one: one == 0))
+    >>> list(batches([5, 1, 2, 9, 1, 0], size=int, most=4, alone=lambda n: n == 0))
     [[5], [1, 2], [9], [1], [0]]
     """
     batch: list[_T] = []
     filled, closed = 0, False
-    for one in documents:
-        bytes_, apart = size(one), alone(one)
+    for document in documents:
+        bytes_, apart = size(document), alone(document)
         full = filled + bytes_ > most or len(batch) >= BATCH_DOCUMENTS
         if batch and (closed or apart or full):
             yield batch
             batch, filled = [], 0
-        batch.append(one)
+        batch.append(document)
         filled += bytes_
         closed = apart
     if batch:

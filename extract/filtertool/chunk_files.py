@@ -1,4 +1,4 @@
-"""Filters the files that ``extract chunk`` wrote: chunks, with maps to their documents."""
+"""Filters the files that ``extract chunk`` writes: chunks, with maps to their documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGAIN = "write the chunks again with `extract chunk`"
 
 
 def chunk_directories(top: str | Path) -> list[Path]:
-    """Returns the directories of documents in one that ``extract chunk`` wrote, or that itself.
+    """Returns the directories of documents below a directory, or the directory itself if it is one.
 
     Raises:
         DocumentError: There is none.
@@ -31,36 +31,37 @@ def chunk_directories(top: str | Path) -> list[Path]:
     if (top / MANIFEST).is_file():
         return [top]
     try:
-        found = sorted(each for each in top.iterdir() if (each / MANIFEST).is_file())
+        directories = sorted(path for path in top.iterdir() if (path / MANIFEST).is_file())
     except OSError as error:
         reason = f"it cannot be read: {error.strerror or error}"
         raise DocumentError(
             reason, "name the directory that `extract chunk` wrote", str(top)
         ) from error
-    found = [each for each in found if not each.name.startswith(".")]
-    if not found:
+    directories = [path for path in directories if not path.name.startswith(".")]
+    if not directories:
         hint = "name the directory that `extract chunk` wrote"
         raise DocumentError("there are no chunks in it", hint, str(top))
-    return found
+    return directories
 
 
 def chunk_file_filter(
     scheme: Scheme, factory: MatcherFactory, options: Options, digest: str = ""
 ) -> DocumentFilter[Path]:
-    """Makes a filter for chunks in files. Its documents are directories.
+    """Makes a filter for chunks in files; its documents are directories.
 
     Args:
         scheme: The queries.
         factory: Makes the matchers.
         options: How to filter.
-        digest: That of the scheme file; the chunks must have been cut for it. Empty to trust them.
+        digest: The digest of the scheme file that the chunks must be cut for; empty to skip the
+            check.
     """
     plan = QueryPlan.of(scheme, together=False)
     return DocumentFilter(plan, ChunkFileCutter(plan, options, digest), factory, options)
 
 
 class ChunkFileCutter:
-    """Makes units of chunks in files. Its documents are directories.
+    """Makes units of chunks in files; its documents are directories.
 
     Args:
         plan: The questions of each chunk.
@@ -70,7 +71,7 @@ class ChunkFileCutter:
 
     def __init__(self, plan: QueryPlan, options: Options, digest: str = "") -> None:
         self._digest = digest
-        # A chunk is a document of its own, and all that is in it is wanted.
+        # A chunk is a document of its own, and its whole content is wanted.
         self._cutters = {
             part.output.id: DocumentCutter(
                 plan.scheme, [part.output], True, options.limits, options.kernel
@@ -93,7 +94,7 @@ class ChunkFileCutter:
         if self._digest and manifest.scheme and manifest.scheme != self._digest:
             reason = "the chunks were cut for another scheme, or for another version of it"
             raise SchemeError(reason, _AGAIN, str(document))
-        files = {one.id: one for one in manifest.chunks}
+        files = {file.id: file for file in manifest.chunks}
         whole = files.get(DOCUMENT)
 
         def read() -> bytes:

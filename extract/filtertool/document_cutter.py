@@ -1,8 +1,9 @@
 """Cuts documents into units.
 
-A document of usual size is read into memory, and units are views of it: their tables count bytes of
-the document. Of a large one only what the parts keep stays in memory: there, tables count bytes of
-the part, and an *origin* turns these into bytes of the document.
+A document of usual size is read into memory, and its units are views of it: their tables hold
+    offsets
+in the document. Of a large document only the parts' bytes stay in memory: there, tables hold
+offsets in the part, and an *origin* maps these to offsets in the document.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class DocumentCutter:
     """Cuts documents into units.
 
     Args:
-        scheme: The scheme, whose schema documents are to keep to.
+        scheme: The scheme, with the schema that documents are checked against.
         outputs: The parts, one for each unit.
         assume_valid: Trust that documents keep to the schema.
-        limits: How large documents may be.
+        limits: The largest document, depth and so on.
         kernel: Which scanner to use; None for the fastest.
-        in_memory: Up to how many bytes a document is read into memory.
+        in_memory: The largest document, in bytes, that is read into memory.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class DocumentCutter:
 
     @classmethod
     def of(cls, plan: QueryPlan, options: Options) -> DocumentCutter:
-        """Makes the cutter that gives the units of a plan."""
+        """Makes the cutter for the parts of a plan."""
         return cls(
             plan.scheme,
             plan.outputs,
@@ -77,11 +78,11 @@ class DocumentCutter:
         """Reads and scans one document.
 
         Args:
-            name: What messages call it; empty for its path.
+            name: The document's name in messages; empty for its path.
             document: The document.
 
         Raises:
-            DocumentError: It cannot be read, is not well-formed, or passes a limit.
+            DocumentError: The document cannot be read, is not well-formed, or exceeds a limit.
         """
         with open_source(document, name, self._limits) as source:
             data = source.load(self._in_memory)
@@ -101,7 +102,7 @@ class DocumentCutter:
     def _scan(self, source: Source, sink: Sink) -> Outcome:
         outcome = scan(source, self._automaton, sink, self._limits, True, self._kernel)
         if outcome.verdict is Verdict.WHOLE:
-            self._automaton = self._new_automaton()  # it may be full
+            self._automaton = self._new_automaton()  # the old one may be full
         return outcome
 
     def _cut_large(self, source: Source) -> DocumentUnits:
@@ -116,15 +117,15 @@ class DocumentCutter:
             size = sum(map(len, source.windows())) if outcome.size < 0 else outcome.size
             return DocumentUnits(source.name, size, outcome, read, reason=outcome.reason)
         table = sink.nodes.table(sink.automaton)
-        ranges = [each.array() for each in sink.ranges]
+        ranges = [part.array() for part in sink.ranges]
         units = [
             Unit(moved, moved.data)
             for moved in (
-                table.subset(each).relative_to(each, read_all(sink.piles[number]))
-                for number, each in enumerate(ranges)
+                table.subset(part).relative_to(part, read_all(sink.piles[number]))
+                for number, part in enumerate(ranges)
             )
         ]
-        origins = [_origin(each) for each in ranges]
+        origins = [_origin(part) for part in ranges]
         return DocumentUnits(source.name, outcome.size, outcome, read, units, origins)
 
 

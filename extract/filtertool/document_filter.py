@@ -1,8 +1,8 @@
-"""From documents to rows: CHUNKTOOL and a matcher, one batch of documents after the other.
+"""`DocumentFilter`: from documents to rows, with CHUNKTOOL and a matcher, batch by batch.
 
-`DocumentFilter` is what every engine runs, in this process, in the workers of `extract run`, or on
-Spark. It is made once for a scheme and then takes documents. Small documents come in batches, for a
-matcher answers a question on many at once.
+Every engine runs a `DocumentFilter`: in this process, in the workers of `extract run`, or on Spark.
+It is made once for a scheme and then filters documents. Small documents come in batches, because a
+matcher answers a question on many documents at once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DocumentT = TypeVar("DocumentT")
 def document_filter(
     scheme: Scheme, factory: MatcherFactory, options: Options | None = None
 ) -> DocumentFilter[Document]:
-    """Makes the usual filter: for documents as they are.
+    """Makes the usual filter, for complete documents.
 
     Args:
         scheme: The queries.
@@ -83,19 +83,19 @@ class DocumentFilter(Generic[DocumentT]):
     def process(self, documents: Iterable[tuple[str, DocumentT]]) -> list[DocumentOutcome]:
         """Filters a batch of documents, each with its name.
 
-        What is wrong with one document is in its outcome, and does not touch the others.
+        An error in one document is in its outcome, and does not affect the others.
         """
         if self.options.priority:  # the first chunk of a document does not wait for other documents
-            return [self._finish(self._begin(*each), last=True) for each in documents]
+            return [self._finish(self._begin(*document), last=True) for document in documents]
         batch = [self._begin(name, document) for name, document in documents]
         self._evaluator.evaluate(batch)
-        return [self._finish(each, last=each is batch[-1]) for each in batch]
+        return [self._finish(evaluation, last=evaluation is batch[-1]) for evaluation in batch]
 
     def by_priority(self, name: str, document: DocumentT) -> Iterator[ChunkOutcome]:
         """Filters one document, and yields the outcome of each chunk as soon as it is ready.
 
-        Chunks come in the order of the plan; with `Options.priority`, the one first whose
-        subscribers weigh most. The rows of a query come all together, with the last of its chunks.
+        Chunks come in the order of the plan; with `Options.priority`, chunks with the heaviest
+        subscribers come first. All rows of a query come together, with the last of its chunks.
 
         Raises:
             DocumentError: The document is rejected.
@@ -106,7 +106,7 @@ class DocumentFilter(Generic[DocumentT]):
         return self._chunk_outcomes(evaluation)
 
     def figures(self) -> Mapping[str, float]:
-        """Returns what the matchers report of their work so far, added up."""
+        """Returns the sums of the matchers' figures so far."""
         total = self._evaluator.figures()
         for name, number in self._whole.figures.items():
             total[name] = total.get(name, 0) + number
@@ -175,7 +175,7 @@ class DocumentFilter(Generic[DocumentT]):
         if self.options.priority:
             chunks = list(self._chunk_outcomes(evaluation))
             findings = Findings.together([chunk.findings for chunk in chunks])
-            return findings, [one for chunk in chunks for one in chunk.rejections]
+            return findings, [rejection for chunk in chunks for rejection in chunk.rejections]
         if evaluation.whole:
             return self._whole_document(evaluation)
         findings, failed = self._merged(evaluation.merger)
@@ -205,27 +205,33 @@ class DocumentFilter(Generic[DocumentT]):
             rejections = tuple(self._rejections(evaluation, failed))
             seconds = evaluation.ready(chunk)
             yield ChunkOutcome(name, chunk, weight, seconds, findings, rejections)
-        if evaluation.whole:  # perhaps only now: earlier chunks stand, and the rest follows
+        if evaluation.whole:  # perhaps since a later chunk; earlier outcomes stand
             findings, rejected = self._whole_document(evaluation)
-            ids = {one.id for one, late in zip(plan.subscribers, waiting, strict=True) if late}
-            rejections = tuple([one for one in rejected if one.query in ids])
+            ids = {
+                subscriber.id
+                for subscriber, late in zip(plan.subscribers, waiting, strict=True)
+                if late
+            }
+            rejections = tuple([rejection for rejection in rejected if rejection.query in ids])
             seconds = evaluation.ready(DOCUMENT)
-            weight = sum([one.weight for one in plan.subscribers if one.id in ids])
+            weight = sum(
+                [subscriber.weight for subscriber in plan.subscribers if subscriber.id in ids]
+            )
             findings = findings.only(waiting)
             yield ChunkOutcome(name, DOCUMENT, weight, seconds, findings, rejections)
 
     def _merged(self, merger: Merger) -> tuple[Findings, dict[int, str]]:
-        """Returns the rows of the units; and by subscriber, why there are none."""
+        """Returns the rows of the units, and the reasons of failed queries by subscriber."""
         owners = self.plan.owners
         findings = merger.findings(owners)
         failed = merger.failed.items()
         return findings, {who: why for query, why in failed for who in owners.list(query)}
 
     def _whole_queries(self, evaluation: DocumentEvaluation) -> tuple[Findings, dict[int, str]]:
-        """Evaluates those queries on the whole document that need it also if it conforms.
+        """Evaluates the queries that need the whole document even if it conforms.
 
         Returns:
-            Their rows; and by subscriber, why there are none.
+            Their rows, and the reasons of failed queries by subscriber.
         """
         queries, units = self.plan.whole_queries, evaluation.units
         if not queries.queries:

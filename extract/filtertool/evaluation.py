@@ -1,4 +1,4 @@
-"""The evaluation of documents: their state on the way, and what asks the questions of a plan."""
+"""The evaluation of documents: their state on the way, and the matchers of a plan."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class DocumentEvaluation:
 
     Attributes:
         units: The document's units.
-        merger: Takes the answers of the units.
+        merger: Collects the answers of the units.
         started: When the document was opened.
-        whole: Why the document is to be evaluated whole; empty if it is not.
+        whole: Why the document is evaluated whole; empty if it is not.
         nonconforming: Whether it breaks the schema.
         error: Why it is rejected; None if it is not.
         seconds: Time by stage.
-        answer_seconds: By chunk, after how many seconds its answers were ready.
+        answer_seconds: By chunk, the seconds until its answers were ready.
     """
 
     units: DocumentUnits
@@ -53,21 +53,21 @@ class DocumentEvaluation:
 
     @property
     def by_units(self) -> bool:
-        """Whether questions are asked of the units, and not of the whole document."""
+        """Whether the units are evaluated, and not the whole document."""
         return self.error is None and not self.whole
 
     def ready(self, chunk: str) -> float:
-        """Notes that the answers of a chunk are ready; returns after how many seconds."""
+        """Records that the answers of a chunk are ready; returns the seconds since the start."""
         self.answer_seconds[chunk] = seconds = time.perf_counter() - self.started
         return seconds
 
 
 class _QuestionSet(NamedTuple):
-    """Questions of a part that one matcher answers together.
+    """The questions of a part that one matcher answers together.
 
     Attributes:
         matcher: The matcher.
-        select: What it is asked for.
+        select: Whether it returns nodes, counts, or only which questions match.
         queries: The query of each question.
     """
 
@@ -77,12 +77,12 @@ class _QuestionSet(NamedTuple):
 
 
 class PlanEvaluator:
-    """Asks the questions of a query plan.
+    """Evaluates the questions of a query plan.
 
     Args:
         plan: The questions.
         factory: Makes the matchers that answer them.
-        options: What is asked for.
+        options: How to filter.
     """
 
     def __init__(self, plan: QueryPlan, factory: MatcherFactory, options: Options) -> None:
@@ -92,88 +92,92 @@ class PlanEvaluator:
         self._sets: dict[int, list[_QuestionSet]] = {}
 
     def evaluate(self, batch: Sequence[DocumentEvaluation]) -> None:
-        """Asks the questions of every part, on all documents of a batch at once."""
+        """Evaluates every part on all documents of a batch at once."""
         started = time.perf_counter()
-        scanned = documents = [each for each in batch if each.by_units]
+        scanned = documents = [document for document in batch if document.by_units]
         for number, part in enumerate(self._plan.parts):
-            documents = [each for each in documents if each.by_units]
+            documents = [document for document in documents if document.by_units]
             self.evaluate_part(number, documents)
-            for each in documents:
-                each.ready(part.output.id)
+            for document in documents:
+                document.ready(part.output.id)
         if scanned:
             scanned[0].seconds["match"] = time.perf_counter() - started
 
     def evaluate_part(self, number: int, documents: Sequence[DocumentEvaluation]) -> None:
-        """Asks the questions of one part on all documents; their mergers take the answers.
+        """Evaluates one part on all documents; their mergers collect the answers.
 
-        A document of which the part cannot be evaluated is then to be evaluated whole.
+        A document on which the part cannot be evaluated is then evaluated whole.
         """
         units = [document.units.units[number] for document in documents]
-        for asked in self._question_sets(number):
+        for questions in self._question_sets(number):
             try:
-                self._take(documents, number, asked, asked.matcher.match(units, asked.select))
+                self._take(
+                    documents, number, questions, questions.matcher.match(units, questions.select)
+                )
             except MatcherError:
                 for document, unit in zip(documents, units, strict=True):
-                    self._evaluate_alone(document, number, unit, asked)
+                    self._evaluate_alone(document, number, unit, questions)
 
     def figures(self) -> dict[str, float]:
-        """Returns what the matchers report of their work so far, added up."""
+        """Returns the sums of the matchers' figures so far."""
         total: dict[str, float] = {}
         for sets in self._sets.values():
-            for one in sets:
-                for name, number in one.matcher.report().figures.items():
+            for group in sets:
+                for name, number in group.matcher.report().figures.items():
                     total[name] = total.get(name, 0) + number
         return total
 
     def _question_sets(self, number: int) -> list[_QuestionSet]:
-        """Returns the questions of a part with their matchers, built when they are first needed."""
+        """Returns the questions of a part with their matchers, which are built on first use."""
         sets = self._sets.get(number)
         if sets is None:
             part, select = self._plan.parts[number], self._options.select
             groups = [(np.arange(len(part.questions)), select)]
             if select == "count" and part.shared.any():
-                # A node that several chunks have counts once: nodes are needed to see that.
+                # A node in several chunks counts once: that takes the nodes themselves.
                 groups = [(np.flatnonzero(part.shared), "nodes")]
                 groups.append((np.flatnonzero(~part.shared), "count"))
             build, bound = self._factory.build, self._plan.namespaces
             sets = self._sets[number] = [
                 _QuestionSet(
-                    build([part.questions[n] for n in ours], bound), how, part.queries[ours]
+                    build([part.questions[n] for n in chosen], bound), how, part.queries[chosen]
                 )
-                for ours, how in groups
-                if len(ours)
+                for chosen, how in groups
+                if len(chosen)
             ]
         return sets
 
     def _evaluate_alone(
-        self, document: DocumentEvaluation, number: int, unit: Unit, asked: _QuestionSet
+        self, document: DocumentEvaluation, number: int, unit: Unit, questions: _QuestionSet
     ) -> None:
         try:
-            self._take([document], number, asked, asked.matcher.match([unit], asked.select))
+            self._take(
+                [document], number, questions, questions.matcher.match([unit], questions.select)
+            )
         except MatcherError as error:
-            # libxml2 has the last word on documents; it will say it on the whole one.
+            # libxml2 has the last word on documents: it judges the whole one.
             document.whole = f"a chunk could not be evaluated: {error.reason}"
 
     def _take(
         self,
         documents: Sequence[DocumentEvaluation],
         number: int,
-        asked: _QuestionSet,
+        questions: _QuestionSet,
         answers: Answers,
     ) -> None:
         """Distributes the answers of a part over the documents."""
         for value in answers.values:
-            query = int(asked.queries[value.question])
+            query = int(questions.queries[value.question])
             documents[value.unit].merger.value(query, value.value)
         for failure in answers.failures:
-            query = int(asked.queries[failure.question])
+            query = int(questions.queries[failure.question])
             documents[failure.unit].merger.fail(query, failure.reason)
-        if asked.select != "nodes":
+        if questions.select != "nodes":
             bounds = np.searchsorted(answers.unit, np.arange(len(documents) + 1)).tolist()
             for n, document in enumerate(documents):
-                ours = slice(bounds[n], bounds[n + 1])
-                queries = asked.queries[answers.question[ours]]
-                document.merger.counts(queries, answers.count[ours].astype(np.int64))
+                rows = slice(bounds[n], bounds[n + 1])
+                queries = questions.queries[answers.question[rows]]
+                document.merger.counts(queries, answers.count[rows].astype(np.int64))
             return
         nodes = answers.nodes
         assert nodes is not None, f"{self._factory.name} gives no nodes"
@@ -181,8 +185,8 @@ class PlanEvaluator:
         options = self._options
         for n, document in enumerate(documents):
             table, origin = document.units.units[number].table, document.units.origins[number]
-            ours = slice(bounds[n], bounds[n + 1])
-            queries = asked.queries[nodes.question[ours]]
-            mine = Nodes(nodes.unit[ours], queries, nodes.refs.take(ours))
+            rows = slice(bounds[n], bounds[n + 1])
+            queries = questions.queries[nodes.question[rows]]
+            selected = Nodes(nodes.unit[rows], queries, nodes.refs.take(rows))
             describer = NodeDescriber(table, options.limits.value_bytes, options.standalone, origin)
-            document.merger.nodes(Answered(table, mine, describer, origin))
+            document.merger.nodes(Answered(table, selected, describer, origin))

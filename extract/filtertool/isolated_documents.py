@@ -1,4 +1,4 @@
-"""Documents that a worker may have died of: each is filtered in a child, and may be rejected."""
+"""Filters each suspect document in a child process; one that kills its child is rejected."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ def process_isolated(
 
     Args:
         documents: The documents.
-        process: Processes one of them.
-        name: What a document is called.
+        process: Processes one document.
+        name: Returns a document's name.
         limits, begin: As for `each_in_child`.
     """
-    every = list(documents)
-    for one, answer in zip(every, each_in_child(every, process, limits, begin), strict=True):
+    suspects = list(documents)
+    for document, answer in zip(
+        suspects, each_in_child(suspects, process, limits, begin), strict=True
+    ):
         if isinstance(answer, ChildExit):
-            yield _rejected(name(one), answer.status, limits)
+            yield _rejected(name(document), answer.status, limits)
         else:
             yield answer
 

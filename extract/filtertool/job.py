@@ -13,7 +13,7 @@ from extract.scheme.model import Scheme
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker needs to filter documents."""
+    """Everything that a worker needs to filter documents."""
 
     scheme: Scheme
     factory: MatcherFactory

@@ -1,6 +1,6 @@
-"""The last filter, kept for the next document.
+"""A cache of the last filter.
 
-A filter takes longer to make than a small document to filter, and most programs that filter single
+Making a filter takes longer than filtering a small document, and most programs that filter single
 documents have one scheme.
 """
 
@@ -18,10 +18,11 @@ from extract.filtertool.job import Job
 
 @dataclass(frozen=True, slots=True)
 class LastFilter:
-    """Lends filters, and keeps the last one that was given back.
+    """Lends filters, and keeps the last one for the next caller.
 
-    Threads may share it: a filter is lent to one at a time, and a second one gets a filter of its
-    own.
+    Threads may share the cache: a filter is lent to one at a time, and a second thread gets a
+        filter
+    of its own.
     """
 
     _kept: deque[tuple[Job, DocumentFilter[Document]]] = field(
@@ -30,9 +31,9 @@ class LastFilter:
 
     @contextmanager
     def lend(self, job: Job) -> Iterator[DocumentFilter[Document]]:
-        """Lends a filter for a job: the last one if it was made for the same, or a new one.
+        """Lends a filter for a job: the last one if it was made for an equal job, or a new one.
 
-        It is kept for the next unless an exception leaves the block.
+        The filter is cached again unless an exception leaves the block.
         """
         lent = self._last(job) or job.filter()
         yield lent
@@ -40,14 +41,14 @@ class LastFilter:
 
     def _last(self, job: Job) -> DocumentFilter[Document] | None:
         try:
-            made_for, kept = self._kept.pop()  # in one step, so that no two threads have it
+            made_for, last = self._kept.pop()  # atomic, so that no two threads get it
         except IndexError:
             return None
-        return kept if _same(made_for, job) else None
+        return last if _same(made_for, job) else None
 
 
-def _same(one: Job, other: Job) -> bool:
-    """Whether a filter of one job serves another. Schemes are large, so they are not compared."""
+def _same(job: Job, other: Job) -> bool:
+    """Whether a filter for one job serves another. Schemes are large, so they are not compared."""
     return (
-        one.scheme is other.scheme and one.factory == other.factory and one.options == other.options
+        job.scheme is other.scheme and job.factory == other.factory and job.options == other.options
     )

@@ -1,12 +1,14 @@
-"""The local engine: documents filtered on all cores of this machine, in the order they came.
+"""The local engine: filters documents on all cores of this machine, in the order of the input.
 
-Also a single document is filtered by a worker, for only a process that may die can hold limits of
-time and memory (`extract.filtertool.processes.guard`). What that costs is a fork and the way of the
-rows between processes: a fifth more processor time for documents of 2 KB, up to an eighth for large
-ones with many rows.
+Even a single document is filtered by a worker, because only a process that may die can enforce
+limits of time and memory (`extract.filtertool.processes.guard`). The cost is a fork and the
+transfer of rows between processes: a fifth more processor time for documents of 2 KB, up to an
+    eighth for large ones
+with many rows.
 
-Memory is bounded: only as many batches are in work as there are workers, and two more. When a
-worker dies, the documents of its batch are filtered once more, each in a child
+Memory is bounded: at any time there are only as many batches as workers, and two more. When a
+    worker
+dies, the documents of its batch are filtered once more, each in a child
 (`extract.filtertool.isolated_documents`), and the one that kills its child is rejected.
 """
 
@@ -36,12 +38,12 @@ from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.processes.signals import deferred_signals, reset_signals
 from extract.filtertool.results.outcome import DocumentOutcome
 
-_BATCHES_A_WORKER: Final = 4  # at least, so that all workers have something to do until the end
+_BATCHES_A_WORKER: Final = 4  # at least, so that all workers are busy until the end
 _AHEAD: Final = 2  # batches that wait for a worker
 
 
 def available_cores() -> int:
-    """Returns how many cores this process may use."""
+    """Returns the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -53,7 +55,7 @@ def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Docu
     Args:
         job: The scheme, matcher and options.
         paths: The documents; ``"-"`` is standard input.
-        workers: How many processes; 0 for one on each core.
+        workers: The number of processes; 0 for one on each core.
 
     Yields:
         The outcome of each document, in the order of ``paths``.
@@ -67,7 +69,7 @@ def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[Docu
 
 
 def _batches(paths: Sequence[str], workers: int) -> list[list[str]]:
-    """Returns the documents in batches that are small enough for all workers to have some.
+    """Returns the documents in batches that are small enough to keep all workers busy.
 
     Standard input is a batch of its own.
     """
@@ -82,7 +84,7 @@ def _name(path: str) -> str:
 
 
 class _Pool:
-    """Worker processes that are replaced when one dies."""
+    """Worker processes; when one dies, all are replaced."""
 
     def __init__(self, job: Job, workers: int) -> None:
         self._job = job
@@ -125,13 +127,13 @@ class _Pool:
     def _isolated(
         self, batch: Sequence[str], stdin: TextIO | None = None
     ) -> Iterator[DocumentOutcome]:
-        """Filters documents that a worker may have died of, each in a child."""
+        """Filters documents that may have killed a worker, each in a child."""
         begin = partial(_begin, self._job, stdin)
         yield from process_isolated(batch, _process_one, _name, self._job.options.limits, begin)
 
     def _stdin(self, batch: list[str]) -> Iterator[DocumentOutcome]:
-        """Filters standard input in a child: nobody can read it again if a worker dies of it."""
-        if not FORKS:  # then no child has it
+        """Filters standard input in a child: it cannot be read again if a worker dies."""
+        if not FORKS:  # without forks a child has no standard input
             yield from self._job.filter().process([(_name(path), path) for path in batch])
             return
         with _stdin_left_open() as stdin:
@@ -140,17 +142,17 @@ class _Pool:
 
 
 def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[DocumentOutcome]]:
-    """Gives a batch to a worker. This may start a process, and what is raised then gets lost."""
+    """Submits a batch to a worker. This may start a process; an exception raised then gets lost."""
     with warnings.catch_warnings(), deferred_signals():
-        # Python 3.12 warns of threads, such as Arrow's. Workers touch nothing that those hold.
+        # Python 3.12 warns of threads, such as Arrow's. Workers do not use what these hold.
         warnings.simplefilter("ignore", DeprecationWarning)
         return executor.submit(_process, batch)
 
 
 @contextlib.contextmanager
 def _stdin_left_open() -> Iterator[TextIO]:
-    """Lets forks keep standard input, which multiprocessing closes in them if it sees it."""
-    stdin, sys.stdin = sys.stdin, None  # as Python has it where there is none
+    """Lets forks inherit standard input, which multiprocessing would close in them."""
+    stdin, sys.stdin = sys.stdin, None  # as in a Python without standard input
     try:
         yield stdin
     finally:
@@ -158,7 +160,7 @@ def _stdin_left_open() -> Iterator[TextIO]:
 
 
 def _kill(executor: ProcessPoolExecutor) -> None:
-    """Ends workers, whatever they are doing."""
+    """Kills the workers."""
     children = list((getattr(executor, "_processes", None) or {}).values())
     executor.shutdown(wait=False, cancel_futures=True)
     for child in children:
@@ -173,7 +175,7 @@ _filter: DocumentFilter[Document] | None = None
 
 
 def _begin(job: Job, stdin: TextIO | None) -> None:
-    """Prepares a worker. It has standard input only if that is for it."""
+    """Prepares a worker; ``stdin`` is its standard input, if it has one."""
     global _filter
     if stdin is not None:
         sys.stdin = stdin

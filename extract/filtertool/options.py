@@ -8,7 +8,7 @@ from typing import Final, Literal
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
 
-IN_MEMORY: Final = 1 << 27  # bytes of a document that are read into memory
+IN_MEMORY: Final = 1 << 27  # bytes; larger documents are not read into memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +16,16 @@ class Options:
     """How documents are filtered.
 
     Attributes:
-        select: Whether to give nodes, numbers of nodes, or only which queries match.
-        on_nonconforming: What to do with a document that breaks the schema: evaluate it whole
-            (``"fallback"``), or reject it (``"reject"``).
+        select: Whether rows are nodes, numbers of nodes, or only which queries match.
+        on_nonconforming: The policy for documents that break the schema: evaluate them whole
+            (``"fallback"``), or reject them (``"reject"``).
         assume_valid: Trust that documents keep to the schema, and check less.
-        standalone: Give elements as XML that stands alone.
-        kernel: Which scanner to use; None for the fastest.
-        limits: How large, deep and costly documents and answers may be.
-        in_memory: Bytes up to which a document is read into memory. Of a larger one only what the
-            queries look at is read.
-        priority: Evaluate those chunks first whose subscribers weigh most.
+        standalone: Make the XML of elements well-formed on its own.
+        kernel: Whether to use the kernel or the reference scanner; None for the faster one.
+        limits: The largest size, depth and cost of documents and answers.
+        in_memory: Bytes up to which a document is read into memory. Of a larger one only the parts
+            that queries look at are.
+        priority: Evaluate chunks with the heaviest subscribers first.
         joined: Metadata that rows get as columns, as `extract.filtertool.output.joined` says:
             keys, or ``COLUMN=KEY``.
     """

@@ -1,4 +1,4 @@
-"""Filters pieces of a document: each gives the rows that the document gives in that range."""
+"""Filters pieces of a document: each has the rows of the document in its range."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHANGED: Final = "the document has changed since it was surveyed"
 
 
 class PieceBytes(NamedTuple):
-    """A piece with its bytes, those of head and tail left out."""
+    """A piece with its bytes, without head and tail."""
 
     piece: Piece
     body: bytes
@@ -37,14 +37,14 @@ def piece_filter(
 ) -> DocumentFilter[PieceBytes]:
     """Makes a filter for pieces of documents.
 
-    Unless the fate of a piece is ``conforming`` it does not fit its document any more, and nothing
-    of it counts.
+    A piece whose fate is not ``conforming`` no longer fits its document, and none of its rows
+    count.
 
     Args:
-        scheme: The scheme, with those queries only that can be evaluated on pieces.
+        scheme: The scheme, with only the queries that can be evaluated on pieces.
         factory: Makes the matchers.
-        options: How to filter. Where a survey has seen that the document keeps to the schema,
-            pieces may be assumed to be valid.
+        options: How to filter. After a survey that checked the document, pieces may be assumed to
+            be valid.
         names: The names of records, `Division.names`.
     """
     together = factory.consumes == "table" and not options.priority
@@ -54,7 +54,7 @@ def piece_filter(
 
 
 class PieceCutter:
-    """Makes units of pieces, with the positions and offsets of the document.
+    """Makes units of pieces, with positions and offsets in the document.
 
     Args:
         cutter: Cuts a piece as if it were a document.
@@ -66,14 +66,14 @@ class PieceCutter:
         self._names = names
 
     def cut(self, name: str, document: PieceBytes) -> DocumentUnits:
-        """Scans one piece, between the tags that are open around it.
+        """Scans one piece, enclosed in the tags that are open around it.
 
         Args:
             name: The name of the piece's document.
             document: The piece.
 
         Raises:
-            DocumentError: The piece is not well-formed, or passes a limit.
+            DocumentError: The piece is not well-formed, or exceeds a limit.
         """
         piece, body = document
         if len(body) != piece.size:
@@ -85,15 +85,15 @@ class PieceCutter:
         return replace(cut, size=len(body), units=units, origins=[origin] * len(units))
 
     def _placed(self, unit: Unit, piece: Piece) -> Unit:
-        """Returns the unit with the positions that its elements have in the document."""
+        """Returns the unit with the positions of its elements in the document."""
         table = unit.table
         if not piece.above:
             return unit
-        starts = np.array([one.start for one in piece.above], np.int64)
+        starts = np.array([element.start for element in piece.above], np.int64)
         rows = np.flatnonzero(table.elements.start < len(piece.head))
         which = np.searchsorted(starts, table.elements.start[rows], "right") - 1
         position = table.elements.position.copy()
-        position[rows] = np.array([one.position for one in piece.above], np.int32)[which]
+        position[rows] = np.array([element.position for element in piece.above], np.int32)[which]
         self._add_before(table, rows, which, piece, position)
         return Unit(table.with_positions(position), lambda: unit.xml or b"")
 
@@ -105,11 +105,11 @@ class PieceCutter:
         piece: Piece,
         position: NDArray[np.int32],
     ) -> None:
-        """Adds to the positions of children of open elements those that came before the piece."""
+        """Adds the siblings before the piece to the positions of the open elements' children."""
         symbols = [table.automaton.symbol(*name) for name in self._names]
         before = np.zeros((len(piece.above), table.automaton.symbols), np.int32)
-        before[:, symbols] = [one.before for one in piece.above]
-        above = np.full(len(table) + 1, -1, np.int64)  # -1 is the last
+        before[:, symbols] = [element.before for element in piece.above]
+        above = np.full(len(table) + 1, -1, np.int64)  # the last item is for the parent -1
         above[rows] = which
         parent = above[table.elements.parent]
         children = np.flatnonzero((parent >= 0) & (table.elements.start >= len(piece.head)))

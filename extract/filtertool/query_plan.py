@@ -1,7 +1,7 @@
-"""The query plan: which questions of a scheme are asked of which part of a document.
+"""The query plan: which questions of a scheme are evaluated on which part of a document.
 
-A matcher that reads XML is asked chunk by chunk. One that reads the node table is asked about all
-chunks at once: a row is there only once, however many chunks have it.
+A matcher that reads XML evaluates chunk by chunk. One that reads the node table evaluates all
+chunks at once: the table has each row once, however many chunks have it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class PlanPart:
 
     Attributes:
         output: The part: a chunk, or the projection with all chunks.
-        questions: The questions that are asked there.
-        queries: Which query each question belongs to: indices into `Scheme.queries`.
-        shared: Which questions have only some branches of their query; other parts have the others.
+        questions: The questions to evaluate on it.
+        queries: The query of each question: indices into `Scheme.queries`.
+        shared: Whether a question has only some branches of its query; other parts have the others.
     """
 
     output: Output
@@ -38,24 +38,26 @@ class PlanPart:
     shared: NDArray[np.bool_] = field(repr=False)
 
     def weight(self, scheme: Scheme) -> float:
-        """Returns the weight of the subscribers who wait for this part."""
+        """Returns the sum of the weights of the subscribers that wait for this part."""
         queries = [scheme.queries[n] for n in self.queries.tolist()]
-        weights: list[float] = [one.weight for query in queries for one in query.subscribers]
+        weights: list[float] = [
+            subscriber.weight for query in queries for subscriber in query.subscribers
+        ]
         return sum(weights)
 
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """All questions that are asked of a document. Make one with `QueryPlan.of`.
+    """All questions on a document. Make a plan with `QueryPlan.of`.
 
     Attributes:
         scheme: The scheme.
         parts: The parts of a conforming document, with their questions.
-        whole: Queries that are asked of the whole document: indices into `Scheme.queries`. Those in
-            later versions of XPath are asked there, too.
+        whole: Queries that are evaluated on the whole document: indices into `Scheme.queries`.
+            Queries in later versions of XPath are, too.
         subscribers: All subscribers whose queries can be evaluated. Rows of results name a
             subscriber by its index here.
-        by_weight: Whether those parts come first whose subscribers weigh most.
+        by_weight: Whether parts with the heaviest subscribers come first.
     """
 
     scheme: Scheme = field(repr=False)
@@ -70,22 +72,22 @@ class QueryPlan:
 
         Args:
             scheme: The scheme.
-            together: Ask about all chunks at once.
-            priority: Ask about those chunks first whose subscribers weigh most.
+            together: Evaluate all chunks at once.
+            priority: Evaluate chunks with the heaviest subscribers first.
         """
-        # A query that needs the whole document for one branch is asked there for all of them.
-        ours = set(scheme.document.branches)
+        # A query that needs the whole document for one branch is evaluated there for all of them.
+        branches = set(scheme.document.branches)
         whole = tuple(
-            [n for n, query in enumerate(scheme.queries) if not ours.isdisjoint(query.branches)]
+            [n for n, query in enumerate(scheme.queries) if not branches.isdisjoint(query.branches)]
         )
         reduced = replace(scheme, document=replace(scheme.document, branches=()), later=())
         apart = frozenset(whole)
-        asked = [(n, query) for n, query in enumerate(scheme.queries) if n not in apart]
+        queries = [(n, query) for n, query in enumerate(scheme.queries) if n not in apart]
         if together:
-            parts = [_part(projection_output(reduced), asked, None, scheme)] if asked else []
+            parts = [_part(projection_output(reduced), queries, None, scheme)] if queries else []
         else:
             chunks = zip(chunk_outputs(reduced), reduced.every_chunk, strict=True)
-            parts = [_part(output, asked, chunk, scheme) for output, chunk in chunks]
+            parts = [_part(output, queries, chunk, scheme) for output, chunk in chunks]
             parts = [part for part in parts if part.questions]
             if priority:
                 parts.sort(key=lambda part: -part.weight(scheme))
@@ -93,13 +95,13 @@ class QueryPlan:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """The outputs that a scan has to keep, one for each part."""
+        """The outputs of a scan, one for each part."""
         return tuple([part.output for part in self.parts])
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The ids of all subscribers."""
-        return tuple([one.id for one in self.subscribers])
+        return tuple([subscriber.id for subscriber in self.subscribers])
 
     @property
     def namespaces(self) -> Mapping[str, str]:
@@ -108,15 +110,15 @@ class QueryPlan:
 
     @cached_property
     def whole_weight(self) -> float:
-        """The weight of the subscribers who wait for the whole document."""
-        ours = self.whole_queries.owners.subscribers.tolist()
-        weights: list[float] = [self.subscribers[n].weight for n in ours]
+        """The sum of the weights of the subscribers that wait for the whole document."""
+        owners = self.whole_queries.owners.subscribers.tolist()
+        weights: list[float] = [self.subscribers[n].weight for n in owners]
         return sum(weights)
 
     @cached_property
     def order(self) -> tuple[int | None, ...]:
         """The order of evaluation: numbers of parts, and None for the whole document, which comes
-        where its weight belongs, or last if weights do not count."""
+        at its place by weight, or last if weights do not count."""
         parts: list[int | None] = list(range(len(self.parts)))
         if self.whole_queries.queries:
             at = len(parts)
@@ -128,7 +130,7 @@ class QueryPlan:
 
     @cached_property
     def last(self) -> Indices:
-        """For each query the number of the last part that has a question of it; -1 for none."""
+        """For each query the number of the last part with a question of it; -1 for none."""
         last = np.full(len(self.scheme.queries), -1, np.int32)
         for number, part in enumerate(self.parts):
             last[part.queries] = number
@@ -143,7 +145,7 @@ class QueryPlan:
 
     @cached_property
     def originals(self) -> WholeQueries:
-        """All queries as they were written, also those that no conforming document can match."""
+        """All queries as written, including those that match no conforming document."""
         owners: dict[WholeQuery, list[int]] = {}
         first = len(self.subscribers) - len(self.scheme.later)
         for number, subscriber in enumerate(self.subscribers[:first]):
@@ -152,32 +154,32 @@ class QueryPlan:
 
     @cached_property
     def whole_queries(self) -> WholeQueries:
-        """The queries that are asked of the whole document even if it conforms."""
+        """The queries that are evaluated on the whole document even if it conforms."""
         queries = [self.scheme.queries[n] for n in self.whole]
-        asked = [WholeQuery(query.subscribers[0].absolute) for query in queries]
+        whole = [WholeQuery(query.subscribers[0].absolute) for query in queries]
         owners = [self.owners.list(n) for n in self.whole]
-        return WholeQueries.of(dict(zip(asked, owners, strict=True)), self._later)
+        return WholeQueries.of(dict(zip(whole, owners, strict=True)), self._later)
 
     @cached_property
     def _later(self) -> dict[WholeQuery, list[int]]:
         """The queries in later versions of XPath, each once."""
         owners: dict[WholeQuery, list[int]] = {}
         first = len(self.subscribers) - len(self.scheme.later)
-        for number, one in enumerate(self.scheme.later, first):
-            bound = tuple(sorted(one.namespaces.items()))
-            query = WholeQuery(one.subscriber.xpath, one.version, bound)
+        for number, later in enumerate(self.scheme.later, first):
+            bound = tuple(sorted(later.namespaces.items()))
+            query = WholeQuery(later.subscriber.xpath, later.version, bound)
             owners.setdefault(query, []).append(number)
         return owners
 
 
 def _part(
-    output: Output, asked: Sequence[tuple[int, Query]], chunk: Chunk | None, scheme: Scheme
+    output: Output, numbered: Sequence[tuple[int, Query]], chunk: Chunk | None, scheme: Scheme
 ) -> PlanPart:
     xpaths = scheme.branches.xpaths
-    here = None if chunk is None else frozenset(chunk.branches)
+    own = None if chunk is None else frozenset(chunk.branches)
     questions, queries, shared = [], [], []
-    for number, query in asked:
-        branches = [n for n in query.branches if here is None or n in here]
+    for number, query in numbered:
+        branches = [n for n in query.branches if own is None or n in own]
         if branches:
             queries.append(number)
             shared.append(len(branches) < len(query.branches))

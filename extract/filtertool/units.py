@@ -1,4 +1,4 @@
-"""The units of a document: the parts that questions are asked of, and what makes them.
+"""The units of a document, on which questions are evaluated, and the protocol of their makers.
 
 `DocumentFilter` takes a `UnitCutter`. There are three: for documents
 (`extract.filtertool.document_cutter`), for pieces of a large document
@@ -30,12 +30,12 @@ class DocumentUnits:
     Attributes:
         name: The document's name.
         size: Its bytes; -1 if it was not read to its end.
-        outcome: What the scan says of it.
+        outcome: The outcome of the scan.
         read: Reads the whole document.
         units: Its units, one for each part of the plan; none unless it conforms.
-        origins: For each unit what turns offsets of its table into offsets of the document; None if
-            they are the same.
-        reason: Why the document is to be evaluated whole; empty if it is not.
+        origins: For each unit a function that maps offsets of its table to offsets of the document;
+            None if they are the same.
+        reason: Why the document is evaluated whole; empty if it is not.
     """
 
     name: str
@@ -48,7 +48,7 @@ class DocumentUnits:
 
     @classmethod
     def unread(cls, name: str) -> DocumentUnits:
-        """Makes what stands for a document that could not be scanned."""
+        """Makes a placeholder for a document that could not be scanned."""
         return cls(name, 0, Outcome(Verdict.WHOLE), bytes)
 
 
@@ -59,9 +59,9 @@ class UnitCutter(Protocol[DocumentT_contra]):
         """Reads and scans one document.
 
         Args:
-            name: The document's name for messages; empty for the name it has itself.
-            document: The document, as this cutter takes it.
+            name: The document's name in messages; empty for its own name.
+            document: The document, in the form that this cutter takes.
 
         Raises:
-            DocumentError: It cannot be read, is not well-formed, or passes a limit.
+            DocumentError: The document cannot be read, is not well-formed, or exceeds a limit.
         """

@@ -1,4 +1,4 @@
-"""Markup: the bytes of XML documents, read the same way by everybody.
+"""Markup: reads the bytes of XML documents, in one way for all callers.
 
 Usage:
     The input is the bytes of a document that is known to be well-formed, or a part of them.
@@ -18,5 +18,6 @@ Always holds:
     - Nothing here knows schemas, schemes or queries.
 
 To read one more construct:
-    Put its pattern into `tags`, next to those that it is made of, and what it means into `values`.
+    Put the construct's pattern into `tags`, next to the patterns it consists of, and the function
+     that decodes it into `values`.
 """

@@ -1,8 +1,9 @@
-"""Documents that are not in UTF-8, and how their bytes are numbered.
+"""Encodings of documents, and the mapping from offsets in UTF-8 back to the original bytes.
 
-expat reads UTF-8, and any encoding in which every character is one byte and ASCII is as ever. All
-others are turned into UTF-8 before it sees them; a `Transcoder` knows which byte of the original
-each byte of the UTF-8 came from, so that what is found counts bytes of the original (TRAPS 21).
+expat reads UTF-8 and every encoding that has one byte per character and agrees with ASCII.
+Documents in other encodings are transcoded to UTF-8 before expat reads them. A `Transcoder` maps
+each byte of the UTF-8 to the original, so that results always count bytes of the original (TRAPS
+21).
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 
-_HEAD: Final = 1_024  # bytes that a declaration may have; libxml2 is not more patient
+_HEAD: Final = 1_024  # bytes in which the declaration must end, as in libxml2
 _BOMS: Final = (
     (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\x00\x00", "utf-32-le"),  # before UTF-16, whose mark this begins with
+    (b"\xff\xfe\x00\x00", "utf-32-le"),  # before UTF-16: its mark is the start of this one
     (b"\x00\x00\xfe\xff", "utf-32-be"),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
@@ -38,7 +39,7 @@ _DECLARED: Final = re.compile(
     rb"""<\?xml\s[^>]*?\sencoding\s*=\s*(?:"([A-Za-z][A-Za-z0-9._-]*)"|'([A-Za-z][A-Za-z0-9._-]*)')"""
 )
 _WIDTHS: Final = {"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}
-_MULTIBYTE: Final = (  # those where a character's bytes do not depend on others before it
+_MULTIBYTE: Final = (  # encodings without state: a character's bytes do not depend on earlier ones
     "gb2312 gbk gb18030 big5 big5hkscs cp950 shift_jis shift_jis_2004 shift_jisx0213 cp932 euc_jp "
     "euc_jis_2004 euc_jisx0213 euc_kr cp949 johab "
 )
@@ -49,9 +50,9 @@ class Encoding:
     """The encoding of a document.
 
     Attributes:
-        name: As the document or its first bytes have it, for messages.
-        codec: Python's name for it; empty if we cannot read it.
-        direct: Whether expat can read it as it is.
+        name: The name in the declaration, or the one that the first bytes imply; for messages.
+        codec: Python's name of the encoding; empty if Python has no codec for it.
+        direct: Whether expat reads the encoding without a transcoder.
     """
 
     name: str
@@ -60,14 +61,11 @@ class Encoding:
 
 
 def find_encoding(head: bytes, ended: bool) -> Encoding | None:
-    """The encoding of a document, as libxml2 would find it.
+    """Returns the encoding of a document by libxml2's rules; None if more bytes are needed.
 
     Args:
-        head: Its first bytes.
-        ended: Whether there are no more.
-
-    Returns:
-        None if more bytes are needed to say.
+        head: The first bytes of the document.
+        ended: Whether the document ends after these bytes.
 
     >>> find_encoding(b'<?xml version="1.0" encoding="Shift_JIS"?>', False)
     Encoding(name='Shift_JIS', codec='shift_jis', direct=False)
@@ -90,7 +88,7 @@ def find_encoding(head: bytes, ended: bool) -> Encoding | None:
 
 @cache
 def _named(name: str) -> Encoding:
-    """The encoding that a declaration names."""
+    """Returns the encoding that a declaration names."""
     try:
         codec = codecs.lookup(name).name
         if codec in ("utf-8", "utf-8-sig"):
@@ -101,12 +99,12 @@ def _named(name: str) -> Encoding:
             return Encoding(name, codec, True)
     except (LookupError, ValueError, TypeError):
         pass
-    # Also UTF-16 and UTF-32 come here: a declaration that can be read as ASCII must be wrong.
+    # UTF-16 and UTF-32 are wrong here, too: the declaration was read as ASCII.
     return Encoding(name, "", False)
 
 
 def _single_byte(codec: str) -> bool:
-    """Whether each byte is a character, and those of ASCII are as in ASCII."""
+    """Whether the codec has one byte per character and agrees with ASCII."""
     one_by_one = [bytes([n]).decode(codec, "replace") for n in range(256)]
     return (
         "".join(one_by_one[:128]) == bytes(range(128)).decode("ascii")
@@ -116,17 +114,19 @@ def _single_byte(codec: str) -> bool:
 
 
 class Unmappable(Exception):
-    """Bytes that cannot be turned into UTF-8 in a way that keeps count of them."""
+    """The bytes cannot be transcoded so that offsets can be mapped back."""
 
 
 @dataclass(slots=True)
 class _Stretch:
-    """A part of a document: where it begins and ends, in both countings, and what is between.
+    """A part of a document, with its offsets in the UTF-8 and in the original.
 
     Attributes:
-        fresh: Where in the UTF-8 each character begins; None if all have one byte there, and the
-            same number of bytes in the original.
-        old: Where in the original each character begins.
+        start, end: Its bytes in the UTF-8.
+        old_start, old_end: Its bytes in the original.
+        fresh: Offset of each character in the UTF-8; None if all characters have one byte there and
+            equally many bytes in the original.
+        old: Offset of each character in the original; None likewise.
     """
 
     start: int
@@ -137,16 +137,16 @@ class _Stretch:
     old: Numbers | None = None
 
     def originals(self, offsets: Numbers) -> Numbers:
-        """Where in the original the characters begin that are at these bytes of the UTF-8."""
+        """Maps offsets in the UTF-8 to the offsets of the same characters in the original."""
         if self.fresh is None or self.old is None:
             width = (self.old_end - self.old_start) // max(1, self.end - self.start)
             return self.old_start + (offsets - self.start) * width
-        found = self.old[np.searchsorted(self.fresh, offsets, "right") - 1]
-        return np.where(offsets >= self.end, self.old_end, found)
+        starts = self.old[np.searchsorted(self.fresh, offsets, "right") - 1]
+        return np.where(offsets >= self.end, self.old_end, starts)
 
 
 class Transcoder:
-    """Turns a document into UTF-8, part by part, and byte offsets in that back.
+    """Transcodes a document to UTF-8, part by part, and maps offsets back to the original.
 
     Args:
         codec: Python's name of the document's encoding.
@@ -169,10 +169,10 @@ class Transcoder:
         self._undecoded = b""
 
     def feed(self, data: bytes, ended: bool = False) -> bytes:
-        """The next bytes of the document in UTF-8, as far as its characters are complete.
+        """Returns the next bytes in UTF-8, without the last character if it is incomplete.
 
         Raises:
-            Unmappable: They are no text in this encoding, or could have been written otherwise.
+            Unmappable: The bytes are not valid in this encoding, or not its canonical form.
         """
         try:
             text = self._decoder.decode(data, ended)
@@ -181,8 +181,8 @@ class Transcoder:
             raise Unmappable(str(error)) from None
         if text:
             self._remember(text, fresh, self._undecoded + data)
-        rest = self._decoder.getstate()[0]
-        self._undecoded = bytes(rest)
+        incomplete = self._decoder.getstate()[0]
+        self._undecoded = bytes(incomplete)
         return fresh
 
     def _remember(self, text: str, fresh: bytes, data: bytes) -> None:
@@ -205,7 +205,8 @@ class Transcoder:
                 ends - in_fresh + start,
                 old_ends - in_old + old_start,
             )
-        # Where several byte sequences stand for one character, lengths could be wrong.
+        # An encoding may have several byte sequences for a character; then the lengths may be
+        # wrong.
         if not self._width and not data.startswith(text.encode(self._codec, "replace")):
             raise Unmappable(f"not the usual way to write {self._codec}")
         self._stretches.append(stretch)
@@ -214,34 +215,34 @@ class Transcoder:
     def _old_lengths(
         self, text: str, points: np.ndarray[tuple[int], np.dtype[np.uint32]]
     ) -> Numbers:
-        """How many bytes each character has in the original."""
+        """Returns the number of bytes of each character in the original."""
         if self._width == 4:
             return np.full(len(points), 4, np.int64)
         if self._width == 2:
             return np.where(points > 0xFFFF, 4, 2).astype(np.int64)
-        known = self._lengths
-        for character in set(text).difference(known):
-            known[character] = len(character.encode(self._codec, "replace"))
-        return np.fromiter(map(known.__getitem__, text), np.int64, len(points))
+        lengths = self._lengths
+        for character in set(text).difference(lengths):
+            lengths[character] = len(character.encode(self._codec, "replace"))
+        return np.fromiter(map(lengths.__getitem__, text), np.int64, len(points))
 
     def original(self, offset: int) -> int:
-        """Where in the original the character begins that is at a byte of the UTF-8."""
+        """Maps one offset in the UTF-8 to the original."""
         return int(self.originals(np.array([offset], np.int64))[0])
 
     def originals(self, offsets: Numbers) -> Numbers:
-        """The same for many."""
-        found = np.empty(len(offsets), np.int64)
+        """Maps offsets in the UTF-8 to the offsets of the same characters in the original."""
+        mapped = np.empty(len(offsets), np.int64)
         which = np.searchsorted(self._starts, offsets, "right") - 1
         for number in np.unique(which).tolist():
-            here = which == number
+            inside = which == number
             if number < 0:
-                found[here] = [self._pinned[offset] for offset in offsets[here].tolist()]
+                mapped[inside] = [self._pinned[offset] for offset in offsets[inside].tolist()]
             else:
-                found[here] = self._stretches[number].originals(offsets[here])
-        return found
+                mapped[inside] = self._stretches[number].originals(offsets[inside])
+        return mapped
 
     def forget(self, before: int, but: Numbers) -> None:
-        """Drops what was remembered of the part before an offset, but for some bytes of it."""
+        """Drops the mapping of all bytes before an offset, except for the offsets in ``but``."""
         but = np.unique(but)
         self._pinned = dict(zip(but.tolist(), self.originals(but).tolist(), strict=True))
         keep = bisect_right(self._starts, before) - 1

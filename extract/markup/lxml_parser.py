@@ -1,4 +1,4 @@
-"""libxml2 as a parser of documents, with the one set of options that all answers are defined by."""
+"""The one set of libxml2 parser options; all answers to queries are defined by it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def make_parser(target: object = None, encoding: str | None = None) -> Any:
     """Returns a parser for one document.
 
     Args:
-        target: What takes the parser's events in place of a tree.
-        encoding: That of the bytes, where they are not as the document itself says.
+        target: Receives the parser's events; with it, no tree is built.
+        encoding: The encoding of the bytes, where it differs from the document's declaration.
     """
     return etree.XMLParser(target=target, encoding=encoding, **_OPTIONS)
 
@@ -23,6 +23,6 @@ def parse_tree(xml: bytes) -> Any:
     """Returns a document as lxml's tree.
 
     Raises:
-        etree.XMLSyntaxError: It is not well-formed.
+        etree.XMLSyntaxError: The document is not well-formed.
     """
     return etree.fromstring(xml, make_parser()).getroottree()

@@ -12,7 +12,7 @@ Flags = NDArray[np.bool_]
 
 
 class NodeKind(IntEnum):
-    """What a node is, or a part of a leaf.
+    """The kind of a node, or of a part of a text node.
 
     A node of XPath that a query selects is an `ELEMENT`, `TEXT`, `COMMENT`, `PI` or `ATTRIBUTE`.
     The leaves of a node table have the kinds from `TEXT` to `PI`: there a text has one or several
@@ -51,7 +51,7 @@ class NodeKind(IntEnum):
 
     @property
     def label(self) -> str:
-        """What rows of results call it: ``element``, ``text`` and so on."""
+        """The word for this kind in rows of results: ``element``, ``text`` and so on."""
         return _LABELS[self]
 
     @property

@@ -1,8 +1,8 @@
-"""Where in a document its nodes are, for documents that were not scanned but parsed.
+"""Finds the byte spans of nodes in documents that libxml2 has parsed but no scanner has scanned.
 
-libxml2 has accepted the document, so that it is well-formed, but gives no offsets. One regular
-expression finds every tag, comment and processing instruction again. Where the document has
-entities of its own, expat does it, because they may stand for elements; those are in no bytes.
+libxml2 has accepted the document, so it is well-formed, but libxml2 reports no offsets. One regular
+expression finds every tag, comment and processing instruction. Where the document declares
+entities, expat finds them instead, because entities may hold elements; such elements have no span.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
 
 
 class NodeSpans(NamedTuple):
-    """The bytes of nodes: start and end, or None for one that came out of an entity.
+    """The byte spans of nodes: start and end, or None for a node from an entity.
 
     Attributes:
         elements: All elements in document order.
@@ -40,7 +40,7 @@ class NodeSpans(NamedTuple):
 
 
 def find_spans(data: bytes) -> NodeSpans | None:
-    """Returns the spans of all nodes of a well-formed document; None if they cannot be events.
+    """Returns the spans of all nodes of a well-formed document; None if expat cannot read it.
 
     >>> find_spans(b"<a><!--x--><b/></a>")
     NodeSpans(elements=[(0, 19), (11, 15)], asides=[(3, 11)])
@@ -106,7 +106,7 @@ def _by_expat(text: bytes, encoding: str | None) -> NodeSpans | None:
 
 
 class _SpanEvents:
-    """Takes expat's events."""
+    """Handlers for expat's events that record spans."""
 
     def __init__(self, parser: Any, text: bytes) -> None:
         self.elements: list[Span] = []
@@ -120,7 +120,7 @@ class _SpanEvents:
         self._doctype = inside
 
     def _here(self) -> int:
-        """Where the markup is; -1 if in an entity: then expat is at its reference, an ``&``."""
+        """The offset of the current markup; -1 inside an entity, where expat stands at an ``&``."""
         at = int(self._parser.CurrentByteIndex)
         return at if self._text[at : at + 1] == b"<" else -1
 
@@ -141,13 +141,13 @@ class _SpanEvents:
     def aside(self, ending: bytes) -> None:
         if self._doctype:
             return
-        here = self._here()
-        end = self._text.find(ending, here)
-        self.asides.append((here, end + len(ending)) if here >= 0 else None)
+        start = self._here()
+        end = self._text.find(ending, start)
+        self.asides.append((start, end + len(ending)) if start >= 0 else None)
 
 
 def _back(spans: list[Span], transcoder: Transcoder, width: int) -> list[Span]:
-    """NodeSpans of the UTF-8 as spans of the original, where a ``>`` has ``width`` bytes."""
+    """Maps spans of the UTF-8 to the original, where a ``>`` has ``width`` bytes."""
     original = transcoder.original
     return [
         None if span is None else (original(span[0]), original(span[1] - 1) + width)

@@ -1,7 +1,7 @@
-"""Markup as it is written: tags with their names and attributes, comments and instructions.
+"""Patterns and functions for tags, attributes, comments and processing instructions.
 
-Patterns and functions are for bytes of well-formed documents in UTF-8, or in any encoding that has
-ASCII's characters as ASCII has them.
+They take bytes of well-formed documents in UTF-8, or in any encoding that agrees with ASCII on the
+characters of ASCII.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-COMMENT: Final = rb"<!--.*?-->"  # these two with `re.DOTALL`
+COMMENT: Final = rb"<!--.*?-->"  # this and the next pattern need `re.DOTALL`
 INSTRUCTION: Final = rb"<\?.*?\?>"
 INSIDE_TAG: Final = rb"""[^<>"']*(?:"[^"]*"[^<>"']*|'[^']*'[^<>"']*)*"""  # a > may be in quotes
 
 TAG: Final = re.compile(rb"<%s>" % INSIDE_TAG)
-# Not with possessive quantifiers: Python 3.11.2 takes them wrongly.
+# No possessive quantifiers: Python 3.11.2 matches them wrongly.
 MISC: Final = re.compile(rb"(?:\s|%s|%s)*" % (COMMENT, INSTRUCTION), re.DOTALL)
 _NAME: Final = re.compile(rb"</?([^\s/>]+)")
-# With the white space before it: the tag's name and other names are not tried from each of their
-# characters, which takes quadratic time.
+# The pattern starts with the white space before the name: otherwise the search would try every
+# character of the tag's name, in quadratic time.
 _ATTRIBUTE: Final = re.compile(rb"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 AttributeSpan = tuple[int, int, int, int]
-"""Where an attribute is: start and end of its name, start and end of its value in the quotes."""
+"""Offsets of an attribute: start and end of its name, start and end of its value in the quotes."""
 
 
 class WrittenAttribute(NamedTuple):
-    """An attribute or namespace declaration: its name and, unchanged, what is in its quotes."""
+    """An attribute or namespace declaration as written: its name, and the bytes in its quotes."""
 
     name: bytes
     raw: bytes
 
     @property
     def declares(self) -> bool:
-        """Whether it declares a namespace."""
+        """Whether the attribute declares a namespace."""
         return declares_namespace(self.name)
 
 
@@ -60,22 +60,22 @@ def tag_name(data: bytes, start: int = 0) -> bytes:
 
 
 def attribute_spans(data: bytes, start: int, end: int) -> Iterator[AttributeSpan]:
-    """Says where the attributes of a start tag are, namespace declarations among them.
+    """Yields the offsets of all attributes of a start tag, including namespace declarations.
 
     Args:
         data: The document, or a part of it.
-        start, end: Where the tag begins and ends.
+        start, end: Offsets of the tag.
     """
     return map(_span, _ATTRIBUTE.finditer(data, start, end))
 
 
 def attribute_span(data: bytes, start: int, end: int, number: int) -> AttributeSpan:
-    """Returns where one attribute of a start tag is.
+    """Returns the offsets of one attribute of a start tag.
 
     Args:
         data: The document, or a part of it.
-        start, end: Where the tag begins and ends.
-        number: Which attribute, from 0, namespace declarations counted.
+        start, end: Offsets of the tag.
+        number: Index of the attribute, from 0, including namespace declarations.
 
     >>> attribute_span(b"<a b='1' cd='23'>", 0, 17, 1)
     (9, 11, 13, 15)
@@ -93,7 +93,7 @@ def _span(attribute: re.Match[bytes]) -> AttributeSpan:
 
 
 def tag_attributes(tag: bytes) -> list[WrittenAttribute]:
-    """Returns all attributes of a start tag, namespace declarations among them.
+    """Returns all attributes of a start tag, including namespace declarations.
 
     >>> tag_attributes(b"<a x='1' xmlns:p = \\"urn:p\\" p:y='>'/>")[1:]
     [WrittenAttribute(name=b'xmlns:p', raw=b'urn:p'), WrittenAttribute(name=b'p:y', raw=b'>')]

@@ -1,8 +1,8 @@
-"""The values of nodes, from the bytes of a document.
+"""Decodes the values of nodes from the bytes of a document.
 
-The functions deal with what most documents have: character references and the five entities that
-XML declares. Where a document declares more, entities or types of attributes, `Values` asks expat:
-with the document's own declarations, but only for the tag or text in question.
+The functions resolve character references and XML's five predefined entities, which is enough for
+most documents. Where a document declares entities or attribute types, `Values` lets expat read the
+one tag or text, together with the document's declarations.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ _WHITE: Final = re.compile(rb"\r\n|[\t\r\n]")
 _BEFORE_PROLOG: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml\s.*?\?>)?", re.DOTALL)
 
 NORMALISED: Final = re.compile(rb"[&\t\r\n]")
-"""What an attribute's value has in it, if it is not just the bytes between the quotes."""
+"""Bytes in an attribute's value that make the value differ from the bytes in the quotes."""
 
 OWN_ENTITY: Final = re.compile(rb"&(?!#|%s)" % b"|".join(name + b";" for name in _PREDEFINED))
-"""The beginning of a reference to an entity that a document must have declared itself."""
+"""The start of a reference to an entity that only the document can declare."""
 
 
 class DeclaredEntity(Exception):
-    """A reference to an entity that the document must have declared."""
+    """A reference to an entity that only the document's declarations define."""
 
 
 class Instruction(NamedTuple):
-    """A processing instruction taken apart."""
+    """A processing instruction, split into target and value."""
 
     target: bytes
     value: bytes
 
 
 def text_value(raw: bytes, kind: int = NodeKind.REFERENCES) -> bytes:
-    """Returns the characters of a text, or of a part of one.
+    """Returns the characters of a text node, or of a part of one.
 
     Args:
-        raw: The part as it is written.
+        raw: The bytes as written.
         kind: `NodeKind.TEXT`, `NodeKind.CDATA` or `NodeKind.REFERENCES`.
 
     Raises:
-        DeclaredEntity: Only the document knows.
+        DeclaredEntity: The text refers to an entity that the document declares.
 
     >>> text_value(b"x &lt;\\r\\n&#x41;"), text_value(b"<![CDATA[&lt;]]>", NodeKind.CDATA)
     (b'x <\\nA', b'&lt;')
@@ -61,12 +61,12 @@ def text_value(raw: bytes, kind: int = NodeKind.REFERENCES) -> bytes:
 
 
 def comment_value(raw: bytes) -> bytes:
-    """Returns what stands between ``<!--`` and ``-->``."""
+    """Returns the text between ``<!--`` and ``-->``."""
     return _with_line_feeds(raw[4:-3])
 
 
 def instruction_value(raw: bytes) -> Instruction:
-    """Returns target and value of ``<?target value?>``.
+    """Returns the target and the value of ``<?target value?>``.
 
     >>> instruction_value("<?t \\n\\xa0x ?>".encode()), instruction_value(b"<?t?>").value
     (Instruction(target=b't', value=b'\\xc2\\xa0x '), b'')
@@ -79,7 +79,7 @@ def attribute_value(raw: bytes) -> bytes:
     """Returns the value of an attribute whose type is CDATA, from the bytes between the quotes.
 
     Raises:
-        DeclaredEntity: Only the document knows.
+        DeclaredEntity: The value refers to an entity that the document declares.
     """
     if not NORMALISED.search(raw):
         return raw
@@ -100,11 +100,11 @@ def _character(reference: re.Match[bytes]) -> bytes:
 
 
 class Values:
-    """Decodes bytes of one document.
+    """Decodes values of the nodes of one document.
 
     Args:
         data: The document.
-        root: Where its root element begins.
+        root: Offset of its root element.
 
     >>> values = Values(b"<a b='&#x41;&amp;'>x&lt;</a>", 0)
     >>> values.text(values.utf8(19, 24)), values.attribute(values.utf8(0, 19), 0)
@@ -123,11 +123,11 @@ class Values:
         return self._codec == "utf-8"
 
     def string(self, start: int, end: int) -> str:
-        """Returns a part of the document as it is written."""
+        """Returns a part of the document as written."""
         return self._data[start:end].decode(self._codec)
 
     def utf8(self, start: int, end: int) -> bytes:
-        """Returns a part of the document as it is written, in UTF-8."""
+        """Returns a part of the document as written, in UTF-8."""
         part = self._data[start:end]
         return part if self.is_utf8 else part.decode(self._codec).encode()
 
@@ -144,18 +144,18 @@ class Values:
 
     @cached_property
     def _prolog(self) -> bytes:
-        """The declarations of the document, without what says how it is encoded."""
+        """The document's declarations, without its encoding declaration."""
         text = self.utf8(0, self._root)
         before = _BEFORE_PROLOG.match(text)
         return text[before.end() if before else 0 :]
 
     @cached_property
     def declares_attributes(self) -> bool:
-        """Whether the document itself says of what type attributes are."""
+        """Whether the document's own DTD declares attribute types."""
         return self._root > 0 and b"<!ATTLIST" in self._prolog
 
     def text(self, raw: bytes, kind: int = NodeKind.REFERENCES) -> str:
-        """Returns the characters of a text, or of a part of one; see `text_value`."""
+        """Returns the characters of a text node, or of a part of one; see `text_value`."""
         try:
             return text_value(raw, kind).decode()
         except DeclaredEntity:
@@ -164,7 +164,7 @@ class Values:
             return "".join(parts)
 
     def attribute(self, tag: bytes, number: int) -> str:
-        """Returns the value of an attribute, given its tag."""
+        """Returns the value of an attribute, by its start tag and its index."""
         if not self.declares_attributes:
             try:
                 return attribute_value(tag_attributes(tag)[number].raw).decode()
@@ -176,7 +176,7 @@ class Values:
         return tags[0][2 * number + 1]
 
     def _ask_expat(self, element: bytes, handler: str, take: Any) -> None:
-        """Reads one element with the document's own declarations."""
+        """Lets expat read one element together with the document's declarations."""
         parser = expat.ParserCreate("utf-8")
         parser.ordered_attributes = True
         parser.specified_attributes = True

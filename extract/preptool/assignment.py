@@ -1,4 +1,4 @@
-"""The chunk of each branch and of each subscriber, kept up to date while queries come and go."""
+"""The chunk of each branch and subscriber, updated when queries are added or removed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from extract.scheme.model import Scheme
 
 
 class ChunkAssignment:
-    """The chunks of a scheme, while the queries in its registry come and go.
+    """Assigns branches to the chunks of a scheme while queries are added and removed.
 
     Args:
-        scheme: Where to start.
+        scheme: The scheme to start from.
         registry: Its queries and branches.
-        footprints: What the branches look at.
+        footprints: The footprints of the branches.
 
     Attributes:
-        builders: Those of the chunks, of the potpourri and of the whole document.
+        builders: The builders of the chunks, of the potpourri and of the whole document.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class ChunkAssignment:
         self._registry = registry
         self._footprints = footprints
         self.builders: dict[ChunkKey, ChunkBuilder] = {}
-        self._keys: list[ChunkKey] = [None] * len(registry.branches)  # of those that are assigned
+        self._keys: list[ChunkKey] = [None] * len(registry.branches)  # of assigned branches
         keys = [tuple(chunk.prefix.split("/")[1:]) for chunk in scheme.chunks]
         chunks = (*scheme.chunks, scheme.potpourri, scheme.document)
         for key, chunk in zip([*keys, None, WHOLE_DOCUMENT], chunks, strict=True):
@@ -47,13 +47,13 @@ class ChunkAssignment:
         removed: Mapping[str, Form],
         unneeded: Iterable[int],
     ) -> None:
-        """Brings all chunks up to date; only what was added, removed or moves is looked at.
+        """Updates all chunks; only added, removed and moved branches are examined.
 
         Args:
-            prefixes: The prefixes of the chunks from now on.
+            prefixes: The new prefixes of the chunks.
             whole: The branches that need the whole document.
-            added: The subscribers that are new, with the normal forms of their queries.
-            removed: The subscribers that are no more.
+            added: The new subscribers, with the normal forms of their queries.
+            removed: The removed subscribers, likewise.
             unneeded: The branches that no query needs any more; new ones are in the registry.
         """
         keys, registry = self._keys, self._registry
@@ -82,7 +82,7 @@ class ChunkAssignment:
                 entering[keys[number]].append(number)
         self.builders = {key: self.builders[key] for key in (*prefixes, None, WHOLE_DOCUMENT)}
         for key, numbers in leaving.items():
-            if key in self.builders:  # else the chunk is no more
+            if key in self.builders:  # otherwise the chunk is gone
                 self.builders[key].remove(numbers)
         for key, numbers in entering.items():
             self.builders[key].add(sorted(numbers))
@@ -91,12 +91,12 @@ class ChunkAssignment:
                 self.builders[key].subscribe([identifier])
 
     def _moved(self, prefixes: Collection[NamePath]) -> dict[int, ChunkKey]:
-        """The branches that these prefixes give another chunk, and which."""
+        """Returns the branches whose chunk changes with these prefixes, with the new chunk."""
         spines, users = self._registry.spines, self._registry.users
         old, new = {key for key in self.builders if key}, set(prefixes)
         owner, assign = PrefixIndex(old).assign, PrefixIndex(new).assign
         moved: dict[int, ChunkKey] = {}
-        # Only a chunk that is no more loses branches, or one whose paths a new prefix divides.
+        # Only a removed chunk loses branches, or one whose paths a new prefix divides.
         for key in {*(old - new), *map(owner, new - old)}:
             for number in self.builders[key].branches:
                 target = assign(spines[number])
@@ -105,7 +105,7 @@ class ChunkAssignment:
         return moved
 
     def _move_ids(self, moved: Mapping[int, ChunkKey], added: Container[str]) -> None:
-        """Lets subscribers follow the branches that move."""
+        """Moves subscribers with their branches."""
         keys, placed = self._keys, len(self._keys)
         for form, canonical in self._registry.forms.items():
             if moved.keys().isdisjoint(form):

@@ -26,33 +26,33 @@ RegisteredQuery: TypeAlias = Subscriber | Unsatisfiable | Later | Rejected
 
 @dataclass(slots=True)
 class CanonicalQuery:
-    """A canonical query while subscribers come and go; in the order in which they came."""
+    """A canonical query with its present subscribers, in the order of their arrival."""
 
     type: Type
     subscribers: dict[str, Subscriber]
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """How much each subscriber counts."""
-        return tuple([one.weight for one in self.subscribers.values()])
+        """The weight of each subscriber."""
+        return tuple([subscriber.weight for subscriber in self.subscribers.values()])
 
 
 @dataclass(slots=True)
 class QueryRegistry:
     """All queries, and the branches that they need.
 
-    Branches are numbered as they come, and so equal normal forms are found: by their numbers. The
-    number of a branch that no query needs any more is not given to another.
+    Branches are numbered in the order of their arrival, and equal normal forms are recognised by
+    these numbers. The number of a branch that no query needs any more is not reused.
 
     Attributes:
         branches: Every branch once, by number.
-        tails: For each branch what follows its spine; None until it is needed.
+        tails: For each branch the part after its spine; None until it is needed.
         spines: For each branch the names of its spine; equal ones are one object.
-        users: For each branch how many canonical queries need it.
+        users: For each branch the number of canonical queries that need it.
         size: Characters of the branches that are needed.
         forms: The canonical queries by normal form, in the order of their first subscribers.
         ids: For each subscriber the normal form of its query.
-        unsatisfiable: Queries that can match no conforming document, by id.
+        unsatisfiable: Queries that match no conforming document, by id.
         later: Queries in later versions of XPath, by id.
         rejected: Queries that cannot be evaluated, by id.
     """
@@ -72,7 +72,7 @@ class QueryRegistry:
 
     @classmethod
     def of(cls, scheme: Scheme) -> QueryRegistry:
-        """The queries and branches of a scheme."""
+        """Makes the registry of a scheme."""
         xpaths = scheme.branches.xpaths
         registry = cls(
             branches=list(scheme.branches),
@@ -80,14 +80,14 @@ class QueryRegistry:
             spines=all_names(scheme.branches),
             users=[0] * len(xpaths),
             size=sum(map(len, xpaths)),
-            unsatisfiable={one.subscriber.id: one for one in scheme.unsatisfiable},
-            later={one.subscriber.id: one for one in scheme.later},
-            rejected={one.id: one for one in scheme.rejected},
+            unsatisfiable={entry.subscriber.id: entry for entry in scheme.unsatisfiable},
+            later={entry.subscriber.id: entry for entry in scheme.later},
+            rejected={entry.id: entry for entry in scheme.rejected},
             _numbers=dict(zip(xpaths, range(len(xpaths)), strict=True)),
         )
         registry._paths.update((spine, spine) for spine in registry.spines)
         for query in scheme.queries:
-            subscribers = {one.id: one for one in query.subscribers}
+            subscribers = {subscriber.id: subscriber for subscriber in query.subscribers}
             registry.forms[query.branches] = CanonicalQuery(query.type, subscribers)
             registry.ids.update(zip(subscribers, repeat(query.branches)))
             for number in query.branches:
@@ -101,7 +101,7 @@ class QueryRegistry:
         return sum(map(len, self._by_id()))
 
     def __iter__(self) -> Iterator[str]:
-        """The ids of all queries, rejected ones included."""
+        """Yields the ids of all queries, including rejected ones."""
         return chain.from_iterable(self._by_id())
 
     def _by_id(self) -> tuple[Mapping[str, object], ...]:
@@ -118,7 +118,7 @@ class QueryRegistry:
         return None
 
     def add(self, query: Subscription, translation: Translation) -> RegisteredQuery:
-        """Registers a query whose id is new."""
+        """Registers a query with a new id."""
         bound, form, error = translation
         if error is not None:
             place = (error.hint, error.line, error.column, error.offset)
@@ -130,7 +130,7 @@ class QueryRegistry:
             later = self.later[query.id] = Later(own, query.version, own_prefixes(query))
             return later
         absolute = str(make_absolute(bound))
-        # Most are written in canonical form, and one string is enough for both.
+        # Most queries are written in canonical form, and share one string.
         if absolute == query.xpath:
             absolute = query.xpath
         subscriber = Subscriber(query.id, query.xpath, absolute, query.weight, query.metadata)
@@ -148,7 +148,7 @@ class QueryRegistry:
         return subscriber
 
     def remove(self, identifier: str) -> RegisteredQuery:
-        """Removes a query, and with the last subscriber the branches that only it needed."""
+        """Removes a query, and with the last subscriber the branches that no other query needs."""
         if identifier in self.rejected:
             return self.rejected.pop(identifier)
         if identifier in self.later:
@@ -179,18 +179,18 @@ class QueryRegistry:
         return number
 
     def queries(self) -> Iterator[Query]:
-        """The canonical queries as a scheme has them."""
+        """Yields the canonical queries in the form of a scheme."""
         for numbers, canonical in self.forms.items():
             yield Query(canonical.type, numbers, tuple(canonical.subscribers.values()))
 
     def absolutes(self) -> Iterator[str]:
-        """Every query that can be evaluated, as `Subscriber.absolute` has it."""
+        """Yields every query that can be evaluated, in the form of `Subscriber.absolute`."""
         for canonical in self.forms.values():
-            yield from (one.absolute for one in canonical.subscribers.values())
+            yield from (subscriber.absolute for subscriber in canonical.subscribers.values())
         yield from (dead.subscriber.absolute for dead in self.unsatisfiable.values())
 
     def xpaths(self) -> Iterator[str]:
-        """Every branch that is needed."""
+        """Yields every branch that is needed."""
         return (self.branches[number].xpath for number in self._numbers.values())
 
 
@@ -200,10 +200,10 @@ class CollectedQueries:
 
     Attributes:
         branches: Every branch once, in the order in which the queries need them.
-        tails: For each branch what follows its spine.
+        tails: For each branch the part after its spine.
         spines: For each branch the names of its spine; equal ones are one object.
         queries: The canonical queries, in the order of their first subscribers.
-        unsatisfiable: Queries that can match no conforming document.
+        unsatisfiable: Queries that match no conforming document.
         later: Queries in later versions of XPath.
         rejected: Queries that cannot be evaluated.
         namespaces: Prefix to namespace URI, for all branches.
@@ -221,9 +221,9 @@ class CollectedQueries:
     size: int
 
     def absolutes(self) -> Iterator[str]:
-        """Every query that can be evaluated, as `Subscriber.absolute` has it."""
+        """Yields every query that can be evaluated, in the form of `Subscriber.absolute`."""
         for query in self.queries:
-            yield from (one.absolute for one in query.subscribers)
+            yield from (subscriber.absolute for subscriber in query.subscribers)
         yield from (dead.subscriber.absolute for dead in self.unsatisfiable)
 
 
@@ -234,11 +234,11 @@ def collect_queries(
     limits: Limits,
     progress: Callable[[int], object] = lambda _: None,
 ) -> CollectedQueries:
-    """Normalises the subscriptions in their order, and puts those with equal normal forms together.
+    """Normalises the subscriptions in their order, and groups those with equal normal forms.
 
-    Which prefixes stand for which namespaces depends on the order of the subscriptions, but not on
-    the order of bindings within one: mappings may come in any. ``progress`` is called with
-    the number of subscriptions that were done since the last call.
+    The prefixes of namespaces depend on the order of the subscriptions, but not on the order of
+    bindings within one. ``progress`` is called with the number of subscriptions since the last
+    call.
     """
     prefixes = Prefixes(by_prefix(schema.prefixes))
     normalisers = Normalisers(schema, prefixes, expansion)
@@ -272,20 +272,20 @@ class Normalisers:
         self._plain = Normaliser(schema, prefixes, expansion.none)
 
     def after(self, size: int) -> Normaliser:
-        """The one for a query that comes after so many characters of branches."""
+        """Returns the normaliser for a query after so many characters of branches."""
         return self._expanding if size < self._total else self._plain
 
 
 def in_use(table: Mapping[str, str], schema: Schema, registry: QueryRegistry) -> dict[str, str]:
-    """The prefixes that are the schema's, or that a query or branch uses."""
-    ours = frozenset(schema.prefixes.values())
+    """Returns the prefixes of the schema, and those that a query or branch uses."""
+    of_schema = frozenset(schema.prefixes.values())
     return {
         prefix: uri
         for prefix, uri in table.items()
-        if uri in ours or is_used(prefix, chain(registry.absolutes(), registry.xpaths()))
+        if uri in of_schema or is_used(prefix, chain(registry.absolutes(), registry.xpaths()))
     }
 
 
 def by_prefix(namespaces: Mapping[str, str]) -> dict[str, str]:
-    """The same bindings in an order that does not depend on where they come from."""
+    """Returns the bindings in an order that does not depend on their origin."""
     return dict(sorted(namespaces.items()))

@@ -1,12 +1,14 @@
-"""GenerateChunkingScheme: which paths of the query tree documents are cut at.
+"""GenerateChunkingScheme: chooses the paths of the query tree at which documents are cut.
 
-Section 4 of the paper, figure 6, with its one ambiguity settled by its own examples: the weight of
-a pick is taken from its *proper* ancestors, not from the pick itself. Else the pick would weigh
-nothing at once, and lose its place to whatever is picked next.
+Section 4 of the paper, figure 6, with its one ambiguity resolved by its own examples: the weight of
+    a
+pick is subtracted from its *proper* ancestors, not from the pick itself. Otherwise the pick would
+weigh nothing at once, and lose its place to the next pick.
 
-To the loop of the figure this adds only speed. As long as no pick was made below a node, it weighs
-at least as much as everything below it, so the tree is opened from the top, and only as far down as
-the lightest pick: what it costs depends on the number of chunks, hardly on the size of the tree.
+The code differs from the loop of the figure only in speed. As long as no pick was made below a
+node, it weighs at least as much as everything below it, so the tree is opened from the top, and
+only down to the lightest pick: the cost depends on the number of chunks, hardly on the size of the
+    tree.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from extract.preptool.query_tree import MILLION, NamePath, QueryTree, TreeNode
 
 @dataclass(frozen=True, slots=True)
 class PickStep:
-    """One turn of the algorithm: a path was picked, and what that did to the others.
+    """One round of the algorithm: the picked path, and its effect on the others.
 
     Attributes:
-        prefix: The path that was picked.
-        weight: What it weighed then.
+        prefix: The picked path.
+        weight: Its weight at that time.
         weights: The ancestors that became lighter, from the document element down, each with its
             weight after this pick.
         dropped: Earlier picks that are now lighter than this one, and so no longer picked.
@@ -40,12 +42,12 @@ class PickStep:
 
 @dataclass(frozen=True, slots=True)
 class PrefixChoice:
-    """The paths that documents are cut at, and how they were found.
+    """The paths at which documents are cut, and how they were found.
 
     Attributes:
-        prefixes: The paths, sorted: in an order that does not change when weights shift a little.
-        steps: What was picked and dropped, turn by turn.
-        note: What the user should know, such as fewer chunks than asked for; empty if nothing.
+        prefixes: The paths, sorted, so that the order is stable when weights change a little.
+        steps: The picks and drops, round by round.
+        note: A note for the user, such as fewer chunks than requested; empty if there is none.
     """
 
     prefixes: tuple[NamePath, ...]
@@ -54,10 +56,10 @@ class PrefixChoice:
 
 
 def check_chunks(chunks: int) -> None:
-    """Makes sure that documents can be cut into so many chunks.
+    """Checks that a number of chunks is possible.
 
     Raises:
-        SchemeError: They cannot.
+        SchemeError: It is below 1.
     """
     if chunks < 1:
         hint = "ask for at least 1 chunk; queries that fit no chunk are answered all the same"
@@ -65,16 +67,16 @@ def check_chunks(chunks: int) -> None:
 
 
 def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
-    """Picks the paths to cut documents at, so that the queries spread evenly over the chunks.
+    """Picks the paths at which documents are cut, so that queries spread evenly over the chunks.
 
-    The heaviest path is picked, of equally heavy ones the deepest, of equally deep ones the first
-    by name; never the document element, whose chunk would be the document. Its weight is taken from
-    the paths above it, not below zero; those that were picked before and are now lighter than it
-    are dropped. And so on until there are enough, or nothing of weight is left.
+    Each round picks the heaviest path, of equally heavy ones the deepest, of equally deep ones the
+    first by name; never the document element, whose chunk would be the document. The pick's weight
+    is subtracted from the paths above it, not below zero; earlier picks that are now lighter than
+    it are dropped. The rounds end when there are enough paths, or none of weight is left.
 
     Args:
         tree: The query tree.
-        chunks: How many paths are wanted.
+        chunks: The number of paths.
 
     Raises:
         SchemeError: ``chunks`` is not at least 1.
@@ -105,20 +107,21 @@ def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     return PrefixChoice(tuple(sorted(picks)), tuple(steps), _note(chunks, len(picks)))
 
 
-def _note(asked: int, given: int) -> str:
-    if given == asked:
+def _note(requested: int, actual: int) -> str:
+    if actual == requested:
         return ""
-    if not given:
+    if not actual:
         return "no query goes below the document element by a plain path: there is no chunk to cut"
-    chunks = "1 chunk" if given == 1 else f"{given} chunks"
-    return f"{asked} chunks were asked for, but the paths of the queries give only {chunks}"
+    chunks = "1 chunk" if actual == 1 else f"{actual} chunks"
+    return f"{requested} chunks were asked for, but the paths of the queries give only {chunks}"
 
 
 class _Candidates:
     """The nodes that may be picked, heaviest first, with weights that sink as picks are made.
 
-    A heap whose entries are not changed but superseded: an entry counts only as long as its weight
-    is the node's.
+    A heap whose entries are not changed but superseded: an entry is valid only while its weight is
+        the
+    node's.
     """
 
     def __init__(self, tree: QueryTree) -> None:
@@ -134,12 +137,12 @@ class _Candidates:
         for child in node.children:
             self._nodes[child.path] = child
             self._weights[child.path] = child.millionths
-            # An unopened node goes before opened ones of its weight: there may be a deeper one of
-            # the same weight below it.
+            # An unopened node goes before opened ones of its weight: a deeper node of the same
+            # weight may be below it.
             heappush(self._heap, (-child.millionths, not child.children, -child.depth, child.path))
 
     def heaviest(self) -> TreeNode | None:
-        """Takes out the heaviest node, of equally heavy ones the deepest; None if all are light."""
+        """Removes the heaviest node, of equal ones the deepest; None if none has weight."""
         while self._heap:
             negative, is_open, _, path = heappop(self._heap)
             node = self._nodes[path]
@@ -151,16 +154,16 @@ class _Candidates:
         return None
 
     def offer(self, path: NamePath) -> None:
-        """Puts an opened node among the candidates, at what it weighs now."""
+        """Adds an opened node to the candidates, at its present weight."""
         if self._weights[path] and len(path) > 1:
             heappush(self._heap, (-self._weights[path], True, -len(path), path))
 
     def weigh(self, path: NamePath) -> int:
-        """What a node that was reached weighs now, in millionths."""
+        """Returns the present weight of an opened node, in millionths."""
         return self._weights[path]
 
     def lighten_above(self, path: NamePath, millionths: int) -> list[NamePath]:
-        """Takes weight from all proper ancestors; gives those that changed, from the top down."""
+        """Subtracts weight from all proper ancestors; returns the changed ones, top down."""
         changed: list[NamePath] = []
         for end in range(1, len(path)):
             above = path[:end]
@@ -171,9 +174,9 @@ class _Candidates:
 
 
 class PrefixIndex:
-    """Finds for any path the longest of some prefixes that it starts with.
+    """Finds the longest prefix of any path, from a fixed set of prefixes.
 
-    Build it once and ask it often: an answer costs a look-up for each name of the path.
+    Build it once and use it often: a search costs one look-up for each name of the path.
     """
 
     __slots__ = ("_top",)
@@ -187,7 +190,7 @@ class PrefixIndex:
             level[_HERE] = prefix
 
     def assign(self, spine: NamePath) -> NamePath | None:
-        """The longest prefix that the spine starts with; None if there is none: potpourri."""
+        """Returns the longest prefix of the spine; None if there is none: potpourri."""
         level = self._top
         longest: NamePath | None = level.get(_HERE)
         for name in spine:
@@ -202,7 +205,7 @@ _HERE = ""  # no element has an empty name
 
 
 def assign(spine: NamePath, prefixes: Iterable[NamePath]) -> NamePath | None:
-    """The chunk that a branch belongs to: the longest prefix of its spine, or None for potpourri.
+    """Returns the chunk of a branch: the longest prefix of its spine, or None for potpourri.
 
     For many spines use a `PrefixIndex`.
 

@@ -11,8 +11,8 @@ from extract.preptool.footprints.need_counts import ChunkNeeds, NeedCounts, Path
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import DOCUMENT, POTPOURRI, Chunk
 
-# Of a chunk its prefix; of the potpourri None, and of the whole document the empty path, which all
-# paths begin with.
+# The prefix of a chunk; None for the potpourri, and the empty path, which is a prefix of every
+# path, for the whole document.
 ChunkKey: TypeAlias = NamePath | None
 
 WHOLE_DOCUMENT: Final[NamePath] = ()
@@ -29,10 +29,10 @@ class ChunkBuilder:
     """One chunk, the potpourri, or the chunk of the whole document, while it is built or revised.
 
     Attributes:
-        key: The prefix of the chunk, or which of the other two it is.
+        key: The prefix of the chunk, or the key of one of the other two.
         footprints: The footprints of all branches.
-        branches: The branches that are evaluated on it.
-        ids: The subscribers that have one of these branches, in the order in which they came.
+        branches: The branches that are evaluated on the chunk.
+        ids: The subscribers with one of these branches, in the order of their arrival.
     """
 
     key: ChunkKey
@@ -41,13 +41,13 @@ class ChunkBuilder:
     ids: dict[str, None] = field(default_factory=dict)
     _counts: NeedCounts | None = field(default_factory=NeedCounts)
     _needs: ChunkNeeds | None = None
-    _unsplittable: str | None = ""  # None if it is not known
-    _whole: tuple[str, ...] | None = ()  # None if it is not known
-    _chunk: Chunk | None = None  # what was made last, if it is still right
+    _unsplittable: str | None = ""  # None if unknown
+    _whole: tuple[str, ...] | None = ()  # None if unknown
+    _chunk: Chunk | None = None  # the last result, while it is valid
 
     @classmethod
     def of_chunk(cls, chunk: Chunk, key: ChunkKey, footprints: BranchFootprints) -> ChunkBuilder:
-        """The builder that a chunk of a scheme was made by."""
+        """Makes the builder of an existing chunk."""
         counts = NeedCounts.of_chunk(chunk)
         return cls(
             key,
@@ -100,17 +100,18 @@ class ChunkBuilder:
         if self.key and self._unsplittable:
             ends = tuple([f" in {self.footprints.xpath(number)}" for number in numbers])
             if self._unsplittable.endswith(ends):
-                self._unsplittable = None  # it was the example; there may be others
+                self._unsplittable = None  # the removed branch was the example; there may be others
 
     def chunk(
         self, number: int, rows: Callable[[int], int] = int, projected: bool = False
     ) -> Chunk:
-        """The chunk as it is now.
+        """Returns the present chunk.
 
         Args:
-            number: Which of the chunks it is, if it has a prefix.
-            rows: For each branch its row in the scheme; by default its number.
-            projected: Whether it has of its subtrees only what its branches look at.
+            number: The number of the chunk, if it has a prefix.
+            rows: Maps a branch to its row in the scheme; by default its number.
+            projected: Whether the chunk has only those parts of its subtrees that its branches look
+                at.
         """
         last = self._chunk
         if last is not None and rows is int:
@@ -149,14 +150,14 @@ class ChunkBuilder:
 
     def _current_needs(self) -> ChunkNeeds:
         if self._needs is None:
-            if self._counts is None:  # the scheme does not say how often anything is needed
+            if self._counts is None:  # the scheme has no counts
                 self._counts = NeedCounts.of(self.footprints.partials(self.branches))
             self._counts.uncover(self._path_needs)
             self._needs = self._counts.chunk_needs(_text(self.key))
         return self._needs
 
     def _path_needs(self, paths: Collection[str]) -> Iterator[tuple[PathNeed, int]]:
-        """The needs of the branches, without those that cannot need these paths or any below."""
+        """Yields the needs of the branches that may need these paths or paths below."""
         names = {_last_name(path) for path in paths}
         numbers: Iterable[int] = self.branches
         if "" not in names and len(names) <= _FEW:
@@ -172,7 +173,7 @@ def _text(key: ChunkKey) -> str:
 
 
 def _last_name(path: str) -> str:
-    """A name that every branch contains which needs the path or a path below it.
+    """Returns a name in every branch that needs the path or a path below it.
 
     >>> _last_name("/a/descendant::b/*"), _last_name("/*")
     ('b', '')

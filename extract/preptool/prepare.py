@@ -1,4 +1,4 @@
-"""PREPTOOL's recipe: a schema and subscriptions in, a chunking scheme out."""
+"""PREPTOOL's recipe: makes a chunking scheme from a schema and subscriptions."""
 
 from __future__ import annotations
 
@@ -57,25 +57,25 @@ def prepare(
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
     Args:
-        schema: What documents may look like.
-        subscriptions: The queries. One that does not parse is recorded as rejected, one that can
-            match nothing as unsatisfiable; the others go on.
-        chunks: Into how many chunks, next to the potpourri; fewer if the queries give no more.
-            With ``"auto"``, into as many as a cost model finds best.
-        weights: How much a query counts: ``"one"`` for each different query the same,
-            ``"subscribers"`` for the weights of its subscribers, or a function of one's own.
+        schema: The schema of the documents.
+        subscriptions: The queries. One that does not parse is recorded as rejected, one that
+            matches nothing as unsatisfiable; the others are not affected.
+        chunks: The number of chunks, next to the potpourri; fewer if the queries give no more. With
+            ``"auto"``, the number that a cost model finds best.
+        weights: The weight of a query: ``"one"`` for 1 each, ``"subscribers"`` for the weights of
+            its subscribers, or a function of your own.
         expansion: Bounds on the size of normal forms.
-        sample: Documents, or names of files, to estimate sizes from; without any, the schema tells
-            what to expect.
-        workers: For ``"auto"``, how many chunks of one document are evaluated at the same time:
-            with 1 the least work is sought, with more the least time for one document.
+        sample: Documents, or names of files, to estimate sizes from; without any, sizes are
+            estimated from the schema.
+        workers: For ``"auto"``, the number of chunks of one document that are evaluated at the same
+            time: 1 minimises the work, more minimise the time for one document.
         progress: Called with the number of queries that were normalised since the last call.
-        limits: How long and deep a query may be, and how many there may be. One that is beyond is
-            recorded as rejected.
+        limits: The largest length and depth of a query, and the number of queries. A query beyond
+            them is recorded as rejected.
 
     Raises:
-        SubscriptionsError: There are more subscriptions than there may be.
-        SchemeError: ``chunks`` or ``workers`` is not at least 1, or there are no such weights.
+        SubscriptionsError: There are too many subscriptions.
+        SchemeError: ``chunks`` or ``workers`` is below 1, or the name of the weights is unknown.
         DocumentError: A sample cannot be read.
 
     >>> from extract.schema.model import Declaration
@@ -101,8 +101,8 @@ def prepare(
         tree = QueryTree.of(_weighed(collected.queries, collected.spines, whole), weigh)
         if chunks == AUTO:
             estimator = Estimator(statistics, collected.namespaces)
-            every = range(len(collected.branches))
-            plan = best_plan(tree, every, collected.spines, footprints, whole, estimator, workers)
+            numbers = range(len(collected.branches))
+            plan = best_plan(tree, numbers, collected.spines, footprints, whole, estimator, workers)
         else:
             plan = ChunkingPlan(choose(tree, chunks))
         prefixes = plan.choice.prefixes
@@ -139,20 +139,20 @@ def _check(chunks: int | Literal["auto"], workers: int, weights: Weigh | str) ->
 
 
 def _settings(
-    asked: int | Literal["auto"], chosen: int, workers: int, weigh: Weigh, expansion: Expansion
+    requested: int | Literal["auto"], chosen: int, workers: int, weigh: Weigh, expansion: Expansion
 ) -> Settings:
-    """The settings of the scheme, so that `extract.preptool.revise` can go on with them."""
+    """Returns the settings of the scheme, with which `extract.preptool.revise` goes on."""
     name, bounds = name_of(weigh), asdict(expansion)
-    if asked == AUTO:
+    if requested == AUTO:
         return Settings(max(1, chosen), name, bounds, auto=True, workers=workers)
-    return Settings(asked, name, bounds)
+    return Settings(requested, name, bounds)
 
 
 def tree_of(scheme: Scheme) -> QueryTree:
-    """The query tree that a scheme was made from.
+    """Returns the query tree that a scheme was made from.
 
     Raises:
-        SchemeError: The queries were weighed by a function that the scheme does not know.
+        SchemeError: The queries were weighed by a function that the scheme does not name.
     """
     weigh = weigh_of(scheme)
     whole = frozenset(scheme.document.branches)
@@ -160,10 +160,10 @@ def tree_of(scheme: Scheme) -> QueryTree:
 
 
 def weigh_of(scheme: Scheme) -> Weigh:
-    """How the queries of a scheme were weighed.
+    """Returns the weight function of a scheme's queries.
 
     Raises:
-        SchemeError: By a function that the scheme does not know.
+        SchemeError: The queries were weighed by a function that the scheme does not name.
     """
     weigh = WEIGHTS.get(scheme.settings.weights)
     if weigh is None:
@@ -173,23 +173,23 @@ def weigh_of(scheme: Scheme) -> Weigh:
 
 
 def name_of(weigh: Weigh) -> str:
-    """What a scheme calls a way to weigh queries."""
-    return next((name for name, one in WEIGHTS.items() if one is weigh), "custom")
+    """Returns the name of a weight function in schemes."""
+    return next((name for name, function in WEIGHTS.items() if function is weigh), "custom")
 
 
 def _weighed(
     queries: Iterable[Query], spines: Sequence[NamePath], whole: Container[int]
 ) -> Iterator[WeightedQuery]:
-    """What the query tree counts: a branch for the whole document draws no chunk to its path."""
+    """Yields queries for the tree: a branch for the whole document draws no chunk to its path."""
     for query in queries:
-        ours = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
-        yield WeightedQuery(ours, tuple([one.weight for one in query.subscribers]))
+        paths = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
+        yield WeightedQuery(paths, tuple([subscriber.weight for subscriber in query.subscribers]))
 
 
 def _chunk_keys(
     spines: Sequence[NamePath], whole: Container[int], prefixes: Sequence[NamePath]
 ) -> list[NamePath | None]:
-    """For each branch the prefix of its chunk: see `_ChunkMaker`."""
+    """Returns for each branch the prefix of its chunk: see `_ChunkMaker`."""
     assign = lru_cache(maxsize=None)(PrefixIndex(prefixes).assign)
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
@@ -197,7 +197,7 @@ def _chunk_keys(
 def notes(
     queries: Sized, unsatisfiable: Sized, later: Sized, choice: PrefixChoice
 ) -> Iterator[str]:
-    """What the user should know about how a scheme was made."""
+    """Yields notes for the user on how a scheme was made."""
     if queries:
         if choice.note:
             yield choice.note
@@ -210,7 +210,7 @@ def notes(
 
 
 def crowded(size: int, expansion: Expansion) -> Iterator[str]:
-    """Says so where queries were not expanded because branches before them were too many."""
+    """Yields a note if queries were not expanded because there were too many branches."""
     if size >= expansion.total:
         yield (
             f"branches have {size:,} characters: queries that came when there were more than "
@@ -219,13 +219,13 @@ def crowded(size: int, expansion: Expansion) -> Iterator[str]:
 
 
 class _ChunkMaker:
-    """Makes the chunks, once it is known which branch belongs to which.
+    """Makes the chunks from the assignment of branches.
 
     Args:
         queries: The queries.
-        footprints: What their branches look at.
-        keys: For each branch the longest prefix that its spine begins with; None for the potpourri
-            and the empty path, which all paths begin with, for the whole document.
+        footprints: The footprints of their branches.
+        keys: For each branch the longest prefix of its spine; None for the potpourri and the empty
+            path, which is a prefix of every path, for the whole document.
         projected: The prefixes whose chunks have only what their branches look at.
     """
 
@@ -244,21 +244,21 @@ class _ChunkMaker:
             self._branches.setdefault(key, []).append(number)
         self._queries: dict[NamePath | None, list[str]] = {}
         for query in queries:
-            ids = [one.id for one in query.subscribers]
+            ids = [subscriber.id for subscriber in query.subscribers]
             for key in dict.fromkeys([keys[number] for number in query.branches]):
                 self._queries.setdefault(key, []).extend(ids)
 
     def chunk(self, prefix: NamePath) -> Chunk:
-        """The next chunk, with all that its branches need outside of its prefix."""
+        """Returns the next chunk, with all that its branches need outside of its prefix."""
         self._made += 1
         return self._chunk(prefix)
 
     def potpourri(self) -> Chunk:
-        """The chunk for what belongs to no other."""
+        """Returns the chunk for branches that belong to no other."""
         return self._chunk(None)
 
     def document(self) -> Chunk:
-        """The chunk for what needs the whole document."""
+        """Returns the chunk for branches that need the whole document."""
         return self._chunk(WHOLE_DOCUMENT)
 
     def _chunk(self, key: ChunkKey) -> Chunk:

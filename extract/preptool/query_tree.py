@@ -1,10 +1,11 @@
-"""The query tree: how many queries pass through each path of plain child steps.
+"""The query tree: the weight of the queries through each path of plain child steps.
 
 Section 4 of the paper. One node for each spine step; a node's weight is the sum of the weights of
 the canonical queries with a branch through it, each counted once (TRAPS 15). Filters add no nodes.
 
-Trees never change: `QueryTree.added` and `QueryTree.removed` give new ones that share with the old
-all that the query does not touch.
+Trees are immutable: `QueryTree.added` and `QueryTree.removed` return new ones that share all nodes
+    that
+the query does not touch.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from typing import TypeAlias
 
 NamePath: TypeAlias = tuple[str, ...]
 
-# Weights are counted in whole millionths. Sums of floats depend on their order, and taking a weight
-# away again leaves a rest like 1e-17: a tree revised often would differ from one built afresh.
+# Weights are whole millionths. Sums of floats depend on their order, and subtracting a weight
+# leaves a remainder like 1e-17: a tree revised often would differ from one built afresh.
 MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
-    """What the tree needs to know of one canonical query.
+    """The properties of one canonical query that the tree needs.
 
     Attributes:
-        spines: The names along each of its branches; an empty spine goes no further than the
-            document node. The order does not matter, nor does a spine that comes twice.
-        weights: How much each of its subscribers counts.
+        spines: The names along each of its branches; an empty spine ends at the document node.
+            Order and duplicates do not matter.
+        weights: The weights of its subscribers.
     """
 
     spines: tuple[NamePath, ...]
@@ -42,12 +43,12 @@ Weigh: TypeAlias = Callable[[WeightedQuery], float]
 
 
 def one_each(query: WeightedQuery) -> float:
-    """Counts every canonical query as one, as the paper does: it is evaluated once."""
+    """Weighs every canonical query as 1, as the paper does: it is evaluated once."""
     return 1.0
 
 
 def by_subscribers(query: WeightedQuery) -> float:
-    """Counts a canonical query by the weights of its subscribers together.
+    """Weighs a canonical query by the sum of the weights of its subscribers.
 
     >>> by_subscribers(WeightedQuery((("a", "b"),), weights=(1.0, 2.5)))
     3.5
@@ -57,7 +58,7 @@ def by_subscribers(query: WeightedQuery) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """One path of the query tree, with what is below it.
+    """One path of the query tree, with the nodes below it.
 
     Attributes:
         path: The names from the document element down to here; empty for the document itself.
@@ -77,16 +78,16 @@ class TreeNode:
 
     @property
     def depth(self) -> int:
-        """How many steps it is away from the document: 1 for the document element."""
+        """The number of steps from the document: 1 for the document element."""
         return len(self.path)
 
     @property
     def weight(self) -> float:
-        """How much the queries count that pass through here."""
+        """The weight of the queries that pass through the node."""
         return self.millionths / MILLION
 
     def child(self, name: str) -> TreeNode | None:
-        """The node one step below that has this name."""
+        """Returns the node one step below with this name."""
         at = bisect_left(self.children, name, key=_name)
         is_there = at < len(self.children) and self.children[at].name == name
         return self.children[at] if is_there else None
@@ -97,15 +98,15 @@ _name = attrgetter("name")
 
 @dataclass(frozen=True, slots=True)
 class QueryTree:
-    """The paths that a set of queries takes, with their weights. Make one with `of`.
+    """The paths of a set of queries, with their weights. Make one with `of`.
 
-    A path is in the tree if and only if its weight is above zero, and never weighs less than any
-    path below it: every query that goes there comes through here.
+    A path is in the tree if and only if its weight is above zero, and it never weighs less than a
+    path below it: every query that passes through the lower one passes through it.
 
     Attributes:
-        document: The node of the document itself, above the document elements; it weighs as much as
-            all queries together, those included that have no other node.
-        weigh: How much a query counts.
+        document: The node of the document itself, above the document elements; its weight is that
+            of all queries together, including those that have no other node.
+        weigh: The weight function.
     """
 
     document: TreeNode
@@ -126,7 +127,7 @@ class QueryTree:
         return cls(_grow(queries, weigh), weigh)
 
     def __iter__(self) -> Iterator[TreeNode]:
-        """The nodes below the document, each before its children, siblings by name."""
+        """Yields the nodes below the document, parents first, siblings by name."""
         todo = list(reversed(self.document.children))
         while todo:
             node = todo.pop()
@@ -134,14 +135,14 @@ class QueryTree:
             todo.extend(reversed(node.children))
 
     def node(self, path: NamePath) -> TreeNode | None:
-        """The node of a path; None if no query passes through it."""
+        """Returns the node of a path; None if no query passes through it."""
         node: TreeNode | None = self.document
         for name in path:
             node = node.child(name) if node is not None else None
         return node
 
     def added(self, query: WeightedQuery) -> QueryTree:
-        """The tree with one more query, for the cost of that query's spines.
+        """Returns the tree with one more query, for the cost of that query's spines.
 
         Raises:
             ValueError: The query weighs less than zero, or is not a finite number.
@@ -149,7 +150,7 @@ class QueryTree:
         return self._revised(query, _millionths(self.weigh(query)))
 
     def removed(self, query: WeightedQuery) -> QueryTree:
-        """The tree without a query that was added with the same weight.
+        """Returns the tree without a query that was added with the same weight.
 
         Raises:
             ValueError: The query cannot be in the tree: a path is missing or weighs less than it.
@@ -157,7 +158,7 @@ class QueryTree:
         return self._revised(query, -_millionths(self.weigh(query)))
 
     def _revised(self, query: WeightedQuery, millionths: int) -> QueryTree:
-        """The tree with the weight added to all nodes of the query."""
+        """Returns the tree with the weight added to all nodes of the query."""
         touched = {spine[:end] for spine in query.spines for end in range(len(spine) + 1)}
         if not touched or not millionths:
             return self
@@ -166,7 +167,7 @@ class QueryTree:
         for path in downwards[1:]:
             parent = old[path[:-1]]
             old[path] = parent.child(path[-1]) if parent is not None else None
-        # From the leaves up, because a node needs its new children. None stands for one that goes.
+        # From the leaves up, because a node needs its new children. None marks a removed node.
         new: defaultdict[NamePath, dict[str, TreeNode | None]] = defaultdict(dict)
         for path in reversed(downwards[1:]):
             node = _reweighed(path, old[path], millionths, new[path])
@@ -178,7 +179,7 @@ class QueryTree:
 def _reweighed(
     path: NamePath, old: TreeNode | None, millionths: int, changes: dict[str, TreeNode | None]
 ) -> TreeNode | None:
-    """A node with another weight and other children; None if no weight is left."""
+    """Returns a node with another weight and other children; None if no weight is left."""
     total = (old.millionths if old is not None else 0) + millionths
     children = list(old.children) if old is not None else []
     for name, child in changes.items():
@@ -191,15 +192,15 @@ def _reweighed(
 
 
 def _grow(queries: Iterable[WeightedQuery], weigh: Weigh) -> TreeNode:
-    """The document node of a tree built afresh.
+    """Builds the document node of a new tree.
 
-    Spines are numbered once, for queries share them; after that a query costs one look-up for each
+    Spines are numbered once, because queries share them; then a query costs one look-up for each
     spine and one addition for each node, however its spines overlap.
     """
     paths: list[NamePath] = [()]
     parents = [0]
     weights = [0]
-    counted = [-1]  # by which query a node was counted last
+    counted = [-1]  # the last query that counted a node
     numbers: dict[NamePath, int] = {(): 0}
     for turn, query in enumerate(queries):
         millionths = _millionths(weigh(query))
@@ -214,7 +215,7 @@ def _grow(queries: Iterable[WeightedQuery], weigh: Weigh) -> TreeNode:
                         weights.append(0)
                         counted.append(-1)
                 number = numbers[spine]
-            # A node that this query has counted has all its ancestors counted.
+            # If this query has counted a node, it has counted all its ancestors.
             while counted[number] != turn:
                 counted[number] = turn
                 weights[number] += millionths
@@ -225,7 +226,7 @@ def _grow(queries: Iterable[WeightedQuery], weigh: Weigh) -> TreeNode:
 def _assemble(
     paths: Sequence[NamePath], parents: Sequence[int], weights: Sequence[int]
 ) -> TreeNode:
-    """The node numbered 0, from numbered nodes of which every parent comes before its children."""
+    """Returns node 0, from numbered nodes of which every parent comes before its children."""
     children: list[list[TreeNode]] = [[] for _ in paths]
     for number in range(len(paths) - 1, 0, -1):
         below = tuple(sorted(children[number], key=_name))
@@ -234,8 +235,8 @@ def _assemble(
 
 
 def _millionths(weight: float) -> int:
-    """A weight as a whole number of millionths; what counts at all counts at least one."""
+    """Returns a weight in whole millionths; a weight above zero becomes at least one."""
     if not 0 <= weight < inf:
         raise ValueError(f"a query cannot weigh {weight}")
-    whole = int(weight)  # apart, for a weight near the largest float times a million is infinite
+    whole = int(weight)  # separately: a weight near the largest float times a million is infinite
     return max(1, whole * MILLION + round((weight - whole) * MILLION)) if weight else 0

@@ -1,4 +1,4 @@
-"""Revising a scheme when subscriptions come and go, at the cost of the change.
+"""Revises a scheme when subscriptions are added or removed, at the cost of the change.
 
 >>> from extract.preptool.prepare import prepare
 >>> from extract.schema.model import Declaration, Schema
@@ -14,15 +14,15 @@ Subscriber(id='new', xpath='/a[c]/b', absolute='/a[c]/b', weight=1.0)
 >>> reviser.scheme().chunks[0].queries, reviser.scheme().chunks[0].filters
 (('old',), ())
 
-What always holds: the scheme is the one that `prepare` would make of the same subscriptions, but
-for the order of ids, the numbers of branches and the names of prefixes that it had to make up; and
-unless branches are so many (`Expansion.total`) that it depends on the order who is expanded.
+Always holds: the scheme is the one that `prepare` would make of the same subscriptions, except for
+    the
+order of ids, the numbers of branches and the invented prefixes; and unless there are so many
+branches (`Expansion.total`) that the order decides which queries are expanded.
 
 Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
-revised when the scheme is asked for, all changes together: the prefixes are chosen again, and then
-only branches that were added, removed or moved are looked at. It is counted how often each path
-that a chunk keeps is needed (`extract.preptool.footprints.need_counts`), so that a removal need not
-look at the other branches.
+revised by `Reviser.scheme`, all changes together: it chooses the prefixes again, and then examines
+only branches that were added, removed or moved. The needs of a chunk are counted
+(`extract.preptool.footprints.need_counts`), so that a removal need not examine the other branches.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Reviser:
     """The subscriptions of a scheme, to add to, replace and remove; `scheme` gives the new scheme.
 
     Args:
-        scheme: Where to start; it stays as it is.
-        limits: How long and deep a query may be, and how many there may be.
+        scheme: The scheme to start from; it is not changed.
+        limits: The largest length and depth of a query, and the number of queries.
 
     Raises:
-        SchemeError: The queries were weighed by a function that the scheme does not know.
+        SchemeError: The queries were weighed by a function that the scheme does not name.
     """
 
     def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
@@ -80,19 +80,19 @@ class Reviser:
         self._start(scheme)
 
     def _start(self, scheme: Scheme) -> None:
-        self._scheme = scheme  # as it was before the changes below
+        self._scheme = scheme  # before the changes below
         with no_collection():
             self._registry = registry = QueryRegistry.of(scheme)
             self._footprints = BranchFootprints(registry.branches, registry.tails)
             self._whole = set(scheme.document.branches)
             forms = registry.forms.items()
-            queries = (self._weighed(form, self._weights(one)) for form, one in forms)
+            queries = (self._weighed(form, self._weights(canonical)) for form, canonical in forms)
             self._tree = QueryTree.of(queries, self._weigh)
             self._assignment = ChunkAssignment(scheme, registry, self._footprints)
         self._forget_changes()
 
     def _forget_changes(self) -> None:
-        """Forgets the changes, which the scheme and the chunks have now."""
+        """Drops the changes, which scheme and chunks now have."""
         self._changed = False
         self._any_removed = False
         self._added: dict[str, Form] = {}
@@ -107,12 +107,12 @@ class Reviser:
         return len(self._registry)
 
     def __iter__(self) -> Iterator[str]:
-        """The ids of all subscriptions, rejected ones included."""
+        """Yields the ids of all subscriptions, including rejected ones."""
         return iter(self._registry)
 
     @property
     def branches_in_memory(self) -> int:
-        """The number of branches, those included that no query needs since the last `scheme`."""
+        """The number of branches, including those that no query needs since the last `scheme`."""
         return len(self._registry.branches)
 
     @property
@@ -132,7 +132,7 @@ class Reviser:
         return registered
 
     def add(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
-        """Registers a subscription. One that does not parse is recorded as rejected.
+        """Adds a subscription. One that does not parse is recorded as rejected.
 
         Args:
             subscription: One whose id is new, or that of a subscription that was rejected: that
@@ -140,7 +140,7 @@ class Reviser:
             source: The file that it comes from, for errors.
 
         Returns:
-            Its outcome, as the scheme will have it.
+            Its outcome, as in the scheme.
 
         Raises:
             SubscriptionsError: There is a subscription of this id, there are too many, or metadata
@@ -216,7 +216,7 @@ class Reviser:
         """Removes a subscription.
 
         Returns:
-            What the scheme had of it.
+            Its entry in the scheme.
 
         Raises:
             SchemeError: There is no such subscription.
@@ -239,18 +239,18 @@ class Reviser:
         return outcome
 
     def scheme(self) -> Scheme:
-        """The scheme of the subscriptions as they are now."""
+        """Returns the scheme of the present subscriptions."""
         if self._changed:
             with no_collection():
                 self._scheme = self._revised()
             self._forget_changes()
             alive = len(self._scheme.branches)
             if len(self._registry.branches) > 2 * alive + 1000:
-                self._start(self._scheme)  # or removed branches would fill the memory in the end
+                self._start(self._scheme)  # otherwise removed branches would fill the memory
         return self._scheme
 
     def _weights(self, canonical: CanonicalQuery) -> tuple[float, ...]:
-        if self._weigh is one_each:  # only whether there is more than one matters
+        if self._weigh is one_each:  # it only matters whether there is a subscriber
             return (1.0,) * min(2, len(canonical.subscribers))
         return canonical.weights
 
@@ -306,7 +306,7 @@ class Reviser:
         )
 
     def _plan(self) -> ChunkingPlan:
-        """The prefixes from now on. The best number of chunks is sought among all branches."""
+        """Returns the new prefixes; for ``auto``, the best number of chunks for all branches."""
         settings, registry = self._scheme.settings, self._registry
         if not settings.auto:
             return ChunkingPlan(choose(self._tree, settings.chunks))
@@ -323,7 +323,7 @@ class Reviser:
         )
 
     def _tables(self) -> tuple[Callable[[int], int], Branches, tuple[Query, ...]]:
-        """For each branch its row, then the rows; and the queries, which refer to them."""
+        """Returns the row of each branch, the rows, and the queries, which refer to them."""
         registry, before = self._registry, self._scheme.branches
         if all(registry.users):
             more = registry.branches[len(before) :]
@@ -339,8 +339,8 @@ class Reviser:
         branches = Branches.of([registry.branches[number] for number in alive])
         row = rows.__getitem__
         queries = [
-            Query(one.type, tuple(map(row, one.branches)), one.subscribers)
-            for one in registry.queries()
+            Query(query.type, tuple(map(row, query.branches)), query.subscribers)
+            for query in registry.queries()
         ]
         return row, branches, tuple(queries)
 

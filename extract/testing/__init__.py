@@ -1,4 +1,4 @@
-"""Contract suites for plug-ins: what every matcher and every scanner must do, as pytest classes.
+"""Contract suites for plug-ins: the required behaviour of matchers and scanners, as pytest classes.
 
 Usage, for the author of a matcher, in a test file of the plug-in:
 
@@ -21,21 +21,21 @@ pytest runs the inherited tests. ``tests/plugin`` of this project's repository i
 does so.
 
 When to use which:
-    `matcher_contract` for what answers questions on units (`extract.filtertool.matchers.protocol`);
-    `scanner_contract` for what reads the bytes of documents (`extract.chunktool.scan.protocol`).
+    `matcher_contract` for matchers (`extract.filtertool.matchers.protocol`); `scanner_contract` for
+    scanners (`extract.chunktool.scan.protocol`).
 
 Always holds:
     The built-in matchers and scanners pass the same suites. Nothing else in `extract` imports this
-    package, which is the only one that imports pytest; install that yourself (``pip install
+    package, which is the only one that imports pytest; install pytest yourself (``pip install
     pytest``).
 
 To add a case:
-    Write a test into the suite, so that all matchers or all scanners are held to it.
+    Write a test into the suite, so that all matchers or all scanners have to pass it.
 """
 
 import pytest
 
-# Failing assertions then show their values, as in a test file.
+# So failing assertions show their values, as in a test file.
 pytest.register_assert_rewrite(
     "extract.testing.matcher_contract",
     "extract.testing.scanner_contract",

@@ -1,10 +1,10 @@
-"""The contract of matchers: what every one must pass.
+"""The contract of matchers, which every matcher must pass.
 
     class TestMine(MatcherContract):  # or UpdatableMatcherContract
         factory = MyFactory()
 
 pytest runs the inherited tests. `unit_of` makes a unit of a document, for tests of your own. Random
-questions on random documents are compared with what libxml2 selects.
+questions on random documents are compared with libxml2's answers.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def unit_of(document: bytes) -> Unit:
 
 
 class MatcherContract:
-    """What a matcher must do. Set `factory` in a subclass.
+    """The required behaviour of a matcher. Set `factory` in a subclass.
 
     Attributes:
         factory: The factory to test.
@@ -92,18 +92,18 @@ class MatcherContract:
         select: Select = "nodes",
         documents: tuple[bytes, ...] = (DOCUMENT,),
     ) -> Answers:
-        """Asks questions; a string is a node set of one branch."""
-        asked = [Question((q,)) if isinstance(q, str) else q for q in questions]
-        matcher = self.factory.build(asked, {"re": EXSLT_REGEXP})
+        """Evaluates questions; a string is a node set of one branch."""
+        parsed = [Question((q,)) if isinstance(q, str) else q for q in questions]
+        matcher = self.factory.build(parsed, {"re": EXSLT_REGEXP})
         answers = matcher.match([unit_of(document) for document in documents], select)
         assert all(isinstance(n, int | float) for n in matcher.report().figures.values())
         return answers
 
     def nodes(self, *branches: str) -> list[tuple[int, int, int]]:
         """Returns kind, row and number of the nodes that a question selects."""
-        found = self.ask(Question(branches)).nodes
-        assert found is not None
-        return _rows(found)
+        nodes = self.ask(Question(branches)).nodes
+        assert nodes is not None
+        return _rows(nodes)
 
     def test_a_factory_can_be_sent_to_workers(self) -> None:
         copy = pickle.loads(pickle.dumps(self.factory))
@@ -147,12 +147,12 @@ class MatcherContract:
         assert self.nodes("/processing-instruction('go')") == [(NodeKind.PI, -1, 1)]
 
     def test_branches_are_united_in_document_order_without_duplicates(self) -> None:
-        found = self.nodes("/db/professor/name", "/db/student[name]/name", "/db/*/name", "/db")
-        assert found == [(NodeKind.ELEMENT, row, 0) for row in (0, 2, 5, 8)]
+        nodes = self.nodes("/db/professor/name", "/db/student[name]/name", "/db/*/name", "/db")
+        assert nodes == [(NodeKind.ELEMENT, row, 0) for row in (0, 2, 5, 8)]
 
     def test_kinds_are_mixed_in_document_order(self) -> None:
-        found = self.nodes("/db/student[1]/@id", "/db/student[1]", "/db/comment()", "/db/text()[1]")
-        assert found == [
+        nodes = self.nodes("/db/student[1]/@id", "/db/student[1]", "/db/comment()", "/db/text()[1]")
+        assert nodes == [
             (NodeKind.TEXT, 0, 1),
             (NodeKind.ELEMENT, 1, 0),
             (NodeKind.ATTRIBUTE, 1, 0),
@@ -190,9 +190,9 @@ class MatcherContract:
         self, xpath: str, type_: Type, value: float | str | bool, select: Select
     ) -> None:
         answers = self.ask("/db", Question((xpath,), type_), select=select)
-        ((unit, question, found),) = answers.values
-        assert (unit, question, type(found)) == (0, 1, type(value))
-        assert found == value or (isinstance(found, float) and math.isnan(found))
+        ((unit, question, answer),) = answers.values
+        assert (unit, question, type(answer)) == (0, 1, type(value))
+        assert answer == value or (isinstance(answer, float) and math.isnan(answer))
         assert answers.question.tolist() == [0]
 
     def test_counts_and_documents_agree_with_nodes(self) -> None:
@@ -221,14 +221,16 @@ class MatcherContract:
         assert answers.question.tolist() == [0, 1] * 3
         assert answers.count.tolist() == [2, 2, 1, 2, 2, 2]
         assert answers.nodes is not None
-        apart = [self.ask("/db/student/@id", question, documents=(one,)) for one in documents]
-        alone = [_rows(one.nodes) for one in apart if one.nodes is not None]
+        apart = [
+            self.ask("/db/student/@id", question, documents=(document,)) for document in documents
+        ]
+        alone = [_rows(answer.nodes) for answer in apart if answer.nodes is not None]
         assert _rows(answers.nodes) == [row for rows in alone for row in rows]
 
     def test_a_matcher_can_be_used_again(self) -> None:
         matcher = self.factory.build([Question(("/db/student",))], {})
-        for document, many in ((DOCUMENT, 2), (OTHER, 1), (DOCUMENT, 2)):
-            assert matcher.match([unit_of(document)], "count").count.tolist() == [many]
+        for document, count in ((DOCUMENT, 2), (OTHER, 1), (DOCUMENT, 2)):
+            assert matcher.match([unit_of(document)], "count").count.tolist() == [count]
 
     def test_nothing_asked_and_nobody_to_ask(self) -> None:
         assert len(self.factory.build([], {}).match([unit_of(OTHER)], "nodes").count) == 0
@@ -240,7 +242,7 @@ class MatcherContract:
         bad = "/db/student[re:test(name, '(')]"
         for select in ("nodes", "count", "doc"):
             answers = self.ask("/db/student", bad, "/db", select=select)
-            assert [(one.unit, one.question) for one in answers.failures] == [(0, 1)]
+            assert [(failure.unit, failure.question) for failure in answers.failures] == [(0, 1)]
             assert answers.failures[0].reason
             assert answers.question.tolist() == [0, 2]
 
@@ -266,11 +268,11 @@ class MatcherContract:
         nodes = answers.nodes
         for unit, document in enumerate(documents):
             for number, question in enumerate(questions):
-                wanted = expected_nodes(document, question)
-                ours = nodes.where((nodes.unit == unit) & (nodes.question == number))
-                assert _rows(ours) == wanted, (question, document)
+                expected = expected_nodes(document, question)
+                selected = nodes.where((nodes.unit == unit) & (nodes.question == number))
+                assert _rows(selected) == expected, (question, document)
                 counted = counts.count[(counts.unit == unit) & (counts.question == number)]
-                assert int(counted.sum()) == len(wanted), (question, document)
+                assert int(counted.sum()) == len(expected), (question, document)
 
     def test_a_matcher_with_updates_is_held_to_their_contract(self) -> None:
         updatable = isinstance(self.factory.build([], {}), UpdatableMatcher)
@@ -278,7 +280,7 @@ class MatcherContract:
 
 
 class UpdatableMatcherContract(MatcherContract):
-    """What a matcher must do whose questions can change (`UpdatableMatcher`)."""
+    """The required behaviour of a matcher whose questions can change (`UpdatableMatcher`)."""
 
     def updatable(self, questions: Sequence[Question]) -> UpdatableMatcher:
         """Builds a matcher that can be updated."""
@@ -297,7 +299,9 @@ class UpdatableMatcherContract(MatcherContract):
             removed = rng.sample(range(len(questions)), rng.randrange(len(questions) + 1))
             added = [random_question(rng) for _ in range(rng.randrange(4))]
             matcher.update(added, removed)
-            questions = [each for n, each in enumerate(questions) if n not in removed] + added
+            questions = [
+                question for n, question in enumerate(questions) if n not in removed
+            ] + added
             fresh = self.factory.build(questions, {})
             for select in ("nodes", "count", "doc"):
                 assert _facts(matcher, units, select) == _facts(fresh, units, select)
@@ -309,7 +313,7 @@ class UpdatableMatcherContract(MatcherContract):
         matcher.update([value], [0])
         answers = matcher.match(units, "nodes")
         assert not answers.failures
-        assert [tuple(one) for one in answers.values] == [(0, 1, 2.0)]
+        assert [tuple(answer) for answer in answers.values] == [(0, 1, 2.0)]
         matcher.update([], [0, 1])
         assert len(matcher.match(units, "nodes").count) == 0
 
@@ -399,7 +403,7 @@ def expected_nodes(document: bytes, question: Question) -> list[tuple[int, int, 
     nodes: list[tuple[int, int, int]] = []
     selected: list[Any] = tree.xpath(" | ".join(question.branches))
     for node in selected:
-        if hasattr(node, "is_attribute"):  # a string of lxml's, which knows where it is
+        if hasattr(node, "is_attribute"):  # lxml's string type, which knows its parent
             owner = node.getparent()
             if node.is_attribute:
                 number = list(owner.attrib).index(node.attrname)

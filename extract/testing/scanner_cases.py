@@ -1,4 +1,4 @@
-"""Cases for scanners: small schemas, documents, and what a scan of them must keep or notice."""
+"""Test cases for scanners: small schemas, documents, and the required results of their scans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPACES = {"p:a": "p:b q:b b", "p:b": "p:b c @k @p:k", "q:b": "q:b", "b": "p:b", 
 
 
 def schema_of(edges: Mapping[str, str], **wildcards: Wildcard) -> Schema:
-    """A schema from the children and attributes of each element; the first is the root."""
+    """Returns a schema from the children and attributes of each element; the first is the root."""
     keys = {name: key for key, name in enumerate(edges)}
     declarations = []
     for name, below in edges.items():
@@ -43,19 +43,19 @@ def _clark(name: str) -> str:
 
 
 def scheme_of(schema: Schema, *queries: str, chunks: int = 1) -> Scheme:
-    """Prepares a scheme for some queries."""
+    """Prepares a scheme for queries."""
     texts = {str(number): query for number, query in enumerate(queries)}
     scheme = prepare(schema, Subscriptions.of(texts, NAMESPACES), chunks)
     return replace(scheme, namespaces={**scheme.namespaces, **NAMESPACES})
 
 
 def output_of(wants: str) -> Output:
-    """An output from text such as ``/a/b subtree, /a/c node``."""
+    """Returns an output from text such as ``/a/b subtree, /a/c node``."""
     pairs = [want.split() for want in wants.split(",") if want.strip()]
     return Output("test", tuple(Want(path, NEEDS[need]) for path, need in pairs), False)
 
 
-# -- what is kept: wants, document, output
+# -- kept bytes: wants, document, output
 
 KEPT = {
     "the root is always there": (
@@ -177,7 +177,7 @@ CUT_ANYWHERE = [
 ]
 
 
-# -- what does not conform: queries, document, whether it is noticed
+# -- violations: queries, document, whether the scan must report one
 
 BROKEN = {
     "dead by schema is not dead": ("//b", "<a><d><b/></d></a>", True),
@@ -196,7 +196,7 @@ BROKEN = {
 }
 
 
-# -- what is not well-formed
+# -- ill-formed documents
 
 MALFORMED = [
     "",

@@ -1,11 +1,12 @@
-"""The contract of scanners: what every one must pass.
+"""The contract of scanners, which every scanner must pass.
 
     class TestMine(ScannerContract):
         def make(self, automaton, limits, table):
             return MyScanner(automaton, limits, table)
 
-pytest runs the inherited tests: what is kept of a document, wherever windows end; what breaks the
-schema; what is not well-formed. The node table is compared with that of the reference scanner.
+pytest runs the inherited tests: the kept bytes of a document, wherever windows end; violations of
+    the
+schema; ill-formed documents. The node table is compared with that of the reference scanner.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ from extract.testing.scanning import Scan, Token, run, whole_document, windows
 
 
 class ScannerContract:
-    """What a scanner must do. Override `make` in a subclass."""
+    """The required behaviour of a scanner. Override `make` in a subclass."""
 
     def make(self, automaton: Automaton, limits: Limits, table: bool) -> Scanner:
         """Makes a scanner for one document.
 
         Args:
-            automaton: What to look for.
-            limits: How large a document may be.
+            automaton: The automaton to follow.
+            limits: The largest document, depth and so on.
             table: Whether to fill the node table.
         """
         raise NotImplementedError
@@ -66,7 +67,7 @@ class ScannerContract:
         scanner = self.make(Automaton(scheme, outputs), DEFAULTS, table)
         return run(scanner, document, len(outputs), whole_document())
 
-    # -- what is kept
+    # -- kept bytes
 
     @pytest.mark.parametrize("name", KEPT)
     def test_what_is_kept(self, name: str) -> None:
@@ -123,16 +124,16 @@ class ScannerContract:
             return run(scanner, document.encode(), len(outputs), whole_document())
 
         try:
-            mine = scan(self.make(automaton, DEFAULTS, True))
+            own = scan(self.make(automaton, DEFAULTS, True))
             reference = scan(ReferenceScanner(automaton, DEFAULTS, True))
         except (DocumentError, HandOver):
-            return  # a scanner may leave what a document declares to another
-        if reference.violation is not None:  # then nothing else counts
-            assert mine.violation == reference.violation
+            return  # a scanner may hand over documents with declarations
+        if reference.violation is not None:  # then ranges and nodes do not count
+            assert own.violation == reference.violation
         else:
-            assert mine == reference
+            assert own == reference
 
-    # -- what does not conform
+    # -- violations of the schema
 
     @pytest.mark.parametrize("name", BROKEN)
     def test_what_breaks_the_schema(self, name: str) -> None:
@@ -152,7 +153,7 @@ class ScannerContract:
                 with pytest.raises(HandOver):
                     run(scanner, document, 1, whole_document())
 
-    # -- what is not well-formed
+    # -- ill-formed documents
 
     @pytest.mark.parametrize("text", MALFORMED)
     def test_what_is_not_well_formed(self, text: str) -> None:

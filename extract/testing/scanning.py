@@ -1,7 +1,8 @@
-"""Runs a scanner over a document in windows, and joins the batches that it gives.
+"""Runs a scanner over a document in windows, and joins its batches.
 
-A window is gone once it is consumed, as in a real scan: a range that goes back further than a
-scanner may is an error.
+A window is dropped once it is consumed, as in a real scan: a range that goes back further than
+    allowed is
+an error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from extract.chunktool.scan.protocol import Batch, Elements, Ends, Leaves, Scann
 
 
 class Different(AssertionError):
-    """A scanner does not do what is specified."""
+    """A scanner violates its contract."""
 
 
 class Token(Protocol):
@@ -30,15 +31,15 @@ class Token(Protocol):
 
     @property
     def start(self) -> int:
-        """Its first byte."""
+        """The offset of its first byte."""
 
     @property
     def end(self) -> int:
-        """The byte after it."""
+        """The offset after its last byte."""
 
 
 def same(found: object, wanted: object, what: str) -> None:
-    """Makes sure that two values are equal.
+    """Checks that two values are equal.
 
     Raises:
         Different: They are not.
@@ -66,7 +67,7 @@ class Scan:
 
 
 def whole_document() -> Iterator[int]:
-    """Cuts for `run`: everything at once."""
+    """Cuts for `run`: the whole document at once."""
     while True:
         yield 1 << 40
 
@@ -84,13 +85,13 @@ def run(
     cuts: Iterator[int],
     parts: Sequence[Token] | None = None,
 ) -> Scan:
-    """Feeds a document to a scanner and joins the batches that it gives.
+    """Feeds a document to a scanner and joins its batches.
 
     Args:
         scanner: The scanner.
         document: The document.
-        outputs: How many outputs the automaton has.
-        cuts: By how many bytes each window is longer than what was not yet consumed.
+        outputs: The number of outputs of the automaton.
+        cuts: The number of bytes that each window has beyond the unconsumed ones.
         parts: The tokens of the document, for a scanner that always consumes everything, so that a
             token may begin in one window and end in another; None for any other scanner.
     """
@@ -119,7 +120,7 @@ def run(
 
 
 def _last(parts: Sequence[Token], taken: int) -> int:
-    """Where the token begins that a window ends in, with the texts before it."""
+    """Returns the start of the token in which a window ends, including the texts before it."""
     start = taken
     for part in reversed([part for part in parts if part.start < taken]):
         if part.end < taken and part.kind not in ("text", "cdata"):
@@ -135,7 +136,7 @@ def _add(
     place: tuple[int, int, int],
     tags: dict[int, bytes],
 ) -> None:
-    """Adds a batch; ``place`` is what was taken before, consumed now, and still at hand."""
+    """Adds a batch; ``place`` has the bytes taken before, consumed now, and still available."""
     taken, consumed, at_hand = place
     taken_rows = len(scan.elements)
     same(len(batch.ranges), len(scan.texts), "number of outputs")
@@ -145,7 +146,7 @@ def _add(
             raise Different(f"ranges {flat} of output {output} touch, are empty or go too far")
         for start, end in zip(flat[::2], flat[1::2], strict=True):
             at = start
-            while at < min(at_hand, end):  # gone, but for the tags that were open
+            while at < min(at_hand, end):  # these bytes are dropped, except for open tags
                 if at not in tags:
                     raise Different(f"[{start}, {end}) of output {output}: {at} was not kept")
                 at += len(tags[at])

@@ -13,15 +13,15 @@ Usage:
     and ends in a leaf or, where the schema recurses or a step resists, in a residual tail.
 
 Which to use:
-    `normalise_all` for the subscriptions of a file: it gives each one's outcome, also if it is
-    rejected or unsatisfiable. `Normaliser` for single expressions that are already parsed and
-    bound; one normaliser for many queries is much faster than one each. `Expansion` bounds the
-    size of normal forms.
+    `normalise_all` for the subscriptions of a file: it yields the outcome of each, including
+    rejected and unsatisfiable ones. `Normaliser` for single expressions that are already parsed and
+    bound; one normaliser for many queries is much faster than one each. `Expansion` bounds the size
+    of normal forms.
 
 Always holds:
     On every document that has only the schema's edges, the branches together select exactly the
-    nodes that the subscription selects. Only edges are used, never order or cardinality. Where a
-    rule cannot keep that, it declines, and the query stays as it is: slower, never wrong.
+    nodes that the subscription selects. Only edges are used, never order or cardinality. A rule
+    that cannot guarantee this declines, and the query stays as it is: slower, never wrong.
 
 To add a rule:
     See `extract.transtool.rules`; `extract.transtool.normalise` runs them.

@@ -1,4 +1,4 @@
-"""A branch on its way to normal form: its spine and its tail.
+"""A branch during normalisation: its spine and its tail.
 
 ``/a/b[x]/m//c`` is the spine ``/a/b[x]/m``, whose place in the schema is known, and the tail
 ``//c``. Rules move steps from the tail to the spine, one after the other.
@@ -28,14 +28,13 @@ from extract.xpath.types import has_positions
 class Spine:
     """A path of child steps by name, from the document or from a filter's context node.
 
-    Spines without predicates are shared: asking a spine twice for the same child gives the same
-    object.
+    Spines without predicates are shared: `child` returns the same object for the same child.
 
     Attributes:
         parent: The spine one step shorter; None at the start.
         step: The last step; None at the start.
         place: Where the path leads.
-        on_path: Bit set of the places along the path, for finding recursion.
+        on_path: Bit set of the places along the path, for detecting recursion.
         absolute: Whether the path starts at the document node.
         text: The path as XPath, empty at the start.
     """
@@ -71,7 +70,7 @@ class Spine:
             self.text = f"{parent.text}/{step}"
 
     def child(self, test: NameTest, place: Place, predicates: tuple[Expr, ...] = ()) -> Spine:
-        """The spine one step longer."""
+        """Returns the spine with one more child step."""
         if predicates:
             return Spine(
                 self, make_step("child", test, predicates), place, self.on_path, self.absolute
@@ -83,7 +82,7 @@ class Spine:
         return longer
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:
-        """The spine that goes on through these places."""
+        """Returns the spine that continues through these places."""
         end = self._walks.get(path)
         if end is None:
             end = self
@@ -93,7 +92,7 @@ class Spine:
         return end
 
     def where(self, predicates: tuple[Expr, ...]) -> Spine:
-        """The same spine with other predicates on its last step."""
+        """Returns the same spine with other predicates on its last step."""
         assert self.parent is not None
         assert self.step is not None
         test = self.step.test
@@ -122,12 +121,12 @@ class Spine:
 
 
 class PartialBranch(NamedTuple):
-    """A spine and what is left to do.
+    """A spine and the tail that is not yet part of it.
 
     Attributes:
         spine: The part whose place in the schema is known.
-        tail: The steps that follow; empty when the branch is nothing but a spine.
-        stop: Why the tail stays as it is; empty while rules may still work on it.
+        tail: The steps after the spine; empty when the branch is only a spine.
+        stop: Why the tail stays; empty while rules may still apply to it.
     """
 
     spine: Spine
@@ -136,7 +135,7 @@ class PartialBranch(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether no rule needs to look at this branch again."""
+        """Whether no rule applies to this branch any more."""
         return not self.tail or bool(self.stop)
 
     @property
@@ -150,13 +149,13 @@ class PartialBranch(NamedTuple):
 
     @property
     def residual(self) -> str:
-        """The tail as text, to be read right after the spine's."""
+        """The tail as text, to be appended to the spine's."""
         spine = self.spine
         return _tail_text(self.tail, spine.absolute or spine.step is not None)
 
     @property
     def length(self) -> int:
-        """How many characters the branch has, and the bar that stands between it and the next."""
+        """The number of characters of the branch, including the ``|`` after it."""
         tail = len(self.residual) if self.tail else 0
         return len(self.spine.text) + tail + len(" | ")
 
@@ -172,7 +171,7 @@ def _tail_text(tail: tuple[Step, ...], after: bool) -> str:
 
 
 def spell(tail: tuple[Step, ...], after: bool) -> tuple[Step, ...]:
-    """The tail with ``//`` for ``descendant::`` where that means the same."""
+    """Returns the tail with ``//`` in place of ``descendant::`` where they are equivalent."""
     out: list[Step] = []
     for step in tail:
         if step.axis == "descendant" and (out or after) and not has_positions(step):

@@ -1,4 +1,4 @@
-"""What the rules share while one query is normalised."""
+"""The context that the rules share while one query is normalised."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Expander = Callable[[LocationPath, Spine, int], Sequence[PartialBranch]]
 
 
 class Context:
-    """The schema's knowledge, the work on filters, and notes about the query at hand.
+    """The schema's knowledge, the normalisation of filters, and notes about the present query.
 
     Attributes:
-        know: Questions about paths in the schema.
-        room: How many branches the query at hand may still gain.
-        fired: Names of the rules that changed the query at hand.
-        dead_end: The deepest missing edge met so far, as a sentence.
+        know: Answers questions about paths in the schema.
+        room: The number of branches that the present query may still gain.
+        fired: Names of the rules that changed the present query.
+        dead_end: The deepest missing edge so far, as a sentence.
     """
 
     def __init__(self, know: Knowledge, expand: Expander) -> None:
@@ -42,7 +42,7 @@ class Context:
         self.document = Spine(None, None, know.places.document, 0, True)
 
     def begin(self) -> None:
-        """Forgets the notes about the query before."""
+        """Drops the notes about the previous query."""
         self.room = self.know.limits.branches
         self.fired = set()
         self.dead_end = ""
@@ -53,14 +53,14 @@ class Context:
         return branches <= max(self.room, 1)
 
     def is_dead(self, branch: PartialBranch) -> bool:
-        """Whether the schema has nothing where the branch's tail leads; then notes the edge."""
+        """Whether the schema has no node where the branch's tail leads; if so, notes the edge."""
         if self.know.live(branch.tail) & branch.spine.place.bit:
             return False
         self.missing(branch.spine, branch.tail)
         return True
 
     def missing(self, spine: Spine, tail: tuple[Step, ...]) -> None:
-        """Notes that the schema has no way to go on from a spine; the deepest such note stays."""
+        """Notes that the schema has no edge that continues a spine; the deepest such note stays."""
         if spine.absolute and len(spine.text) > self._depth:
             self._depth = len(spine.text)
             where = f" (at {spine.text})" if spine.text else ""
@@ -71,7 +71,7 @@ class Context:
     def enter(
         self, spine: Spine, test: NameTest, place: Place, predicates: tuple[Expr, ...]
     ) -> Spine | None:
-        """The spine with one more step; None if its filters cannot hold there."""
+        """Returns the spine with one more step; None if its filters cannot hold there."""
         longer = spine.child(test, place)
         if not predicates:
             return longer
@@ -81,7 +81,7 @@ class Context:
         return spine.child(test, place, simple)
 
     def simplify(self, spine: Spine, predicates: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
-        """The predicates in normal form at the end of the spine; None if they cannot hold."""
+        """Returns the predicates in normal form at the spine; None if they cannot hold."""
         simple = simplify_filter(spine, predicates, self)
         if simple is None:
             for predicate in predicates:
@@ -102,7 +102,7 @@ class Context:
                     self.dead_end += f": {why_dead(self.know, start, predicate.steps)}"
 
     def is_certain(self, spine: Spine, path: Expr) -> bool:
-        """Whether a path of one upward step finds a node, from what the spine itself says."""
+        """Whether a path of one upward step selects a node, judging by the spine itself."""
         if not isinstance(path, LocationPath) or path.absolute or len(path.steps) != 1:
             return False
         if spine.parent is None:
@@ -118,11 +118,11 @@ class Context:
         )
 
     def nodes(self, spine: Spine, expr: LocationPath | Union) -> Expr | None:
-        """A path inside a filter in normal form; None if it selects nothing at this place."""
+        """Returns a path inside a filter in normal form; None if it selects nothing here."""
         if isinstance(expr, Union):
             parts = [self.nodes(spine, p) if isinstance(p, LocationPath) else p for p in expr.parts]
-            some = [p for p in parts if p is not None]
-            return united(some) if some else None
+            possible = [p for p in parts if p is not None]
+            return united(possible) if possible else None
         if expr.absolute:
             start = self.document
         else:
@@ -139,15 +139,15 @@ class Context:
         selected = cached[0]
         if selected is None or selected == expr or expr.absolute:
             return selected
-        # What was ``./..`` may have become ``..``, which the spine knows more about.
+        # A path ``./..`` may have become ``..``, about which the spine knows more.
         paths = selected.parts if isinstance(selected, Union) else (selected,)
         left = [p for p in paths if not self._climbs_to_nothing(spine, p)]
         return selected if len(left) == len(paths) else united(left) if left else None
 
     def _find_nodes(self, start: Spine, path: LocationPath) -> tuple[Expr | None, frozenset[str]]:
         fired, room = self.fired, self.room
-        # Where an absolute path in a filter ends is no note about the query: what is found here is
-        # remembered, and the next query that asks would not get the note.
+        # The end of an absolute path in a filter is no note about the query: the result is cached,
+        # and the next query with the same path would not get the note.
         notes = self.dead_end, self._depth
         self.fired, self.room = set(), self.know.limits.filter_branches
         try:
@@ -163,7 +163,7 @@ class Context:
             self.dead_end, self._depth = notes
 
     def _start(self, spine: Spine) -> Spine:
-        """Where a relative path in a filter of this spine starts."""
+        """Returns the start of relative paths in a filter of this spine."""
         place = spine.place
         on_path = spine.on_path & place.reach
         key = (place.index, on_path)
@@ -173,7 +173,7 @@ class Context:
         return start
 
     def _above(self, spine: Spine, step: Step) -> list[Spine]:
-        """The spines that an upward step from here may reach; empty if that is not known."""
+        """Returns the spines that an upward step may reach; empty if they are unknown."""
         out: list[Spine] = [spine] if step.axis == "ancestor-or-self" else []
         above = spine.parent
         while above is not None:
@@ -184,7 +184,7 @@ class Context:
         return out if spine.absolute else []
 
     def _climbs_to_nothing(self, spine: Spine, path: Expr) -> bool:
-        """Whether a path starts with an upward step that finds nothing above this spine."""
+        """Whether a path starts with an upward step that selects nothing above this spine."""
         if not isinstance(path, LocationPath) or path.absolute or spine.parent is None:
             return False
         first = path.steps[0]

@@ -1,4 +1,4 @@
-"""How far expansion may go before a query keeps its ``//`` and ``*``."""
+"""Bounds of expansion, beyond which a query keeps its ``//`` and ``*``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass, fields, replace
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Bounds on the size of a normal form. Past them a query still works, only less precisely.
+    """Bounds on the size of a normal form. Beyond them a query still works, only less precisely.
 
     Attributes:
         branches: Branches of one query.
-        size: Characters of one normal form, filters included.
+        size: Characters of one normal form, including filters.
         filter_branches: Branches of one path inside a filter. More would not make a chunk smaller:
-            what a filter needs is found by following its path through the schema, expanded or not.
-        total: Characters of all branches together: queries that come after are not expanded. So a
-            million queries that are written to have many branches do not fill the memory.
+            the needs of a filter are found by following its path through the schema, expanded or
+            not.
+        total: Characters of all branches together; later queries are not expanded. So a million
+            queries that are written to have many branches do not fill the memory.
     """
 
     branches: int = 64
@@ -26,15 +27,15 @@ class Expansion:
 
     @property
     def none(self) -> Expansion:
-        """The bounds of queries that come after."""
+        """The bounds for queries beyond ``total``."""
         return replace(self, branches=1, size=1, filter_branches=1)
 
     @classmethod
     def of(cls, values: Mapping[str, int]) -> Expansion:
-        """The limits that a scheme was made with; names that it does not know are left out.
+        """Returns the bounds in a scheme's settings; unknown names are ignored.
 
         >>> Expansion.of({"branches": 3, "another": 5}).branches
         3
         """
-        names = {one.name for one in fields(cls)}
+        names = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in names})

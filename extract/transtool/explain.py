@@ -1,4 +1,4 @@
-"""Why a path cannot match: the first edge that the schema does not have, as a sentence."""
+"""Explains why a path cannot match: the first edge that the schema lacks, as a sentence."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _ANYWHERE = {"child": "has a child", "attribute": "has an attribute"}
 
 
 def why_dead(know: Knowledge, place: Place, steps: tuple[Step, ...]) -> str:
-    """The missing edge that keeps a relative path from matching at a place.
+    """Returns the missing edge that keeps a relative path from matching at a place.
 
-    Follows the path for as long as the schema has a way, then says what is not there.
+    Follows the path as long as the schema has its edges, then names the missing one.
     """
-    step, here = steps[0], _name(know, place)
+    step, element = steps[0], _name(know, place)
     if step.axis not in _BELOW:
-        return f"nothing in the schema is {step.axis} of {here} and called {step.test}"
+        return f"nothing in the schema is {step.axis} of {element} and called {step.test}"
     candidates = know.matching(step.test) & _reached(know, place, step)
     if not candidates:
-        return f"{here} {_BELOW[step.axis]} {step.test}"
+        return f"{element} {_BELOW[step.axis]} {step.test}"
     if _is_wild(step) and len(steps) > 1 and steps[1].axis in _ANYWHERE:
-        where = "in the document" if not place.name else f"below {here}"
+        where = "in the document" if not place.name else f"below {element}"
         return f"nothing {where} {_ANYWHERE[steps[1].axis]} {steps[1].test}"
     for candidate in know.places.members(candidates):
         for predicate in step.predicates:
@@ -39,7 +39,7 @@ def why_dead(know: Knowledge, place: Place, steps: tuple[Step, ...]) -> str:
                 return f"{_name(know, candidate)}[{predicate}] cannot be: {why}"
         if len(steps) > 1 and not know.live(steps[1:]) & candidate.bit:
             return why_dead(know, candidate, steps[1:])
-    return f"{here} {_BELOW[step.axis]} {step.test} that fits"
+    return f"{element} {_BELOW[step.axis]} {step.test} that fits"
 
 
 def _why(know: Knowledge, place: Place, predicate: Expr) -> str:

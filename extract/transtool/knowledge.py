@@ -1,8 +1,7 @@
-"""What the schema knows about a path: where can it match, and where are its first occurrences?
+"""Answers questions about paths from the schema: where they can match, and where they first occur.
 
-All answers may err on the side of "perhaps", never on the side of "no". They are sets of places,
-found for all places at once, and remembered by path, so that thousands of queries that ask alike
-share the work.
+Answers may err towards "perhaps", never towards "no". They are sets of places, computed for all
+places at once and cached by path, so that thousands of similar queries share the work.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Occurrence:
 
     Attributes:
         path: The places passed on the way; the last one is the target, or where the way stops.
-        stopped: The schema recurses or opens here: targets may follow at any depth below.
+        stopped: Whether the schema recurses or is open here: targets may follow at any depth below.
     """
 
     path: tuple[Place, ...]
@@ -49,7 +48,7 @@ class Occurrence:
 
 
 class Knowledge:
-    """Questions about paths in one schema."""
+    """Answers questions about paths in one schema."""
 
     def __init__(self, places: Places, prefixes: Prefixes, limits: Expansion) -> None:
         self.places = places
@@ -61,10 +60,10 @@ class Knowledge:
         self._attribute: dict[NodeTest, int] = {}
         self._occurrences: dict[tuple[int, int, int, bool], tuple[Occurrence, ...] | None] = {}
 
-    # -- can it match?
+    # -- where a path can match
 
     def matching(self, test: NodeTest) -> int:
-        """The places whose nodes pass a node test; the document node passes only ``node()``."""
+        """Returns the places whose nodes pass a test; the document node passes only ``node()``."""
         bits = self._matching.get(test)
         if bits is None:
             places = self.places
@@ -83,9 +82,11 @@ class Knowledge:
         return bits
 
     def live(self, steps: tuple[Step, ...]) -> int:
-        """The places from whose nodes a relative path may select something.
+        """Returns the places from whose nodes a relative path may select something.
 
-        Found backwards: where may the last step succeed, whence may one get there, and so on.
+        Computed backwards: the places where the last step may succeed, those from which it is
+            reached, and
+        so on.
         """
         if not steps:
             return self.places.everywhere
@@ -117,19 +118,19 @@ class Knowledge:
         if not self._exists(step):
             return 0
         if step.axis in ("parent", "ancestor"):
-            return places.elements  # nothing stands above the document
+            return places.elements  # nothing is above the document
         if step.axis == "ancestor-or-self":
             return places.elements | self.targets(steps)
         return places.everywhere
 
     def _exists(self, step: Step) -> bool:
-        """Whether the name that a step on some other axis asks for occurs anywhere."""
+        """Whether the name in a step on another axis occurs anywhere."""
         if not isinstance(step.test, NameTest) or step.axis == "namespace":
             return True
         return bool(self.matching(step.test) & self.places.document.reach)
 
     def targets(self, steps: tuple[Step, ...]) -> int:
-        """The places that the first step may select so that its filters and the rest may hold."""
+        """Returns the places that the first step may select with its filters and the rest."""
         step = steps[0]
         where = self.matching(step.test) & self.live(steps[1:])
         for predicate in step.predicates:
@@ -159,7 +160,7 @@ class Knowledge:
         return any(not prefix or namespace_of(n) == self.prefixes.uri(prefix) for n in names)
 
     def possible(self, expr: Expr) -> int:
-        """The places at whose nodes a filter may be true."""
+        """Returns the places at whose nodes a filter may be true."""
         bits = self._possible.get(expr)
         if bits is None:
             _forget_when_large(self._possible)
@@ -184,10 +185,10 @@ class Knowledge:
                 return self.possible(expr.left) | self.possible(expr.right)
             if expr.op in COMPARISONS:
                 where = self.places.everywhere
-                for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                for operand, other in ((expr.left, expr.right), (expr.right, expr.left)):
                     # An empty node set compares as false with everything but a boolean.
-                    if type_of(one) is Type.NODES and type_of(other) is not Type.BOOLEAN:
-                        where &= self.possible(one)
+                    if type_of(operand) is Type.NODES and type_of(other) is not Type.BOOLEAN:
+                        where &= self.possible(operand)
                 return where
         if isinstance(expr, FunctionCall) and not expr.prefix:
             if expr.name == "boolean":
@@ -196,17 +197,17 @@ class Knowledge:
                 return 0
         return self.places.everywhere
 
-    # -- where does it first occur?
+    # -- where a path first occurs
 
     def occurrences(
         self, place: Place, targets: int, on_path: int, with_self: bool
     ) -> Sequence[Occurrence] | None:
-        """The first occurrences of the targets below a place, stopping where the schema recurses.
+        """Returns the first occurrences of targets below a place, up to where the schema recurses.
 
         Args:
-            place: Where to start.
-            targets: Bit set of the places sought.
-            on_path: Bit set of the places that lead here: coming back to one of them is recursion.
+            place: The start.
+            targets: Bit set of the places to find.
+            on_path: Bit set of the places on the way here: a return to one of them is recursion.
             with_self: Whether the start itself counts.
 
         Returns:
@@ -228,7 +229,7 @@ class Knowledge:
         with_self: bool,
         occurrences: list[Occurrence],
     ) -> bool:
-        """Depth first; False when the limit is passed."""
+        """Searches depth first; returns False when the limit is exceeded."""
         ways = self.ways(place, targets)
         if place.open or any(child.bit & on_path for child in ways):
             occurrences.append(Occurrence(path, True))
@@ -251,7 +252,7 @@ class Knowledge:
     def common_prefix(
         self, place: Place, targets: int, on_path: int, with_self: bool
     ) -> tuple[Place, ...]:
-        """The longest common proper prefix of all paths from a place to the targets (TRAPS 13)."""
+        """Returns the longest common proper prefix of all paths to the targets (TRAPS 13)."""
         path: list[Place] = []
         while not place.open and not (with_self and place.bit & targets):
             ways = self.ways(place, targets)
@@ -265,12 +266,12 @@ class Knowledge:
         return tuple(path)
 
     def ways(self, place: Place, targets: int) -> list[Place]:
-        """The children that are targets or lead to some."""
+        """Returns the children that are targets or lead to some."""
         return [c for c in place.children.values() if (c.bit | c.reach) & targets]
 
 
 def goes_down(steps: tuple[Step, ...]) -> bool:
-    """Whether a path goes down before it goes elsewhere: only elements and the document can."""
+    """Whether a path goes down first: only elements and the document have such paths."""
     for step in steps:
         if step.axis not in ("self", "descendant-or-self"):
             return step.axis in DOWNWARD
@@ -278,7 +279,7 @@ def goes_down(steps: tuple[Step, ...]) -> bool:
 
 
 def elements_only(steps: tuple[Step, ...]) -> bool:
-    """Whether only elements (or the document) can matter among what the first step selects."""
+    """Whether only elements (or the document) matter among the nodes of the first step."""
     return (
         isinstance(steps[0].test, NameTest)
         or goes_down(steps[1:])

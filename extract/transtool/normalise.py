@@ -1,4 +1,4 @@
-"""TRANSTOOL's loop: an expression in, a union of branches out.
+"""TRANSTOOL's loop: turns an expression into a union of branches.
 
 Read `Normaliser.normalise` as the recipe. The rules are in `extract.transtool.rules`.
 """
@@ -31,8 +31,8 @@ class NormalBranch(NamedTuple):
 
     Attributes:
         xpath: The branch as XPath.
-        prefix: The names of its spine: the path of plain child steps that chunking can use.
-        residual: What follows the spine that is not a plain child step; empty if nothing does.
+        prefix: The names of its spine: the path of plain child steps that chunking uses.
+        residual: The part after the spine; empty if there is none.
         reason: Why there is a residual; empty if there is none.
     """
 
@@ -47,10 +47,10 @@ class NormalForm:
     """A query as the union of branches that select the same nodes on every conforming document.
 
     Attributes:
-        type: What the query gives.
-        branches: The branches, in canonical order; none if the query cannot select anything.
+        type: The type of the query's result.
+        branches: The branches, in canonical order; none if the query selects nothing.
         rules: Names of the rules that fired, sorted.
-        unsatisfiable: Why the query cannot select anything; empty if it can.
+        unsatisfiable: Why the query selects nothing; empty if it may.
     """
 
     type: Type
@@ -60,12 +60,12 @@ class NormalForm:
 
     @property
     def xpath(self) -> str:
-        """The normal form as one XPath; empty if it cannot select anything."""
+        """The normal form as one XPath; empty if the query selects nothing."""
         return " | ".join([p.xpath for p in self.branches])
 
 
 class Normaliser:
-    """Normalises any number of queries against one schema, sharing what they have in common."""
+    """Normalises any number of queries against one schema, with shared caches."""
 
     def __init__(
         self, schema: Schema, prefixes: Prefixes | None = None, limits: Expansion | None = None
@@ -76,7 +76,7 @@ class Normaliser:
         self._context = Context(know, self._expand)
 
     def normalise(self, expr: Expr) -> NormalForm:
-        """The normal form of an expression whose prefixes are those of our table."""
+        """Returns the normal form of an expression with the prefixes of this normaliser's table."""
         context = self._context
         context.begin()
         kind = type_of(expr)
@@ -110,7 +110,7 @@ class Normaliser:
         context, limits = self._context, self.limits
         split = self._note("split_union", expr, split_union(expr))
         pieces = split.parts if isinstance(split, Union) else (split,)
-        if len(pieces) > 1:  # they share the room, so their order must not depend on the spelling
+        if len(pieces) > 1:  # they share the room: their order must not depend on the spelling
             pieces = tuple(sorted(dict.fromkeys(pieces), key=str))
         parts: list[NormalBranch] = []
         for i, piece in enumerate(pieces):
@@ -131,10 +131,10 @@ class Normaliser:
         return after
 
     def _expand(self, path: LocationPath, start: Spine, most: int) -> Sequence[PartialBranch]:
-        """The branches of a path from the spine's start, within the room that there is.
+        """Returns the branches of a path from the spine's start, within the present room.
 
         Args:
-            path: What to expand.
+            path: The path to expand.
             start: A spine without steps.
             most: Characters that the branches may have together, unless the path itself has more.
         """
@@ -182,7 +182,7 @@ class Normaliser:
         raise AssertionError(f"no rule takes the step {branch.tail[0]}")
 
     def _fold(self, path: LocationPath, most: int) -> Iterable[LocationPath]:
-        """The paths that the schema-free rules make of one, to a fixed point."""
+        """Applies the schema-free rules to a path, to a fixed point."""
         todo = [path]
         done: list[LocationPath] = []
         while todo:
@@ -204,7 +204,7 @@ class Normaliser:
 
 
 def _distinct(branches: list[PartialBranch]) -> list[PartialBranch]:
-    """Without those that came about in two ways."""
+    """Removes branches with equal text."""
     if len(branches) < 2:
         return branches
     return list({(b.spine.text, b.tail): b for b in branches}.values())

@@ -1,8 +1,9 @@
 """One prefix table for all queries of a set.
 
-Each query brings its own bindings, and two queries may bind one prefix to two namespaces. Normal
-forms are compared, shared and printed, so all of them use one table: the schema's own prefixes
-first, then the queries' in the order they come.
+Each query has its own bindings, and two queries may bind one prefix to two namespaces. Normal forms
+are compared, shared and printed, so all of them use one table: the schema's own prefixes first,
+    then those
+of the queries in their order.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Prefixes:
         return dict(self._uris)
 
     def prefix(self, uri: str, wish: str = "") -> str:
-        """The prefix for a namespace; if it has none yet, the wish or one like it."""
+        """Returns the prefix of a namespace; a new one is the wish, or the wish with a number."""
         bound = self._prefixes.get(uri)
         if bound is not None:
             return bound
@@ -55,7 +56,7 @@ class Prefixes:
         return prefix
 
     def expanded(self, test: NameTest) -> str:
-        """The expanded name that a name test with our prefixes stands for."""
+        """Returns the expanded name of a name test with prefixes of this table."""
         full_name = self._expanded.get(test)
         if full_name is None:
             uri = self.uri(test.prefix)
@@ -64,13 +65,13 @@ class Prefixes:
         return full_name
 
     def uri(self, prefix: str) -> str:
-        """The namespace of one of our prefixes."""
+        """Returns the namespace of a prefix in this table."""
         if not prefix:
             return ""
         return XML_NAMESPACE if prefix == "xml" else self._uris[prefix]
 
     def test(self, name: str) -> NameTest:
-        """The name test for an expanded name."""
+        """Returns the name test for an expanded name."""
         name_test = self._tests.get(name)
         if name_test is None:
             uri = namespace_of(name)
@@ -79,10 +80,10 @@ class Prefixes:
         return name_test
 
     def bind(self, expr: Expr, namespaces: Mapping[str, str]) -> Expr:
-        """``expr`` with the prefixes that ``namespaces`` binds replaced by ours.
+        """Replaces the prefixes that ``namespaces`` binds in ``expr`` by those of this table.
 
-        Only those that it uses come into the table, in the order in which it uses them: a table
-        then depends on the queries alone, not on what else their files bind.
+        Only prefixes that ``expr`` uses enter the table, in the order of their use: so the table
+        depends on the queries alone, not on other bindings in their files.
         """
         if not namespaces:
             return expr
@@ -93,7 +94,7 @@ class Prefixes:
 
 
 class _Names:
-    """Our prefixes for those of one query."""
+    """Maps the prefixes of one query to those of the table."""
 
     __slots__ = ("_bound", "_namespaces", "_prefixes")
 
@@ -104,8 +105,8 @@ class _Names:
         self._namespaces = namespaces
         self._bound = bound
 
-    def ours(self, prefix: str) -> str:
-        """Our prefix for one of theirs; one that is not bound stays."""
+    def of_table(self, prefix: str) -> str:
+        """Returns the table's prefix for one of the query; an unbound one stays."""
         if not prefix or prefix not in self._namespaces:
             return prefix
         bound = self._bound.get(prefix)
@@ -121,8 +122,8 @@ def _rename(expr: Expr, names: _Names) -> Expr:
         steps = tuple([_rename_step(s, names) for s in expr.steps])
         return expr if steps == expr.steps else replace(expr, steps=steps)
     if isinstance(expr, FunctionCall):
-        ours = names.ours(expr.prefix)
-        return expr if ours == expr.prefix else replace(expr, prefix=ours)
+        prefix = names.of_table(expr.prefix)
+        return expr if prefix == expr.prefix else replace(expr, prefix=prefix)
     return expr
 
 
@@ -130,11 +131,11 @@ def _rename_step(step: Step, names: _Names) -> Step:
     test = step.test
     if not isinstance(test, NameTest):
         return step
-    ours = names.ours(test.prefix)
-    return step if ours == test.prefix else replace(step, test=replace(test, prefix=ours))
+    prefix = names.of_table(test.prefix)
+    return step if prefix == test.prefix else replace(step, test=replace(test, prefix=prefix))
 
 
 def is_used(prefix: str, xpaths: Iterable[str]) -> bool:
     """Whether one of many expressions, in canonical form, uses a prefix."""
-    sign = f"{prefix}:"  # may also be in a string
+    sign = f"{prefix}:"  # may also occur in a string literal
     return any(sign in xpath and prefix in prefixes_in(parse(xpath)) for xpath in xpaths)

@@ -1,4 +1,4 @@
-"""Normalises subscriptions one after the other; each has an outcome."""
+"""Normalises subscriptions one after the other, and returns an outcome for each."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class NormalQuery:
 
     Attributes:
         subscription: The subscription.
-        form: Its normal form; None if it was rejected, or is in a later version of XPath.
-        error: Why it was rejected; None if it was not.
+        form: Its normal form; None if it is rejected, or in a later version of XPath.
+        error: Why it is rejected; None if it is not.
         same_as: Id of the first subscription with the same normal form; None if this is the first.
         namespaces: The prefixes that the normal form uses.
     """
@@ -38,13 +38,13 @@ class NormalQuery:
 
     @property
     def status(self) -> Literal["normal", "unsatisfiable", "later", "rejected"]:
-        """Its outcome in a word."""
+        """Its outcome in one word."""
         if self.form is None:
             return "later" if self.error is None else "rejected"
         return "normal" if self.form.branches else "unsatisfiable"
 
     def to_json(self) -> dict[str, Any]:
-        """The query as plain values: one line of ``extract trans``."""
+        """Returns the query as plain values: one line of ``extract trans``."""
         head: dict[str, Any] = {
             "id": self.subscription.id,
             "xpath": self.subscription.xpath,
@@ -83,13 +83,13 @@ class NormalQuery:
 
 
 class Translation(NamedTuple):
-    """One subscription in the prefixes of all, and its normal form.
+    """One subscription in the common prefixes, and its normal form.
 
     Attributes:
-        bound: The query with the prefixes of all; None if it was rejected, or is in a later version
-            of XPath: such a query has no normal form.
+        bound: The query in the common prefixes; None if it is rejected, or in a later version of
+            XPath, which has no normal form.
         form: Its normal form; None for the same reasons.
-        error: Why it was rejected; None if it was not.
+        error: Why it is rejected; None if it is not.
     """
 
     bound: Expr | None
@@ -106,10 +106,10 @@ def translate(
     """Parses, binds and normalises one subscription.
 
     Args:
-        normaliser: What it shares with the subscriptions before it.
+        normaliser: The normaliser that all subscriptions share.
         subscription: The subscription.
-        source: The file that it comes from, for the error if it is rejected.
-        limits: How long and deep it may be.
+        source: The file of the subscription, for error messages.
+        limits: The largest length and depth of a query.
     """
     try:
         parsed = parse_query(subscription, source, limits)
@@ -145,7 +145,7 @@ def parse_query(
 
 
 def own_prefixes(subscription: Subscription) -> dict[str, str]:
-    """The bindings of a query that keeps its own prefixes, without those that it does not use."""
+    """Returns the bindings of a query that keeps its own prefixes, without unused ones."""
     bound = subscription.namespaces.items()
     return {prefix: uri for prefix, uri in bound if f"{prefix}:" in subscription.xpath}
 
@@ -169,7 +169,7 @@ def normalise_all(
         text = form.xpath
         same_as = None
         if form.branches:
-            # The text itself may be long; 100,000 queries are told apart by its digest.
+            # The text itself may be long; its digest is enough to compare 100,000 queries.
             digest = blake2b(text.encode(), digest_size=16).digest()
             first_id = first.setdefault(digest, subscription.id)
             same_as = None if first_id == subscription.id else first_id

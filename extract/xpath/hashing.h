@@ -1,4 +1,4 @@
-/* A hash of some bytes with a secret: who writes a document cannot make its values collide.
+/* A keyed hash of bytes: the author of a document cannot make its values collide.
 
    After wyhash (public domain, Wang Yi): sixteen bytes at a time are mixed by the high and low half
    of a product. */

@@ -1,13 +1,14 @@
-"""The path automaton: what each element of a document is to the outputs, from its path of names.
+"""The path automaton: finds what the outputs keep of an element, by the element's path of names.
 
-A state says where in the schema an element stands, which patterns have matched so far on the way
-to it, and which outputs keep all of it anyway. States are sets, not paths (TRAPS 16), so there are
-few; they are made when a document first leads there, and numbered.
+A state holds the element's place in the schema, the patterns that have matched on the way to the
+element, and the outputs that keep the element's whole subtree. States are sets, not paths
+(TRAPS 16), so there are few; each is made, and numbered, when a document first reaches it.
 
-Two things decide what a scan must look at. The *wants* of the outputs say what is kept. The schema
-says that wants can be nowhere else; but only a document that keeps to the schema's edges has to be
-as the schema says, so edges are checked also where nothing is wanted (TRAPS 8). Only below an
-element where no query as written can look does it not matter what there is: there a scan may skip.
+Two things decide what a scan must look at: the *wants* of the outputs, and the schema, by which
+    wants
+can be nowhere else. The schema only holds for documents that keep to its edges, so a scan checks
+edges also where no output wants anything (TRAPS 8). It may skip only below an element where no
+query as written can look.
 """
 
 from __future__ import annotations
@@ -37,17 +38,18 @@ from extract.schema.model import Schema
 from extract.schema.places import Place
 from extract.scheme.model import DOCUMENT, POTPOURRI, Branches, Chunk, Scheme, Settings
 
-_EVERYTHING: Final = -1  # as a node of the trie of originals: queries may look anywhere below
+_EVERYTHING: Final = -1  # a node of the trie of originals: queries may look anywhere below
 
 Nodes = frozenset[int]
 
 
 class StateInfo(NamedTuple):
-    """What a scanner does with an element in a state.
+    """What a scanner does with an element in this state.
 
-    An output that is inside of a subtree which it keeps whole is in none of the lists, so there is
-    nothing to do for it until that subtree ends. Tags of ancestors are not announced: they are
-    written when the first thing below them is kept.
+    An output that already keeps the subtree around the element is in none of the lists: a scanner
+        does
+    nothing for this output until the subtree ends. Tags of ancestors are in no list: a scanner
+    writes them when an output keeps the first node below them.
 
     Attributes:
         subtree: Outputs for which a subtree that is kept whole begins with this element. At the
@@ -68,7 +70,7 @@ class StateInfo(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What distinguishes a state. Sets of outputs are bit sets.
+    """The fields that distinguish a state. Sets of outputs are bit sets.
 
     Attributes:
         place: Index of the place in the schema.
@@ -91,14 +93,15 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The states that are known so far, as flat arrays.
+    """All states made so far, as flat arrays.
 
-    Lists of lists are two arrays, as in a sparse matrix: those of state ``s`` are ``x[x_at[s] :
+    Lists of lists are two arrays, as in a sparse matrix: the list of state ``s`` is ``x[x_at[s] :
     x_at[s + 1]]``.
 
     Attributes:
-        symbol, target: Where a symbol leads, sorted by symbol; `Automaton.ILLEGAL` is a target too.
-        step_at: Where each state's steps begin.
+        symbol, target: The target state of each symbol, sorted by symbol; may be
+            `Automaton.ILLEGAL`.
+        step_at: Where the steps of each state begin.
         subtree, tag, content: Outputs, as in `StateInfo`, with ``subtree_at`` and so on.
         inside, skip: As in `StateInfo`.
     """
@@ -117,25 +120,25 @@ class Tables:
 
 
 class Automaton:
-    """Says of each element, by its path of names, what the outputs keep of it.
+    """Finds what the outputs keep of an element, by the element's path of names.
 
     Not safe for use by several threads at a time: states are made on demand.
 
     Args:
-        scheme: Whose schema documents are to keep to.
-        outputs: What to keep, from `chunk_outputs` or `projection_output`.
-        assume_valid: Trust that documents keep to the schema: then a scan may skip whatever the
-            outputs do not want.
-        max_states: How many states there may be.
+        scheme: The scheme whose schema is checked.
+        outputs: The outputs, from `chunk_outputs` or `projection_output`.
+        assume_valid: Trust that documents keep to the schema: then a scan may skip whatever no
+            output wants.
+        max_states: The largest number of states.
 
     Attributes:
-        outputs: The outputs; lists of outputs are indices into this.
-        assume_valid: As given; a scan may then skip by looking for an end tag alone.
+        outputs: The outputs; lists of outputs are indices into this tuple.
+        assume_valid: As above; a scan may then skip an element by looking for its end tag alone.
     """
 
     START: Final = 0  # the state of the document node
     ILLEGAL: Final = -1  # the schema has no such edge
-    FULL: Final = -2  # there are too many states
+    FULL: Final = -2  # the automaton has `max_states` states
 
     def __init__(
         self,
@@ -163,55 +166,55 @@ class Automaton:
         self._steps: list[dict[int, int]] = []
         self._number(self._start())
 
-    # -- what scanners ask
+    # -- the scanners' interface
 
     @property
     def states(self) -> int:
-        """How many states there are so far."""
+        """The number of states made so far."""
         return len(self._states)
 
     @property
     def symbols(self) -> int:
-        """How many symbols there are; they are the numbers below."""
+        """The number of symbols; symbols are the integers below it."""
         return len(self._names)
 
     def symbol(self, uri: str, local: str) -> int:
-        """The symbol of an element name. Names that nothing tells apart have the same."""
+        """Returns the symbol of an element name; names that nothing distinguishes share one."""
         return self._names.find(uri, local)
 
     def attribute_symbol(self, uri: str, local: str) -> int:
-        """The symbol of an attribute name, for `allows`."""
+        """Returns the symbol of an attribute name, for `allows`."""
         return self._attributes.find(uri, local)
 
     def step(self, state: int, symbol: int) -> int:
-        """The state of a child element; `ILLEGAL` or `FULL` if there is none.
+        """Returns the state of a child element; `ILLEGAL` or `FULL` if there is none.
 
         Args:
-            state: That of the parent.
-            symbol: That of the child's name.
+            state: The parent's state.
+            symbol: The symbol of the child's name.
         """
-        found = self._steps[state].get(symbol)
-        if found is None:
-            found = self._step(state, symbol)
-            if found != self.FULL:
-                self._steps[state][symbol] = found
-        return found
+        target = self._steps[state].get(symbol)
+        if target is None:
+            target = self._step(state, symbol)
+            if target != self.FULL:
+                self._steps[state][symbol] = target
+        return target
 
     def allows(self, state: int, attribute_symbol: int) -> bool:
         """Whether the schema has an edge from an element in a state to an attribute."""
         key = (self._states[state].place, attribute_symbol)
-        known = self._allowed.get(key)
-        if known is None:
+        allowed = self._allowed.get(key)
+        if allowed is None:
             name = self._attributes.expanded[attribute_symbol]
-            known = self._allowed[key] = self._places.all[key[0]].has_attribute(name)
-        return known
+            allowed = self._allowed[key] = self._places.all[key[0]].has_attribute(name)
+        return allowed
 
     def info(self, state: int) -> StateInfo:
-        """What a scanner does with an element in a state."""
+        """Returns what a scanner does with an element in a state."""
         return self._infos[state]
 
     def tables(self) -> Tables:
-        """All that is known so far, as flat arrays."""
+        """Returns all states made so far as flat arrays."""
         steps = [sorted(step.items()) for step in self._steps]
         step_at, symbol = _flat([[symbol for symbol, _ in step] for step in steps])
         _, target = _flat([[target for _, target in step] for step in steps])
@@ -248,14 +251,14 @@ class Automaton:
         if place is None:
             return self.ILLEGAL
         active = self._selected(above, symbol)
-        asked = [0, 0, 0]
+        marked = [0, 0, 0]
         for kind, marks in enumerate(self._trie.marks):
             for node in active:
-                asked[kind] |= marks[node]
-        subtree = asked[SUBTREE] & ~above.inside
+                marked[kind] |= marks[node]
+        subtree = marked[SUBTREE] & ~above.inside
         inside = above.inside | subtree
-        content = asked[CONTENT] & ~inside
-        tag = asked[TAG] | content
+        content = marked[CONTENT] & ~inside
+        tag = marked[TAG] | content
         # An output that keeps all children of the parent has this one as tags; all have the root.
         tag |= (1 << len(self.outputs)) - 1 if state == self.START else above.content
         originals = self._originals_below(above, symbol)
@@ -266,22 +269,22 @@ class Automaton:
         )
 
     def _tests(self, symbol: int) -> tuple[int, int, int]:
-        """The tests that a name passes."""
+        """Returns the tests that a name passes."""
         return symbol, ANY, ANY - 1 - self._others[symbol]
 
     def _selected(self, above: _State, symbol: int) -> list[int]:
-        """The nodes of the trie that select a child of this name."""
+        """Returns the nodes of the trie that select a child with this name."""
         child, descendant, itself = self._trie.edges
         tests = self._tests(symbol)
-        found = dict.fromkeys(_follow(above.near, child, tests))
-        found.update(dict.fromkeys(_follow(above.far, descendant, tests)))
-        found.update(dict.fromkeys(_follow(above.far, itself, tests)))
-        todo = list(found)
-        while todo:  # what descendant-or-self selects may be selected by another such step at once
-            fresh = [n for n in _follow([todo.pop()], itself, tests) if n not in found]
-            found.update(dict.fromkeys(fresh))
+        nodes = dict.fromkeys(_follow(above.near, child, tests))
+        nodes.update(dict.fromkeys(_follow(above.far, descendant, tests)))
+        nodes.update(dict.fromkeys(_follow(above.far, itself, tests)))
+        todo = list(nodes)
+        while todo:  # a descendant-or-self step may follow another one at the same element
+            fresh = [n for n in _follow([todo.pop()], itself, tests) if n not in nodes]
+            nodes.update(dict.fromkeys(fresh))
             todo += fresh
-        return list(found)
+        return list(nodes)
 
     def _originals_below(self, above: _State, symbol: int) -> Nodes:
         if _EVERYTHING in above.originals:
@@ -300,7 +303,7 @@ class Automaton:
         tag: int,
         content: int,
     ) -> _State:
-        """The state with all left out of it that makes no difference below."""
+        """Returns the state without the parts that make no difference below the element."""
         trie = self._trie
         near = [n for n in active if trie.near[n] & ~inside and self._leads_on(place, n, False)]
         far = {n for n in active if trie.far[n]} | above
@@ -314,21 +317,26 @@ class Automaton:
         )
 
     def _leads_on(self, place: Place, node: int, far: bool) -> bool:
-        """Whether a node's child steps, or others, can select anything below a place.
+        """Whether the steps of a node of the trie can select anything below a place.
 
-        What breaks the schema does not count: a document that has it is not cut at all.
+        Args:
+            place: The place in the schema.
+            node: The node of the trie.
+            far: Whether to try the steps to descendants instead of the child steps.
+
+        Only conforming documents matter: a document that breaks the schema is not cut at all.
         """
         key = (place.index, node, far)
-        known = self._leads.get(key)
-        if known is None:
+        possible = self._leads.get(key)
+        if possible is None:
             if far:
                 edges = [self._trie.edges[axis][node] for axis in (DESCENDANT, DESCENDANT_OR_SELF)]
             else:
                 edges = [self._trie.edges[CHILD][node]]
-            known = self._leads[key] = any(
+            possible = self._leads[key] = any(
                 self._can_be(place, test, far) for column in edges for test in column
             )
-        return known
+        return possible
 
     def _can_be(self, place: Place, test: int, far: bool) -> bool:
         if test < 0:
@@ -362,15 +370,15 @@ class Automaton:
         )
 
     def _list(self, outputs: int) -> tuple[int, ...]:
-        known = self._lists.get(outputs)
-        if known is None:
-            known = tuple(n for n in range(len(self.outputs)) if outputs >> n & 1)
-            self._lists[outputs] = known
-        return known
+        indices = self._lists.get(outputs)
+        if indices is None:
+            indices = tuple(n for n in range(len(self.outputs)) if outputs >> n & 1)
+            self._lists[outputs] = indices
+        return indices
 
 
 def scheme_of_anything() -> Scheme:
-    """A scheme without queries for any document, where a scan alone is what one wants."""
+    """Returns a scheme without queries that accepts any document, for scans without a schema."""
     empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")
     return Scheme(Schema.none(), {}, Settings(1), Branches.of([]), (), (), *empty)
 

@@ -1,11 +1,12 @@
 """Patterns: the paths of all wants as one trie.
 
 A pattern is an XPath without filters whose steps go down: ``/db/student/descendant::name``.
-Patterns that begin alike share their beginning, so that following thousands of them through a
-document costs what the few that have matched so far cost.
+    Patterns
+with a common prefix share its nodes, so the cost of following thousands of patterns through a
+document depends only on the few that have matched so far.
 
-A *test* is what a step asks of a name, as a number: that of the name itself, `ANY` for ``*``, and a
-number below `ANY` for the ``*`` of one namespace. Which is which is for `NameSymbols` to say.
+A *test* is the node test of a step as a number: the number of a name, `ANY` for ``*``, or a number
+below `ANY` for the ``*`` of one namespace. `NameSymbols` assigns the numbers.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from extract.xpath.names import NCNAME
 
 ANY: Final = -1
 CHILD, DESCENDANT, DESCENDANT_OR_SELF = range(3)  # axes
-TAG, CONTENT, SUBTREE = range(3)  # what the mark of a want asks for
+TAG, CONTENT, SUBTREE = range(3)  # kinds of marks: what a want needs of the selected element
 
 _ROOT_ELEMENT: Final = [(CHILD, ANY)]
 _AXES: Final = ("child", "descendant", "descendant-or-self")
 
 
 class Steps:
-    """Reads patterns; the same step is read once.
+    """Parses patterns; equal steps are parsed once.
 
     Args:
-        names: Where the names of the patterns become known.
+        names: Numbers the names of the patterns.
         namespaces: Prefix to namespace URI.
     """
 
@@ -42,10 +43,11 @@ class Steps:
         self._read: dict[str, tuple[int, int]] = {}
 
     def of(self, pattern: str) -> list[tuple[int, int]]:
-        """The steps of a pattern, each as the number of its axis (as in `Trie`) and its test.
+        """Returns the steps of a pattern, each as the number of its axis (as in `Trie`) and its
+        test.
 
         Raises:
-            SchemeError: It is no pattern.
+            SchemeError: The string is not a pattern.
         """
         out: list[tuple[int, int]] = []
         if pattern in ("", "/"):
@@ -56,12 +58,12 @@ class Steps:
             if not text and not below and texts[-1]:
                 below = True
                 continue
-            found = self._read.get(text)
-            if found is None:
-                found = self._read[text] = self._step(text, pattern)
-            if below and found[0] == CHILD:
-                found = (DESCENDANT, found[1])  # //a is descendant::a where there are no filters
-            out.append(found)
+            step = self._read.get(text)
+            if step is None:
+                step = self._read[text] = self._step(text, pattern)
+            if below and step[0] == CHILD:
+                step = (DESCENDANT, step[1])  # //a is descendant::a where there are no filters
+            out.append(step)
             below = False
         if start:
             raise _no_pattern(pattern)
@@ -94,17 +96,17 @@ def _no_pattern(pattern: str) -> SchemeError:
 
 
 class Trie:
-    """Patterns that share their beginnings, each marked with the outputs that want what it selects.
+    """A trie of patterns, each marked with the outputs that want the nodes it selects.
 
     Nodes are numbers; node 0 is the document node, where all patterns begin. Sets of outputs are
     bit sets.
 
     Attributes:
-        edges: For each axis, in the order ``child``, ``descendant``, ``descendant-or-self``, and
-            each node: where a test leads.
-        marks: For each kind of mark and each node: the outputs that have it there.
-        near: For each node the outputs that have a mark beyond a child step.
-        far: The same for the other axes.
+        edges: For each axis (``child``, ``descendant``, ``descendant-or-self``) and each node: the
+            node that each test leads to.
+        marks: For each kind of mark and each node: the outputs with this mark.
+        near: For each node: the outputs with a mark behind one of its child steps.
+        far: The same for steps on the other axes.
     """
 
     def __init__(self, kinds: int) -> None:
@@ -122,21 +124,21 @@ class Trie:
         return len(self.near) - 1
 
     def add(self, steps: Iterable[tuple[int, int]], kind: int, outputs: int) -> None:
-        """Marks the end of a pattern."""
-        here = 0
+        """Marks the end of a pattern with outputs."""
+        node = 0
         for axis, test in steps:
             sums = self.far if axis else self.near
-            sums[here] |= outputs
-            below = self.edges[axis][here]
-            there = below.get(test)
-            if there is None:
-                there = below[test] = self._node()
-            here = there
-        self.marks[kind][here] |= outputs
+            sums[node] |= outputs
+            below = self.edges[axis][node]
+            target = below.get(test)
+            if target is None:
+                target = below[test] = self._node()
+            node = target
+        self.marks[kind][node] |= outputs
 
 
 def wants_trie(steps: Steps, outputs: Sequence[Output]) -> Trie:
-    """The wants of all outputs, marked with `TAG`, `CONTENT` and `SUBTREE`."""
+    """Builds the trie of all outputs' wants, with the marks `TAG`, `CONTENT` and `SUBTREE`."""
     trie = Trie(3)
     for number, output in enumerate(outputs):
         if not output.whole:
@@ -146,7 +148,7 @@ def wants_trie(steps: Steps, outputs: Sequence[Output]) -> Trie:
 
 
 def _mark(trie: Trie, steps: list[tuple[int, int]], need: Need, output: int) -> None:
-    """Puts a want into the trie."""
+    """Adds one want to the trie."""
     below = bool(need & (Need.STRING | Need.SUBTREE))
     if steps:
         kind = SUBTREE if below else CONTENT if need & Need.CHILDREN else TAG
@@ -159,7 +161,7 @@ def _mark(trie: Trie, steps: list[tuple[int, int]], need: Need, output: int) -> 
 
 
 def originals_trie(steps: Steps, originals: Iterable[str]) -> Trie:
-    """The paths below which queries as written may look, as far as they are plain."""
+    """Builds the trie of the paths below which queries as written may look, if all are plain."""
     trie = Trie(1)
     for path in originals:
         plain = []

@@ -1,8 +1,8 @@
-"""Symbols: numbers for names, as few as make a difference.
+"""Symbols: numbers for names; names that nothing distinguishes share one.
 
-What the schema or a pattern mentions has a number of its own. All other names of a namespace share
-one, and all namespaces that neither a wildcard nor a pattern tells apart count as one, so that
-whatever names documents make up, there are no more symbols (TRAPS 16).
+A name that the schema or a pattern mentions has its own number. All other names of a namespace
+share one number, and all namespaces that neither a wildcard nor a pattern distinguishes share one,
+so the number of symbols does not grow with the names that documents use (TRAPS 16).
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Final
 
 from extract.schema.model import Schema, local_of, namespace_of
 
-_NOWHERE: Final = "\0"  # stands for all namespaces that nothing tells apart
-_NOTHING: Final = "\0"  # stands for all local names that nothing asks for
+_NOWHERE: Final = "\0"  # stands for all namespaces that nothing distinguishes
+_NOTHING: Final = "\0"  # stands for all local names that nothing mentions
 
 
 class NameSymbols:
-    """Numbers for names: one for each that is known, and one for all others of a namespace.
+    """Numbers for names: one for each registered name, one for all others of a namespace.
 
     Args:
-        known: The expanded names that something asks for.
-        namespaces: The namespaces that something tells apart from others as a whole.
+        names: The expanded names to register.
+        namespaces: The namespaces to register.
     """
 
-    def __init__(self, known: Iterable[str], namespaces: Iterable[str]) -> None:
-        self.expanded: list[str] = []  # number to expanded name; for all others one that none has
+    def __init__(self, names: Iterable[str], namespaces: Iterable[str]) -> None:
+        self.expanded: list[str] = []  # by number; an invalid name for each shared number
         self._known: dict[tuple[str, str], int] = {}
         self._others: dict[str, int] = {}
         for uri in (_NOWHERE, *namespaces):
             self.add_namespace(uri)
-        for name in known:
+        for name in names:
             self.add(namespace_of(name), local_of(name))
 
     def _number(self, uri: str, local: str) -> int:
@@ -41,7 +41,7 @@ class NameSymbols:
         return len(self.expanded)
 
     def add(self, uri: str, local: str) -> int:
-        """The number of a name that from now on is known."""
+        """Registers a name and returns its number."""
         name = (uri, local)
         number = self._known.get(name)
         if number is None:
@@ -49,34 +49,34 @@ class NameSymbols:
         return number
 
     def add_namespace(self, uri: str) -> int:
-        """The number of the other names in a namespace that from now on is told apart."""
+        """Registers a namespace and returns the number that its unregistered names share."""
         number = self._others.get(uri)
         if number is None:
             number = self._others[uri] = self._number(uri, _NOTHING)
         return number
 
     def find(self, uri: str, local: str) -> int:
-        """The number of any name."""
+        """Returns the number of any name."""
         number = self._known.get((uri, local))
         if number is None:
             number = self._others.get(uri, 0)
         return number
 
     def others(self, number: int) -> int:
-        """The number of the other names in the same namespace as a name."""
+        """Returns the number of the unregistered names in the same namespace."""
         return self._others.get(namespace_of(self.expanded[number]), 0)
 
 
 def element_names(schema: Schema) -> NameSymbols:
-    """Numbers for the names of elements."""
+    """Numbers the element names of a schema."""
     wildcards = [w for d in schema.declarations for w in d.wildcards]
-    known = [d.name for d in schema.declarations] + [n for w in wildcards for n in w.excluded]
-    return NameSymbols(known, [uri for w in wildcards for uri in w.namespaces])
+    names = [d.name for d in schema.declarations] + [n for w in wildcards for n in w.excluded]
+    return NameSymbols(names, [uri for w in wildcards for uri in w.namespaces])
 
 
 def attribute_names(schema: Schema) -> NameSymbols:
-    """Numbers for the names of attributes."""
+    """Numbers the attribute names of a schema."""
     wildcards = [w for d in schema.declarations for w in d.attribute_wildcards]
-    known = [a.name for d in schema.declarations for a in d.attributes]
-    known += [name for w in wildcards for name in w.excluded]
-    return NameSymbols(known, [uri for w in wildcards for uri in w.namespaces])
+    names = [a.name for d in schema.declarations for a in d.attributes]
+    names += [name for w in wildcards for name in w.excluded]
+    return NameSymbols(names, [uri for w in wildcards for uri in w.namespaces])

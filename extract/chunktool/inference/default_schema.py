@@ -1,7 +1,7 @@
-"""The schema of documents for which nobody gives one.
+"""The default schema, for documents without a schema.
 
-Where all documents carry one and the same internal DTD that declares their elements, that is it;
-else it is inferred from the documents. Either way a note in the schema says so.
+Where all documents carry the same internal DTD and it declares their elements, the default schema
+is this DTD; otherwise it is inferred from the documents. A note in the schema says which.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BEGINNING: Final = 1 << 16  # bytes read at a time until the document element b
 
 
 def default_schema(documents: Sequence[Document], limits: Limits | None = None) -> Schema:
-    """The schema for documents without one; the first of its notes says where it comes from.
+    """Returns the schema for documents without one; its first note says where it comes from.
 
     Args:
         documents: Each bytes, a path, or a file object opened for bytes that can go back; also
@@ -33,8 +33,8 @@ def default_schema(documents: Sequence[Document], limits: Limits | None = None) 
         limits: How large and deep a document may be.
 
     Raises:
-        DocumentError: No document can be read; the error of the first. Otherwise those that cannot
-            be are left out: whoever evaluates them rejects them.
+        DocumentError: No document can be read; this is the error of the first. Otherwise unreadable
+            documents are left out here, and rejected when they are evaluated.
 
     >>> default_schema([b"<a><b/></a>", b"<a/>"]).notes
     ('no schema given: inferred from 2 documents: 2 elements, 1 edge, 0 attributes, root a',)
@@ -66,9 +66,9 @@ class InternalDtd(NamedTuple):
 
 
 def internal_dtd(source: Source) -> InternalDtd | None:
-    """The internal DTD of a document, if it declares the document element and stands alone.
+    """Returns the internal DTD of a document, if it declares the document element and is complete.
 
-    None also where there is an external DTD: the internal one alone would be a part only.
+    Returns None if there is an external DTD, too: then the internal one is incomplete.
 
     Raises:
         DocumentError: The document cannot be read, or its beginning is not well-formed.
@@ -85,7 +85,7 @@ def internal_dtd(source: Source) -> InternalDtd | None:
             parser.feed(bytes(window))
             for _, root in parser.read_events():
                 return _subset(root)
-        parser.close()  # of a small document libxml2 begins to tell only now
+        parser.close()  # libxml2 sends the events of a small document only now
         for _, root in parser.read_events():
             return _subset(root)
     except etree.XMLSyntaxError as error:
@@ -106,14 +106,14 @@ def _subset(root: etree._Element) -> InternalDtd | None:
     names = {f"{e.prefix}:{e.name}" if e.prefix else e.name for e in declared.iterelements()}
     if declared.name not in names:
         return None
-    root.clear()  # of what was read of it so far
-    # Serialised, each declaration is there once, with parameter entities resolved.
+    root.clear()  # frees the children parsed so far
+    # The serialised DTD has each declaration once, with parameter entities resolved.
     match = _DOCTYPE.search(etree.tostring(tree, encoding="unicode"))
     return None if match is None else InternalDtd(declared.name, match[1].lstrip("\n"))
 
 
 def _declared_schema(documents: Sequence[Document], limits: Limits) -> Schema | None:
-    """The schema of the internal DTD that all documents share; None if they do not."""
+    """Returns the schema of the internal DTD that all documents share; None if they do not."""
     shared: InternalDtd | None = None
     name = ""
     for document in documents:
@@ -133,6 +133,6 @@ def _declared_schema(documents: Sequence[Document], limits: Limits) -> Schema | 
     try:
         schema = load_dtd(files, shared.root, {})
     except SchemaError:
-        return None  # broken or partly elsewhere; the documents themselves tell what they have
+        return None  # the DTD is broken or incomplete: infer from the documents instead
     note = f"no schema given: taken from the internal DTD of {name}"
     return replace(schema, notes=(note, *schema.notes))

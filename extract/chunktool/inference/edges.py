@@ -1,8 +1,9 @@
-"""What documents show, counted from the kernel's node table.
+"""Counts the elements, edges and attributes of documents in the kernel's node table.
 
-The automaton here learns instead of checking: every step is allowed, and a state stands for an
-edge, the name of an element together with its parent's. So a scan numbers the edges that it sees,
-and the columns of the node table are enough to count them; Python runs only for a new edge.
+The automaton of this module learns instead of checking: it allows every step, and its states are
+edges (the name of an element together with its parent's name). So a scan numbers the edges in the
+document, the columns of the node table are enough to count them, and Python runs only for a new
+edge.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from extract.scheme.model import Need, Want
 _EVERYTHING: Final = Output("elements", (Want("//*", Need.CHILDREN),), whole=False)
 _KEPT: Final = StateInfo(subtree=(), tag=(0,), content=(0,), inside=False, skip=False)
 _OUTSIDE: Final = StateInfo(subtree=(), tag=(), content=(), inside=False, skip=False)
-_MOST_EDGES: Final = 500_000  # states; a document that needs more goes another way
+_MOST_EDGES: Final = 500_000  # states; documents with more are read by libxml2
 
 
 class EdgeAutomaton(Automaton):
-    """An automaton that allows everything and whose states are edges. For the kernel alone.
+    """An automaton that allows everything and whose states are edges, for the kernel only.
 
     Attributes:
-        names: The expanded names of elements; their numbers are the symbols.
-        edges: For each state the symbols of the parent and of the element; -1 for no parent.
+        names: The expanded names of elements; their indices are the symbols.
+        edges: For each state the symbols of parent and element; -1 for no parent.
     """
 
     def __init__(self) -> None:
@@ -38,22 +39,22 @@ class EdgeAutomaton(Automaton):
 
     @property
     def states(self) -> int:
-        """How many edges there are so far, and the document node."""
+        """The number of edges so far, plus one for the document node."""
         return len(self.edges)
 
     def symbol(self, uri: str, local: str) -> int:
-        """The number of an element name; each has its own."""
+        """Returns the number of an element name; each name has its own."""
         number = self._by_name.setdefault((uri, local), len(self.names))
         if number == len(self.names):
             self.names.append(f"{{{uri}}}{local}" if uri else local)
         return number
 
     def attribute_symbol(self, uri: str, local: str) -> int:
-        """The number of an attribute name: all are alike here, since all are allowed."""
+        """Returns the number of an attribute name: one for all, since all are allowed."""
         return 0
 
     def step(self, state: int, symbol: int) -> int:
-        """The state of a child element: the edge from parent to child."""
+        """Returns the state of a child element: the edge from parent to child."""
         edge = (self.edges[state][1], symbol)
         number = self._by_edge.setdefault(edge, len(self.edges))
         if number == len(self.edges):
@@ -68,36 +69,36 @@ class EdgeAutomaton(Automaton):
         return True
 
     def info(self, state: int) -> StateInfo:
-        """What a scanner does: all elements and all that is in them come into the table."""
+        """Returns what a scanner does: every element goes into the table with its content."""
         return _KEPT if state else _OUTSIDE
 
 
 def observations_of(tally: Tally, automaton: EdgeAutomaton) -> Observations:
-    """What a tally has counted, by names instead of states; ``documents`` is not filled in."""
-    seen = Observations()
+    """Converts a tally from states to names; leaves ``documents`` at zero."""
+    observations = Observations()
     names, edges = automaton.names, automaton.edges
     for state, count, parents, repeated, content in tally.edges_seen():
         above, own = edges[state]
-        element = seen.element(names[own])
+        element = observations.element(names[own])
         element.count += count
         element.content |= ElementContent(content)
         if above < 0:
-            seen.roots[names[own]] = None
+            observations.roots[names[own]] = None
         else:
-            child = seen.element(names[above]).child(names[own])
+            child = observations.element(names[above]).child(names[own])
             child.parents += parents
             child.repeated |= repeated
     for before, after in tally.successions():
         above, first = edges[before]
-        seen.element(names[above]).successions.add((names[first], names[edges[after][1]]))
+        observations.element(names[above]).successions.add((names[first], names[edges[after][1]]))
     for state, written, attributes, times in tally.tags():
-        element = seen.element(names[edges[state][1]])
+        element = observations.element(names[edges[state][1]])
         element.spellings.add(written)
         for uri, name in attributes:
             if uri:
                 spelling, name = name, f"{{{uri}}}{name.rpartition(':')[2]}"
-                seen.spell_attribute(name, spelling)
+                observations.spell_attribute(name, spelling)
             element.attributes[name] += times
     for state, prefix, uri in tally.bindings:
-        seen.element(names[edges[state][1]]).bind(prefix, uri)
-    return seen
+        observations.element(names[edges[state][1]]).bind(prefix, uri)
+    return observations

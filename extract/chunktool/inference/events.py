@@ -1,8 +1,10 @@
-"""What a document shows, by libxml2: slower than the kernel, and for every document.
+"""Counts the elements, edges and attributes of a document in libxml2's events.
 
-For those that the kernel hands over: internal subsets with entities, encodings other than UTF-8.
-libxml2 reports no prefixes with its events. The prefix of a name is known where only one is bound
-to its namespace; else the spelling is noted as unknown, which only a DTD has to know.
+This is slower than the kernel, but works for every document, including those that the kernel hands
+over: internal subsets with entities, encodings other than UTF-8. libxml2's events have no prefixes.
+    The
+prefix of a name is known where only one is bound to its namespace; otherwise the spelling is
+recorded as unknown, which matters only for a DTD.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ _SPACE: Final = " \t\r\n"
 
 
 def observe_events(source: Source, limits: Limits) -> Observations:
-    """Reads a document through libxml2 and returns what it shows.
+    """Reads a document through libxml2 and returns its observations.
 
     Raises:
-        DocumentError: It is not well-formed, cannot be read, or passes a limit.
+        DocumentError: The document is not well-formed, cannot be read, or exceeds a limit.
     """
     target = _Target(limits)
     judge = Judge(target=target)
@@ -48,13 +50,14 @@ def observe_events(source: Source, limits: Limits) -> Observations:
 
 
 def observe_tree(source: Source, limits: Limits) -> Observations:
-    """Parses a document into a tree and returns what that shows.
+    """Parses a document into a tree and returns the tree's observations.
 
-    For documents whose entities hold elements: libxml2 gives those another namespace in a tree than
-    in its events, and the tree is what queries are evaluated on.
+    For documents whose entities hold elements: libxml2 gives these elements one namespace in a tree
+        and
+    another in its events, and queries are evaluated on the tree.
 
     Raises:
-        DocumentError: It is larger than what may be evaluated whole, or not well-formed as a tree.
+        DocumentError: The document is larger than what may be evaluated whole, or not well-formed.
     """
     document = b"".join(map(bytes, source.windows()))
     if len(document) > limits.whole_bytes:
@@ -85,14 +88,14 @@ def observe_tree(source: Source, limits: Limits) -> Observations:
 
 
 class _Scope:
-    """The namespaces that prefixes are bound to, and back."""
+    """The namespace bindings in scope, by prefix and by namespace."""
 
     def __init__(self, bindings: Mapping[str, str]) -> None:
         self.bindings = bindings
         self._written: dict[tuple[str, bool], str | None] = {}
 
     def written(self, name: str, attribute: bool = False) -> str | None:
-        """An expanded name as written; None if several prefixes are bound to its namespace."""
+        """Returns a name as written; None if several prefixes are bound to its namespace."""
         key = (name, attribute)
         if key not in self._written:
             uri, local = namespace_of(name), local_of(name)
@@ -106,7 +109,7 @@ class _Scope:
 
 
 class _Open:
-    """An open element: its observations, its scope, and how often each kind of child was seen."""
+    """An open element: its observations, its scope, and the number of children by name."""
 
     __slots__ = ("children", "last", "scope", "seen")
 
@@ -118,18 +121,18 @@ class _Open:
 
 
 class _Target:
-    """A target of lxml's parser that notes what it gets."""
+    """A target of lxml's parser that records observations."""
 
     def __init__(self, limits: Limits) -> None:
         self.seen = Observations()
-        self.problem = ""  # what libxml2 would have against it, building a tree
+        self.problem = ""  # an error that libxml2 would report only while building a tree
         self._limits = limits
         self._stack: list[_Open] = []
         self._outside = _Scope({})
         self._ids: set[str] = set()
 
     def start(self, tag: str, attributes: Mapping[str, str], nsmap: Mapping[str, str]) -> None:
-        """Notes a start tag."""
+        """Records a start tag."""
         seen, stack = self.seen, self._stack
         element = seen.element(tag)
         scope = self._outside
@@ -174,20 +177,20 @@ class _Target:
         self.problem = self.problem or problem
 
     def end(self, tag: str) -> None:
-        """Notes an end tag."""
+        """Handles an end tag."""
         self._stack.pop()
 
     def data(self, text: str) -> None:
-        """Notes characters; an empty CDATA section counts."""
+        """Records characters; an empty CDATA section counts."""
         blank = text and not text.strip(_SPACE)
         self._note(ElementContent.SPACE if blank else ElementContent.TEXT)
 
     def comment(self, text: str) -> None:
-        """Notes a comment."""
+        """Records a comment."""
         self._note(ElementContent.OTHER)
 
     def pi(self, target: str, data: str | None = None) -> None:
-        """Notes a processing instruction."""
+        """Records a processing instruction."""
         self._note(ElementContent.OTHER)
 
     def _note(self, content: ElementContent) -> None:

@@ -1,8 +1,8 @@
 """Infers a schema from documents, in one pass over each and in bounded memory.
 
-The kernel scans a document and its node table is counted (`extract.chunktool.inference.edges`);
-what the kernel hands over, libxml2 reads (`extract.chunktool.inference.events`). A document counts
-only when it turned out to be well-formed as a whole.
+The kernel scans a document and `extract.chunktool.inference.edges` counts its node table; documents
+that the kernel hands over are read by libxml2 (`extract.chunktool.inference.events`). A document
+counts only when all of it is read and well-formed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from extract.chunktool.inference.edges import EdgeAutomaton
     from extract.chunktool.scan.kernel._tally import Tally
 
-_DECLARATION_BYTES: Final = 1_000  # of a document, in which its XML declaration is looked for
-_MANY_TAGS: Final = 100_000  # different tags in a tally, from which on they are put together
+_DECLARATION_BYTES: Final = 1_000  # in which the XML declaration is searched
+_MANY_TAGS: Final = 100_000  # different tags in a tally before they are merged
 
 
 def infer_schema(documents: Iterable[Document], limits: Limits | None = None) -> InferredSchema:
-    """The schema that all documents keep, and that allows nothing that none of them showed.
+    """Returns the smallest schema that all documents keep.
 
     Args:
         documents: Each bytes, a path, ``"-"`` for standard input or a file object opened for
             bytes; also gzipped.
-        limits: How large and deep a document may be.
+        limits: The largest document and depth.
 
     Raises:
-        DocumentError: One cannot be read, is not well-formed, or passes a limit. To go on with the
-            others, use `Inference`.
+        DocumentError: A document cannot be read, is not well-formed, or exceeds a limit. To go on
+            with the others, use `Inference`.
         SchemaError: There are no documents.
 
     >>> inferred = infer_schema([b"<a><b x='1'/></a>", b"<a><b/>text</a>"])
@@ -56,40 +56,39 @@ def infer_schema(documents: Iterable[Document], limits: Limits | None = None) ->
 
 
 class Inference:
-    """A schema in the making: takes documents one by one.
+    """Infers a schema from documents that are added one by one.
 
     Args:
-        limits: How large and deep a document may be.
+        limits: The largest document and depth.
 
     Attributes:
-        documents: How many documents were taken.
+        documents: The number of documents added.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.documents = 0
         self._limits = limits or DEFAULTS
         self._seen = Observations()
-        # Documents that say standalone="yes" are counted apart: see `ElementContent.STANDALONE`.
+        # Documents with standalone="yes" are counted separately: see `ElementContent.STANDALONE`.
         self._counters = {False: _Counter(), True: _Counter()} if _native() else {}
         self._anything = Automaton(scheme_of_anything(), [])
 
     def add(self, document: Document, name: str = "") -> int:
-        """Takes a document and returns its size in bytes.
+        """Adds a document and returns its size in bytes.
 
         Args:
             document: As for `infer_schema`.
-            name: What messages call it.
+            name: The document's name in messages.
 
         Raises:
-            DocumentError: It cannot be read, is not well-formed, or passes a limit. Then it does
-                not count.
+            DocumentError: The document cannot be read, is not well-formed, or exceeds a limit; then
+                it does not count.
         """
         with open_source(document, name, self._limits) as source:
             data = source.load(WINDOW - 1)
             start = bytes(next(source.windows(_DECLARATION_BYTES), b"")) if data is None else data
             standalone = _says_standalone(start[:_DECLARATION_BYTES])
-            # What is in memory is scanned at once: when the scan hands out what it found, the
-            # document has ended.
+            # A document in memory is one window: when its batch comes, the whole document is read.
             size = self._add(source, standalone, single=data is not None)
         self.documents += 1
         return size
@@ -97,7 +96,7 @@ class Inference:
     def _add(self, source: Source, standalone: bool, single: bool) -> int:
         if not self._counters:
             return self._add_events(source, standalone)
-        # A document of several windows is provisional until its last byte.
+        # The counts of a document of several windows are provisional until its last byte.
         counter = self._counters[standalone] if single else _Counter()
         counter.begin()
         try:
@@ -112,29 +111,29 @@ class Inference:
         return size
 
     def _add_events(self, source: Source, standalone: bool) -> int:
-        """Adds what libxml2 sees in a document, if it keeps the limits."""
+        """Adds libxml2's observations of a document, if it keeps the limits."""
         outcome = scan(source, self._anything, _Nobody(), self._limits, kernel=False)
-        seen = observe_events(source, self._limits)
+        observations = observe_events(source, self._limits)
         if outcome.verdict is Verdict.WHOLE:
-            seen = observe_tree(source, self._limits)
+            observations = observe_tree(source, self._limits)
         if standalone:
-            seen.mark_standalone()
-        self._seen.add(seen)
+            observations.mark_standalone()
+        self._seen.add(observations)
         return outcome.size if outcome.size >= 0 else sum(map(len, source.windows()))
 
     def _fold(self, counter: _Counter, standalone: bool) -> None:
-        """Adds what a counter has counted to what was seen."""
+        """Adds the counts of a counter to the observations."""
         if counter.documents:
-            seen = counter.observations()
+            observations = counter.observations()
             if standalone:
-                seen.mark_standalone()
-            self._seen.add(seen)
+                observations.mark_standalone()
+            self._seen.add(observations)
 
     def result(self) -> InferredSchema:
-        """The schema of the documents so far.
+        """Returns the schema of the documents so far.
 
         Raises:
-            SchemaError: There are none.
+            SchemaError: There are no documents.
         """
         for standalone, counter in self._counters.items():
             self._fold(counter, standalone)
@@ -148,16 +147,16 @@ _DECLARATION = re.compile(
 
 
 def _says_standalone(start: bytes) -> bool:
-    """Whether a document that begins so says ``standalone="yes"``.
+    """Whether the XML declaration at the start of a document has ``standalone="yes"``.
 
     >>> _says_standalone(b"<?xml version='1.0' standalone='yes'?>"), _says_standalone(b"<a/>")
     (True, False)
     """
-    return _DECLARATION.match(start.replace(b"\0", b"")) is not None  # UTF-16, UTF-32
+    return _DECLARATION.match(start.replace(b"\0", b"")) is not None  # no zeros of UTF-16, UTF-32
 
 
 def _native() -> bool:
-    """Whether the parts in C are there that counting takes, and may be used."""
+    """Whether the compiled modules for counting are built and may be used."""
     try:
         importlib.import_module("extract.chunktool.scan.kernel._tally")
     except ImportError:
@@ -166,23 +165,23 @@ def _native() -> bool:
 
 
 class _Nobody:
-    """Takes what a scan finds when only its verdict is asked for."""
+    """A sink that ignores everything, for scans of which only the verdict matters."""
 
     def restart(self) -> None:
-        """Nothing was kept."""
+        """Does nothing."""
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Nothing is kept."""
+        """Does nothing."""
 
 
 class _Counter:
-    """Takes what the kernel finds in documents, and counts it.
+    """A sink that counts what the kernel reports.
 
     Attributes:
-        documents: How many were counted; kept by the owner.
-        torn: Whether counting gave up in the middle of a document, which then is read another way.
-            What was counted of it twice is all in it, so the schema is as closed as ever, but an
-            attribute or child that all elements have may be counted as optional.
+        documents: The number of documents counted; the owner updates it.
+        torn: Whether counting stopped in the middle of a document, which is then read by libxml2.
+            Its first part counts twice, so the schema stays as closed as ever, but an attribute or
+            child that all elements have may count as optional.
     """
 
     def __init__(self) -> None:
@@ -195,14 +194,14 @@ class _Counter:
         self._begun = False
 
     def begin(self) -> None:
-        """Says that another document begins."""
+        """Begins another document."""
         self._begun = False
 
     def restart(self) -> None:
-        """A scan begins: the kernel's.
+        """Checks that the scan that begins is the kernel's.
 
         Raises:
-            HandOver: It is that of another scanner, whose findings are not counted.
+            HandOver: Another scanner begins; its batches cannot be counted.
         """
         if self._begun:
             raise HandOver("the kernel handed over")
@@ -210,7 +209,7 @@ class _Counter:
         self.tally.begin()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Counts what the kernel found in a window."""
+        """Counts the nodes of one window."""
         assert batch.elements is not None
         assert batch.leaves is not None
         rows, states = (batch.elements, batch.leaves), self.automaton.states
@@ -221,8 +220,8 @@ class _Counter:
             raise
 
     def observations(self) -> Observations:
-        """What was counted."""
+        """Returns the counts as observations."""
         edges = importlib.import_module("extract.chunktool.inference.edges")
-        seen: Observations = edges.observations_of(self.tally, self.automaton)
-        seen.documents = self.documents
-        return seen
+        observations: Observations = edges.observations_of(self.tally, self.automaton)
+        observations.documents = self.documents
+        return observations

@@ -1,7 +1,7 @@
-"""From byte ranges to bytes: what the outputs of a scan keep of each window.
+"""Turns byte ranges into bytes: the part of each window that the outputs of a scan keep.
 
-The ranges of an output lie in the window that was just scanned, but for tags of ancestors that turn
-out to be wanted only now: the scanner gave those with an earlier batch (`Batch.tags`).
+The ranges of an output lie in the window that was scanned last, except for tags of ancestors that
+an output turns out to need: the scanner passed those with an earlier batch (`Batch.tags`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from extract.chunktool.scan.protocol import Batch, HandOver, Numbers
 
 _SHORT: Final = 30  # mean length of ranges below which gathering by index is faster than slicing
 _BLOCK: Final = 256  # ranges sliced at a time: few enough for the slices to stay in the cache
-_TAGS: Final = 1 << 26  # bytes of open tags, many times what a document in earnest has
+_TAGS: Final = 1 << 26  # bytes of open tags, many times what real documents have
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a document that was scanned just now.
+    """The part of a document that was scanned last.
 
     Attributes:
-        data: Its bytes, only good until the next window.
-        start: Where in the document they begin.
+        data: Its bytes, valid until the next window.
+        start: Its offset in the document.
     """
 
     data: memoryview
@@ -35,17 +35,17 @@ class Window:
 
     @property
     def end(self) -> int:
-        """Where in the document they end."""
+        """The offset of its end in the document."""
         return self.start + len(self.data)
 
 
 def gather(data: memoryview, ranges: Numbers, start: int = 0) -> bytes:
-    """The bytes of many ranges, one after the other.
+    """Returns the bytes of many ranges, one after the other.
 
     Args:
-        data: What the ranges are of.
-        ranges: Start and end of each, in order.
-        start: Where in the document the data begins.
+        data: A part of the document.
+        ranges: Start and end of each range, in order.
+        start: The offset of the data in the document.
 
     >>> gather(memoryview(b"<a><b/>text</a>"), np.array([[5, 8], [16, 20]]), 5)
     b'<a></a>'
@@ -66,7 +66,7 @@ def gather(data: memoryview, ranges: Numbers, start: int = 0) -> bytes:
 
 
 def _gather_by_index(data: memoryview, ranges: Numbers, total: int) -> bytes:
-    """The same without Python code for each range, but with some for each byte in numpy."""
+    """`gather` with numpy operations on bytes in place of Python code for each range."""
     # Indices of all bytes as running sums: 1 from byte to byte, more at each gap.
     steps = np.ones(total, np.int64)
     steps[0] = ranges[0, 0]
@@ -79,7 +79,7 @@ _Gather = Callable[[memoryview, Numbers, int], bytes]
 
 @cache
 def native_gather() -> _Gather | None:
-    """The same in C, where the kernel was compiled."""
+    """Returns `gather` in C; None if the kernel is not compiled."""
     try:
         module = importlib.import_module("extract.chunktool.scan.kernel")
     except ImportError:
@@ -89,19 +89,19 @@ def native_gather() -> _Gather | None:
 
 
 class Cutter:
-    """Cuts the windows of one scan, in their order."""
+    """Cuts the bytes of outputs out of the windows of one scan, in their order."""
 
     def __init__(self) -> None:
         self._tags: dict[int, bytes] = {}
         self._tag_bytes = 0
 
     def cut(self, window: Window, batch: Batch, skip: Sequence[bool] = ()) -> list[bytes]:
-        """What each output keeps of a window, and of tags before it.
+        """Returns the bytes that each output keeps of a window, and of tags before it.
 
         Args:
             window: The window.
-            batch: What was found in it.
-            skip: Outputs whose bytes nobody asks for.
+            batch: The scanner's report on it.
+            skip: Outputs whose bytes are not needed.
 
         Raises:
             HandOver: The open tags together are too large.
@@ -124,12 +124,12 @@ class Cutter:
         return b"".join(pieces)
 
     def _before(self, window: Window, at: int, end: int) -> bytes:
-        """The bytes of a range that begins before the window."""
+        """Returns the bytes of a range that begins before the window."""
         pieces: list[bytes] = []
         while at < min(end, window.start):
             piece = self._tags.get(at)
             if piece is None:
-                raise HandOver("bytes that are gone")  # no scanner may; whole is always right
+                raise HandOver("bytes that are gone")  # no scanner does this
             pieces.append(piece)
             at += len(piece)
         pieces.append(bytes(window.data[at - window.start : end - window.start]))

@@ -1,8 +1,8 @@
 """Chooses a scanner, and drives it over a document from the first byte to the last.
 
-The kernel in C scans what it can. Where it meets something that it leaves to others it hands over
-to the reference scanner, which starts again; and where that hands over too, the document is to be
-evaluated whole. Nobody notices but in speed, and in the counts of `Outcome.handed_over`.
+The kernel in C scans the documents that it supports. At anything else it hands over to the
+reference scanner, which starts again at the first byte; and where that hands over too, the document
+is evaluated whole. The answers are the same; only speed and `Outcome.handed_over` differ.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from extract.limits import DEFAULTS, RAISE, Limits
 if TYPE_CHECKING:
     from extract.chunktool.scan.kernel import KernelScanner
 
-ENVIRONMENT = "EXTRACT_KERNEL"  # "off": never use the kernel; "on": never do without
+ENVIRONMENT = "EXTRACT_KERNEL"  # "off": never use the kernel; "on": require it
 
 
 class Verdict(StrEnum):
-    """What a scan says of a document that is well-formed.
+    """The verdict of a scan on a well-formed document.
 
     Attributes:
-        CONFORMING: It keeps to the edges of the schema, so what was cut out of it counts.
-        NONCONFORMING: It does not; nothing may be left out of it.
-        WHOLE: No scanner could do it; it is to be evaluated whole, and may still be ill-formed.
+        CONFORMING: The document keeps to the edges of the schema, so its chunks count.
+        NONCONFORMING: It does not; it must be evaluated whole.
+        WHOLE: No scanner supports it; it must be evaluated whole, and may still be ill-formed.
     """
 
     CONFORMING = "conforming"
@@ -44,15 +44,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a scan.
+    """The outcome of a scan.
 
     Attributes:
-        verdict: What was found.
+        verdict: The verdict on the document.
         size: Bytes of the document; -1 if it was not read to its end.
-        scanner: Which scanner did it, ``kernel`` or ``reference``; empty if none could.
+        scanner: The scanner that read it, ``kernel`` or ``reference``; empty if none could.
         handed_over: Why scanners handed over, in their order.
         violation: The first edge that the schema does not have.
-        line, column: Where that is.
+        line, column: The place of the violation.
     """
 
     verdict: Verdict
@@ -65,18 +65,18 @@ class Outcome:
 
     @property
     def conforming(self) -> bool:
-        """Whether what was cut out of the document counts."""
+        """Whether the chunks cut from the document count."""
         return self.verdict is Verdict.CONFORMING
 
     @property
     def reason(self) -> str:
-        """Why the document is to be evaluated whole, for people; empty if it is not."""
+        """Why the document must be evaluated whole, for people; empty if it need not be."""
         if self.violation is not None:
             return _edge(self.violation)
         return self.handed_over[-1] if self.verdict is Verdict.WHOLE else ""
 
     def rejection(self, name: str) -> DocumentError:
-        """The error that a nonconforming document is, where it is to be rejected."""
+        """Returns the error with which a nonconforming document is rejected."""
         assert self.violation is not None
         hint = "use --on-nonconforming fallback to evaluate such documents whole"
         place = (name, self.line, self.column, self.violation.offset)
@@ -93,35 +93,35 @@ def _edge(violation: Violation) -> str:
 
 
 class Sink(Protocol):
-    """Takes what a scan finds, window by window."""
+    """Receives the reports of a scan, window by window."""
 
     def restart(self) -> None:
-        """Forgets everything: a scan begins, perhaps not for the first time."""
+        """Drops everything received: a scan begins, perhaps not the first one."""
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes what was found in a window.
+        """Receives the report on one window.
 
         Raises:
-            HandOver: It cannot be dealt with; the document is to be evaluated whole.
+            HandOver: The sink cannot handle the report; the document must be evaluated whole.
         """
 
 
 class BatchSink:
-    """A sink that keeps what a scan says, and nothing of the windows.
+    """A sink that stores batches, and nothing of the windows.
 
     Attributes:
-        batches: What was found, window by window.
+        batches: The batches, window by window.
     """
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
 
     def restart(self) -> None:
-        """Forgets everything."""
+        """Drops all batches."""
         self.batches.clear()
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Keeps what was found in a window."""
+        """Stores the batch of a window."""
         self.batches.append(batch)
 
 
@@ -130,7 +130,7 @@ MakeScanner = Callable[[Automaton, Limits, bool], Scanner]
 
 @cache
 def load_kernel() -> type[KernelScanner] | None:
-    """The class of the kernel in C; None if it is not built."""
+    """Returns the class of the kernel in C; None if it is not built."""
     try:
         module = importlib.import_module("extract.chunktool.scan.kernel")
         kernel: type[KernelScanner] = module.KernelScanner
@@ -140,15 +140,15 @@ def load_kernel() -> type[KernelScanner] | None:
 
 
 def kernel_available() -> bool:
-    """Whether the kernel in C is there and may be used."""
+    """Whether the kernel in C is built and may be used."""
     return os.environ.get(ENVIRONMENT, "") != "off" and load_kernel() is not None
 
 
 def kernel_scanner() -> type[KernelScanner] | None:
-    """The kernel itself, for what only it can do; None if it is not to be used.
+    """Returns the kernel's class, for what only it can do; None if it is not to be used.
 
     Raises:
-        ExtractError: It is asked for and not there.
+        ExtractError: The environment requires the kernel, and it is not built.
     """
     return load_kernel() if _wants_kernel(None) else None
 
@@ -157,13 +157,15 @@ def _wants_kernel(kernel: bool | None) -> bool:
     """Whether to use the kernel.
 
     Raises:
-        ExtractError: It is asked for and not there.
+        ExtractError: The kernel is required and not built.
     """
     if kernel is None:
-        asked = os.environ.get(ENVIRONMENT, "")
-        if asked not in ("", "on", "off"):
-            raise ExtractError(f"{ENVIRONMENT} is {asked!r}", "set it to on or off, or not at all")
-        kernel = {"on": True, "off": False}.get(asked, load_kernel() is not None)
+        setting = os.environ.get(ENVIRONMENT, "")
+        if setting not in ("", "on", "off"):
+            raise ExtractError(
+                f"{ENVIRONMENT} is {setting!r}", "set it to on or off, or not at all"
+            )
+        kernel = {"on": True, "off": False}.get(setting, load_kernel() is not None)
     if kernel and load_kernel() is None:
         hint = "install a C compiler and install extract again; `extract doctor` says more"
         raise ExtractError("the native kernel is asked for, and is not built", hint)
@@ -171,7 +173,7 @@ def _wants_kernel(kernel: bool | None) -> bool:
 
 
 def scanners(kernel: bool | None) -> Iterator[tuple[str, MakeScanner]]:
-    """The scanners to try, in their order."""
+    """Yields the scanners to try, in order."""
     if _wants_kernel(kernel):
         make = load_kernel()
         assert make is not None
@@ -190,21 +192,22 @@ def scan(
     table: bool = False,
     kernel: bool | None = None,
 ) -> Outcome:
-    """Scans a document.
+    """Scans a document and passes the reports to a sink.
 
     Args:
         source: The document.
-        automaton: What to look for.
-        sink: Takes what is found. It counts only if the outcome says that the document conforms.
-        limits: How large a document may be.
+        automaton: The automaton to follow.
+        sink: Receives the reports. They count only if the outcome is conforming.
+        limits: The largest document, depth and so on.
         table: Whether to fill the node table.
-        kernel: Use the kernel, or the reference scanner; None leaves the choice to the environment
-            variable ``EXTRACT_KERNEL`` (``on`` or ``off``), and without it to what is there.
+        kernel: Whether to use the kernel or the reference scanner; None leaves the choice to the
+            environment variable ``EXTRACT_KERNEL`` (``on`` or ``off``), and without it to whether
+            the kernel is built.
 
     Raises:
-        DocumentError: The document is not well-formed, cannot be read, or passes a limit; with
+        DocumentError: The document is not well-formed, cannot be read, or exceeds a limit; with
             file, byte offset, line and column.
-        ExtractError: The kernel is asked for and not there.
+        ExtractError: The kernel is required and not built.
     """
     limits = limits or DEFAULTS
     handed_over: list[str] = []
@@ -232,25 +235,25 @@ def _outcome(
 
 
 def _placed(error: DocumentError, source: Source) -> DocumentError:
-    """The error with file, line and column."""
+    """Adds file, line and column to an error."""
     if error.line or error.offset < 0:
         return error.at(source.name, error.line, error.column)
     try:
         return error.at(source.name, *source.place(error.offset))
-    except DocumentError:  # what cannot be unpacked cannot be read again up to there
+    except DocumentError:  # a broken gzip stream cannot be read a second time either
         return error.at(source.name, 0, 0)
 
 
 def _drive(source: Source, scanner: Scanner, sink: Sink, limits: Limits) -> int:
-    """Feeds a document to a scanner and what it finds to a sink; returns the document's size."""
+    """Feeds a document to a scanner and its batches to a sink; returns the document's size."""
     if source.memory is not None:
         return _drive_at_once(source.memory, scanner, sink)
     source.rewind()
     buffer = memoryview(bytearray(WINDOW))
-    start = 0  # where in the document the buffer begins
-    filled = 0  # how much of it was left over by the last window
+    start = 0  # offset of the buffer in the document
+    filled = 0  # bytes of the buffer that the last window left over
     while True:
-        if 2 * filled > len(buffer):  # a token does not fit
+        if 2 * filled > len(buffer):  # a token is longer than the buffer
             if filled > limits.token_bytes:
                 raise DocumentError(limits.passed("token_bytes"), RAISE, "", 0, 0, start)
             larger = memoryview(bytearray(2 * len(buffer)))
@@ -277,7 +280,7 @@ def _drive(source: Source, scanner: Scanner, sink: Sink, limits: Limits) -> int:
 
 
 def _drive_at_once(data: memoryview, scanner: Scanner, sink: Sink) -> int:
-    """The same for a document in memory: the only window is all of it."""
+    """`_drive` for a document in memory: one window with all of it."""
     if not len(data):
         raise _empty()
     scanner.feed(data)

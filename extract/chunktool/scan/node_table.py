@@ -1,8 +1,7 @@
-"""The node table of a document: what a scan learnt of each node that is kept, in columns.
+"""The node table of a document: all nodes that some output of a scan keeps, in columns.
 
-With it nothing has to be parsed a second time: parents, extents, states of the automaton and
-positions among siblings are there for every row, as numpy arrays. It is the one form in which nodes
-go from a scan to a matcher.
+With the table no document is parsed twice: parents, extents, states of the automaton and positions
+among siblings are numpy columns. It is the one form in which nodes go from a scan to a matcher.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class NodeTable:
     A parent comes before its children.
 
     Attributes:
-        automaton: Whose states ``elements.state`` numbers.
+        automaton: The automaton that numbers the states in ``elements.state``.
         elements: The elements.
         leaves: Texts, comments and processing instructions.
-        data: The bytes that all offsets count: those of the document, or of a part of it. Empty
-            where they are not in memory.
+        data: The bytes that all offsets refer to: the document, or a part of it. Empty where they
+            are not in memory.
     """
 
     automaton: Automaton
@@ -43,11 +42,11 @@ class NodeTable:
     def of_batches(
         cls, automaton: Automaton, batches: Sequence[Batch], data: bytes = b""
     ) -> NodeTable:
-        """Puts the batches of one scan together."""
+        """Joins the batches of one scan."""
         elements = _joined(Elements, [b.elements for b in batches if b.elements is not None])
         leaves = _joined(Leaves, [b.leaves for b in batches if b.leaves is not None])
         for batch in batches:
-            # There are none unless the document was scanned in several windows.
+            # Only documents of several windows have ends in later batches.
             if batch.ends is not None and len(batch.ends.row):
                 elements.close[batch.ends.row] = batch.ends.close
                 elements.end[batch.ends.row] = batch.ends.end
@@ -58,11 +57,11 @@ class NodeTable:
         return len(self.elements.start)
 
     def rows(self, ranges: Numbers) -> Smalls:
-        """Returns the rows of the elements that an output keeps, given its ranges."""
+        """Returns the rows of the elements in an output, by the output's ranges."""
         return np.flatnonzero(within(self.elements.start, ranges)).astype(np.int32)
 
     def subset(self, ranges: Numbers) -> NodeTable:
-        """Returns the table of one output, with rows numbered anew.
+        """Returns the table of one output, with new row numbers.
 
         Args:
             ranges: The bytes that the output keeps.
@@ -71,7 +70,7 @@ class NodeTable:
         leaf_rows = within(self.leaves.start, ranges)
         if rows.all() and leaf_rows.all():
             return self
-        # With an element its parent is kept, and so is that of a leaf; -1 is none and stays.
+        # An output keeps the parent of each of its nodes; -1 (no parent) stays.
         number = np.append(np.cumsum(rows, dtype=np.int32) - 1, np.int32(-1))
         elements, leaves = _select(self.elements, rows), _select(self.leaves, leaf_rows)
         return replace(
@@ -84,8 +83,8 @@ class NodeTable:
         """Returns the same rows with offsets into the bytes of one output.
 
         Args:
-            ranges: The bytes of the document that the output keeps; all rows must be of it.
-            data: These bytes.
+            ranges: The output's ranges in the document; all rows must be in the output.
+            data: The bytes of these ranges.
         """
         ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
 
@@ -95,7 +94,7 @@ class NodeTable:
             return moved
 
         def after(offsets: Numbers) -> Numbers:
-            return first(offsets - 1) + 1  # the byte itself may not be there
+            return first(offsets - 1) + 1  # the byte at the offset may not be in the output
 
         elements, leaves = self.elements, self.leaves
         close = first(np.minimum(elements.close, elements.end - 1))
@@ -116,14 +115,14 @@ class NodeTable:
 
 
 def _select(columns: _Columns, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> _Columns:
-    """Some rows of all columns."""
+    """Returns the rows for which a mask is true, in all columns."""
     return replace(columns, **{f.name: getattr(columns, f.name)[chosen] for f in fields(columns)})
 
 
 def _joined(kind: type[_Columns], parts: list[_Columns]) -> _Columns:
     if len(parts) == 1:
         return parts[0]
-    names = [each.name for each in fields(kind)]
+    names = [column.name for column in fields(kind)]
     if not parts:
         return kind(*[np.empty(0, _TYPES.get(name, np.int32)) for name in names])
     return kind(*[np.concatenate([getattr(part, name) for part in parts]) for name in names])
@@ -139,7 +138,7 @@ _TYPES: dict[str, Any] = {
 
 
 def within(offsets: Numbers, ranges: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of some bytes lie in ranges.
+    """Returns a mask of the offsets that lie in ranges.
 
     >>> within(np.array([0, 5, 9]), np.array([[0, 3], [9, 12]])).tolist()
     [True, False, True]
@@ -152,7 +151,7 @@ def within(offsets: Numbers, ranges: Numbers) -> np.ndarray[Any, np.dtype[np.boo
 
 
 class Ranges:
-    """The ranges of all batches of one output, put together so that no two touch.
+    """The ranges of one output over all batches, merged so that no two touch.
 
     >>> ranges = Ranges()
     >>> ranges.add(np.array([[0, 3], [5, 7]])); ranges.add(np.array([[7, 9], [12, 13]]))
@@ -161,11 +160,11 @@ class Ranges:
     """
 
     def __init__(self) -> None:
-        # Grows in place: a list of small arrays would leave holes in memory between other things.
+        # Grows in place: a list of small arrays would fragment memory.
         self._flat = array("q")
 
     def add(self, ranges: Numbers) -> None:
-        """Adds those of the next batch, among which no two touch."""
+        """Adds the ranges of the next batch, of which no two touch."""
         if not len(ranges):
             return
         if self._flat and self._flat[-1] == ranges[0, 0]:
@@ -174,20 +173,20 @@ class Ranges:
         self._flat.frombytes(ranges.tobytes())
 
     def array(self) -> Numbers:
-        """All of them, shape (n, 2); nothing can be added afterwards."""
+        """Returns all ranges, shape (n, 2); no more can be added afterwards."""
         if not self._flat:
             return np.empty((0, 2), np.int64)
         return np.frombuffer(self._flat, np.int64).reshape(-1, 2)
 
 
 class NodeCollector:
-    """Puts the node tables of all batches together."""
+    """Joins the node tables of all batches."""
 
     def __init__(self) -> None:
         self._batches: list[Batch] = []
 
     def restart(self) -> None:
-        """Forgets everything."""
+        """Drops all rows."""
         self._batches.clear()
 
     def take(self, batch: Batch) -> None:

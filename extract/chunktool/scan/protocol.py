@@ -1,11 +1,11 @@
-"""What a scan of a document gives, whichever scanner made it.
+"""The scanner protocol: what a scan of a document reports, whichever scanner ran.
 
-A scanner walks the bytes of a document once, follows the `Automaton` and says which bytes each
-output keeps. It is fed in windows and never needs more than one at a time, so that memory does not
-grow with the document; what it found so far is taken from it as a `Batch` of plain arrays.
+A scanner walks the bytes of a document once, follows the `Automaton` and reports which bytes each
+output keeps. It reads windows and never needs more than one at a time, so that memory does not grow
+with the document. Its caller takes the report so far as a `Batch` of plain arrays.
 
-Nothing that a scanner found counts before `Scanner.finish` has returned: a document that breaks off
-or leaves the schema at its last byte was no good from its first (TRAPS 9).
+Reports are provisional until `Scanner.finish` has returned: a document that breaks off or breaks
+the schema at its last byte is invalid from its first (TRAPS 9).
 
 There are two: `extract.chunktool.scan.reference.scanner` on expat, in Python, and
 `extract.chunktool.scan.kernel` in C, some thirty times faster. They pass the same tests.
@@ -27,7 +27,7 @@ Smalls = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """The first edge that a document has and the schema has not.
+    """The first edge in a document that the schema does not have.
 
     Attributes:
         offset: Byte where the element's start tag begins.
@@ -42,11 +42,11 @@ class Violation:
 
 
 class HandOver(Exception):
-    """A scanner came upon something that it leaves to another: the kernel to the reference
-    scanner, and this to libxml2 with the whole document.
+    """A scanner found something that it does not support: the kernel hands over to the reference
+    scanner, which hands over to libxml2 with the whole document.
 
     Args:
-        reason: What it came upon, in a few words that are counted in the report.
+        reason: What it found, in a few words that are counted in the report.
     """
 
     def __init__(self, reason: str) -> None:
@@ -65,8 +65,8 @@ class Elements:
         parent: Row of the parent element; -1 for the root.
         start: Byte where the start tag begins. Unique, and so the element's identity.
         content: Byte after the start tag.
-        position: Number among the siblings of the same expanded name, from 1, kept or not.
-        symbol: The automaton's symbol of its name.
+        position: Number among the siblings of the same expanded name, from 1, whether kept or not.
+        symbol: The automaton's symbol of the element's name.
         close: Byte where the end tag begins; for an empty-element tag the byte after it. -1 if the
             element is open where the batch ends: then a later batch has it in its `Ends`.
         end: Byte after the end tag; -1 likewise.
@@ -84,10 +84,10 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where elements of earlier batches end; they come when the end is reached, each once.
+    """The ends of elements of earlier batches; each is reported once, when the scanner reaches it.
 
     Attributes:
-        row: Which element.
+        row: The element.
         close, end: As in `Elements`.
     """
 
@@ -104,11 +104,11 @@ class Leaves:
     those with the same ``parent`` and ``number``.
 
     Attributes:
-        parent: Row of the element it is in; -1 outside of the root.
+        parent: Row of the parent element; -1 outside of the root.
         kind: A `NodeKind` from `NodeKind.TEXT` to `NodeKind.PI`.
-        start: First byte, of a comment or CDATA section that of its ``<``.
-        end: Byte after it.
-        number: Which of its parent's text nodes, comments or processing instructions it is, from 1.
+        start: First byte; of a comment or CDATA section its ``<``.
+        end: Byte after the leaf.
+        number: Number among the parent's text nodes, comments or processing instructions, from 1.
     """
 
     parent: Smalls
@@ -120,17 +120,18 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What was found since the last `Scanner.take`.
+    """The report of a scanner since the last `Scanner.take`.
 
     Attributes:
         ranges: For each output of the automaton, in its order, the bytes it keeps: an array of
             shape (n, 2) with start and end of each range, in document order and never touching one
-            another within a batch. Together with those of the other batches they are a well-formed
-            document. Ranges may begin before the last windows: tags of ancestors come when the
-            first thing below them is kept; `tags` has those bytes.
-        tags: Start tags that are open where the window ends, by the byte they begin at: what a
-            later range may go back to. Only those that begin in the windows since the last `take`.
-        elements, ends, leaves: The node table; empty unless it was asked for.
+            another within a batch. The ranges of all batches together are a well-formed document.
+            Ranges may begin before the last windows: an ancestor's tag is reported when the first
+                node below it
+            is kept; `tags` has the bytes of such tags.
+        tags: Start tags that are open at the end of the window, by the byte they begin at: later
+            ranges may go back to them. Only tags that begin in the windows since the last `take`.
+        elements, ends, leaves: The node table; empty unless it was requested.
     """
 
     ranges: Sequence[Numbers]
@@ -147,33 +148,33 @@ class Scanner(Protocol):
     def violation(self) -> Violation | None:
         """The first edge that the schema does not have; None as long as the document conforms.
 
-        After a violation a scanner only looks whether the document is well-formed; what it found
-        is worth nothing.
+        After a violation a scanner only checks well-formedness; the ranges and nodes that it has
+        reported are worthless.
         """
 
     def feed(self, data: bytes | memoryview) -> int:
         """Scans a window.
 
         Args:
-            data: The bytes that follow those consumed so far.
+            data: The bytes after the consumed ones.
 
         Returns:
-            How many of them were consumed. The others are the beginning of a token that does not
-            end here; they are to come again, with more behind them, at the beginning of the next
-            window.
+            The number of bytes consumed. The others are the beginning of a token that does not end
+            in this window; the caller passes them again, with more behind them, at the beginning of
+            the next window.
 
         Raises:
-            DocumentError: The document is not well-formed, or a limit is passed.
-            HandOver: Another scanner must do it, from the beginning.
+            DocumentError: The document is not well-formed, or exceeds a limit.
+            HandOver: Another scanner must read the document, from its first byte.
         """
 
     def take(self) -> Batch:
-        """What was found since the last time; the scanner forgets it."""
+        """Returns the report since the last call; the scanner drops it."""
 
     def finish(self) -> None:
-        """Says that no more bytes come: those fed and not consumed were all that there is.
+        """Ends the document: no bytes follow the ones fed.
 
         Raises:
             DocumentError: The document ends too early.
-            HandOver: Another scanner must do it, from the beginning.
+            HandOver: Another scanner must read the document, from its first byte.
         """

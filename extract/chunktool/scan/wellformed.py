@@ -1,10 +1,11 @@
-"""Whether a document is well-formed: libxml2's verdict, which is the one that counts (TRAPS 20).
+"""Well-formedness by libxml2's verdict, which is the one that counts (TRAPS 20).
 
-libxml2 reads along, window by window, and builds nothing; that takes a third of the time of a
-parse. What it notices only while it builds a tree is looked for here: IDs. Depth is the scanner's.
+libxml2 reads along, window by window, and builds no tree, which takes a third of the time of a
+parse. Errors in IDs, which libxml2 reports only while it builds a tree, are found here. The scanner
+checks the depth.
 
-A quirk of lxml is kept: complaints that do not stop libxml2, such as a prefix that is not bound,
-count only if no mere warning comes after them, such as a namespace that is a relative URI.
+A quirk of lxml is preserved: errors that do not stop libxml2, such as an unbound prefix, count only
+if no warning follows them, such as a namespace that is a relative URI.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from extract.limits import DEFAULTS
 from extract.markup.lxml_parser import make_parser, parse_tree
 
 _NO_ENTITY: Final = r"Entity '(.*)' not defined"
-_ERROR: Final = 2  # as a level in libxml2's log; below are warnings
+_ERROR: Final = 2  # a level in libxml2's log; lower levels are warnings
 
 
 class ParserRejection(NamedTuple):
     """Why libxml2 rejects a document.
 
     Attributes:
-        reason: What is wrong, in plain words.
+        reason: The error in plain words.
         hint: What to do about it.
-        line, column: Where, as libxml2 counts; 0 if unknown.
+        line, column: The position by libxml2's count; 0 if unknown.
     """
 
     reason: str
@@ -38,22 +39,22 @@ class ParserRejection(NamedTuple):
 
 
 class _Nothing:
-    """A target that lets everything pass."""
+    """A target that ignores all events."""
 
     def close(self) -> None:
         return None
 
 
 class Judge:
-    """Reads a document along and says whether libxml2 accepts it.
+    """Reads a document along with a scanner and tells whether libxml2 accepts it.
 
     Args:
-        encoding: That of the bytes, where they are not as the document itself says.
-        target: Gets libxml2's events, as a target of lxml's parsers; by default nobody does.
+        encoding: The encoding of the bytes, where it differs from the document's declaration.
+        target: Receives libxml2's events, as a target of lxml's parsers; by default no one does.
 
     Attributes:
-        external: Entities that the document declares as external, for whoever knows to fill in:
-            libxml2 only says that there is no such entity.
+        external: Entities that the document declares as external; the caller adds them, because
+            libxml2 only reports that the entity does not exist.
     """
 
     def __init__(self, encoding: str | None = None, target: object | None = None) -> None:
@@ -61,11 +62,11 @@ class Judge:
         self.external: set[str] = set()
 
     def feed(self, data: bytes) -> ParserRejection | None:
-        """Reads the next bytes; says what is wrong if they cannot be right."""
+        """Reads the next bytes; returns an error if they cannot be well-formed."""
         return self._try(lambda: self._parser.feed(data))
 
     def finish(self) -> ParserRejection | None:
-        """Says what is wrong with the document as a whole."""
+        """Ends the document; returns an error if it is not well-formed as a whole."""
         rejection = self._try(self._parser.close)
         log = self._parser.feed_error_log
         if rejection is None and len(log) and log[-1].level >= _ERROR:
@@ -75,7 +76,7 @@ class Judge:
 
     @property
     def warned(self) -> bool:
-        """Whether a warning may have made up for a complaint."""
+        """Whether a warning may have hidden an error."""
         return any(entry.level < _ERROR for entry in self._parser.feed_error_log)
 
     def _try(self, read: Callable[[], Any]) -> ParserRejection | None:
@@ -97,7 +98,7 @@ _PLAIN_ID: Final = re.compile("[A-Za-z_][A-Za-z0-9._-]*", re.ASCII)
 
 
 def id_problem(value: str) -> str:
-    """What libxml2 has against a value of ``xml:id``; empty if nothing."""
+    """Returns libxml2's objection to a value of ``xml:id``; empty if it has none."""
     if _PLAIN_ID.fullmatch(value):
         return ""
     element = etree.Element("a")
@@ -110,17 +111,17 @@ def id_problem(value: str) -> str:
 
 
 def mismatched(closing: str, opened: str, where: str = "") -> tuple[str, str]:
-    """Reason and hint for an end tag that is not that of the open element.
+    """Returns reason and hint for an end tag that does not match the open element.
 
     Args:
-        closing, opened: Their names.
-        where: Where the open element begins, if that is known.
+        closing, opened: The names in the end tag and in the start tag.
+        where: The position of the start tag, if known.
     """
     return f"</{closing}> closes <{opened}>", f"close <{opened}>{where} before, or correct the name"
 
 
 _WORDS: Final[tuple[tuple[str, str, str], ...]] = (
-    # libxml2's message, ours, and a hint
+    # libxml2's message, the reason, and the hint
     (
         r"Opening and ending tag mismatch: \S+ line \d+ and unparsable",
         "an end tag that has not just a name",
@@ -233,7 +234,7 @@ def error_parts(error: etree.XMLSyntaxError) -> tuple[int, str, int, int]:
 
 
 def rejection_of(code: int, message: str, line: int, column: int) -> ParserRejection:
-    """libxml2's message in plain words."""
+    """Translates libxml2's message into plain words."""
     message = message.strip()
     for pattern, reason, hint in _WORDS:
         if match := re.fullmatch(pattern, message, re.DOTALL):

@@ -1,9 +1,9 @@
-"""Which queries can be evaluated on pieces of a document, and where documents may be cut for that.
+"""Finds the queries that can be evaluated on pieces of a document, and where to cut for them.
 
-A document is cut where a child of an *upper* element begins: the root, and what else stands above
-the records of chunks. Upper elements are in many pieces, all others are in one piece each. So a
-query can be evaluated piece by piece if each of its branches goes through an element that is not
-upper, and looks at nothing beyond that element but attributes of those above (TRAPS 24).
+A document is cut where a child of an *upper* element begins: the root, and other elements above the
+records of chunks. Upper elements are in many pieces, every other element is in one. So a query can
+be evaluated piece by piece if each of its branches passes through an element that is not upper, and
+looks at nothing outside of that element but attributes of its ancestors (TRAPS 24).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_PARSED: Final = 20_000  # branches that are parsed; others are evaluated o
 
 
 class Division(NamedTuple):
-    """What can be evaluated on pieces.
+    """The queries that can be evaluated on pieces, with their records.
 
     Attributes:
         upper: The paths of upper elements.
@@ -36,12 +36,12 @@ class Division(NamedTuple):
 
     @property
     def output(self) -> Output:
-        """What a scan has to keep for a survey: the children of upper elements."""
+        """The output that a survey scans: the children of upper elements."""
         return Output("survey", tuple([Want(path, Need.CHILDREN) for path in self.upper]), False)
 
 
 def divide(scheme: Scheme) -> Division:
-    """Says which queries of a scheme can be evaluated on pieces of a document."""
+    """Finds the queries of a scheme that can be evaluated on pieces of a document."""
     spines = all_names(scheme.branches)
     upper = {f"/{names[0]}" for names in spines if names}
     for chunk in scheme.chunks:
@@ -70,7 +70,7 @@ class _Records:
         self._xpaths = scheme.branches.xpaths
         self._spines = spines
         self._upper = upper
-        # The branches of these chunks stay inside their records, as the scheme says.
+        # The branches of these chunks stay inside their records, by construction of the scheme.
         self._depths: dict[int, int] = {}
         for chunk in scheme.chunks:
             if chunk.splittable and not chunk.whole:
@@ -93,7 +93,7 @@ class _Records:
                 break
         else:
             return ""
-        # What stays inside of a record stays inside of one that is further up.
+        # A branch that stays inside a record stays inside its ancestors.
         if self._depths.get(branch, 0) < depth:
             self._left -= 1
             if self._left < 0 or why_not_splittable(parse(self._xpaths[branch]), depth):

@@ -1,10 +1,11 @@
-"""The survey of a large document: does it keep to the schema, and where may it be cut?
+"""The survey of a large document: whether it keeps to the schema, and where it may be cut.
 
-One scan that keeps nothing but upper elements and their children (see `divide` beside this) gives
-pieces of about the same size. A piece is a range of the document between two children of
-upper elements, with the tags of the elements that are open there around it: a well-formed document,
-on which queries find what they find in that range. What a piece cannot know, how many siblings came
-before it, goes with it (TRAPS 18).
+One scan that keeps only upper elements and their children (see `divide`) gives pieces of about the
+same size. A piece is a range of the document between two children of upper elements, enclosed in
+the tags of the elements that are open there: a well-formed document, on which queries select what
+    they
+select in that range. The piece comes with the numbers of siblings before it, which it cannot know
+(TRAPS 18).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from extract.limits import Limits
 from extract.markup.tags import tag_name
 from extract.scheme.model import Scheme
 
-PIECE_BYTES: Final = 1 << 23  # that a piece has, about: the record that reaches it is the last
-_MOST: Final = 1 << 26  # bytes of a piece; where records are larger, no pieces are made
+PIECE_BYTES: Final = 1 << 23  # of a piece, about: it ends with the record that reaches this size
+_MOST: Final = 1 << 26  # bytes of a piece; documents with larger records are not cut
 _PROLOG: Final = 1 << 16  # bytes before the root that are worth repeating in every piece
 
 Longs = NDArray[np.int64]
@@ -35,12 +36,13 @@ Read = Callable[[int, int], bytes]
 
 
 class Above(NamedTuple):
-    """An upper element that is open where a piece begins.
+    """An upper element that is open at the beginning of a piece.
 
     Attributes:
-        start, content: Where its start tag begins and ends in the piece's head.
+        start, content: Offsets of its start tag in the piece's head.
         position: Its number among siblings of the same name.
-        before: For each name of records, how many of its children had it before the piece.
+        before: For each name of records, the number of its children with that name before the
+            piece.
     """
 
     start: int
@@ -53,12 +55,12 @@ class Piece(NamedTuple):
     """A part of a document that queries can be evaluated on.
 
     Attributes:
-        number: Which it is, from 0.
-        start, end: Its bytes in the document.
-        head: What stands before them: the document's prolog, and start tags.
-        tail: What stands behind them: end tags.
-        above: The elements whose start tags these are.
-        records: For each name of records how many it has.
+        number: Index of the piece, from 0.
+        start, end: Offsets in the document.
+        head: The bytes put before the range: the document's prolog, and start tags.
+        tail: The bytes put after it: end tags.
+        above: The elements of these tags.
+        records: For each name of records, the number of records.
     """
 
     number: int
@@ -71,7 +73,7 @@ class Piece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes, without head and tail."""
+        """The number of bytes, without head and tail."""
         return self.end - self.start
 
 
@@ -81,10 +83,10 @@ class Survey(NamedTuple):
     Attributes:
         size: Bytes of the document.
         pieces: Its pieces; none if it cannot be evaluated piece by piece.
-        conforming: Whether the document is well-formed and keeps to the schema, as far as was
-            looked at.
-        checked: Whether that was all of it. Else pieces are to be looked at: if all of them are
-            well-formed and keep to the schema, then so does the document.
+        conforming: Whether the document is well-formed and keeps to the schema, as far as it was
+            checked.
+        checked: Whether all of it was checked. Otherwise the pieces are to be checked: if all of
+            them are well-formed and keep to the schema, then so does the document.
     """
 
     size: int
@@ -105,35 +107,35 @@ def survey(
     skip_records: bool = False,
     limits: Limits | None = None,
 ) -> Survey:
-    """Looks where a document may be cut.
+    """Finds where a document may be cut.
 
     Args:
         scheme: The scheme.
-        division: What can be evaluated on pieces.
+        division: The queries that can be evaluated on pieces.
         document: The document.
-        read: Reads some of its bytes, from one place to another.
-        name: What messages call it.
-        size: About how many bytes a piece has.
+        read: Reads the bytes between two offsets of the document.
+        name: The document's name in messages.
+        size: The approximate size of a piece, in bytes.
         assume_valid, limits: As for `extract.chunk`.
-        skip_records: Do not check what is inside records: the tasks that read the pieces do.
+        skip_records: Do not check inside records: the tasks that read the pieces do.
 
     Raises:
-        DocumentError: It cannot be read, is not well-formed, or passes a limit.
+        DocumentError: The document cannot be read, is not well-formed, or exceeds a limit.
     """
     automaton = Automaton(scheme, [division.output], assume_valid or skip_records)
     sink = _Boundaries([automaton.symbol(*name) for name in division.names], size)
     with open_source(document, name, limits) as source:
         outcome = scan(source, automaton, sink, limits, table=True)
-    # What another scanner than the kernel has taken on may be in other encodings, or have entities.
+    # A document that the kernel handed over may be in another encoding, or have entities.
     if not outcome.conforming or outcome.scanner != "kernel" or sink.root > _PROLOG:
         return Survey(max(0, outcome.size), (), outcome.conforming)
     pieces = tuple(_pieces(sink, outcome.size, read))
-    fit = max(one.size for one in pieces) <= _MOST
+    fit = max(piece.size for piece in pieces) <= _MOST
     return Survey(outcome.size, pieces if fit else (), True, assume_valid or not skip_records)
 
 
 class _Open(NamedTuple):
-    """An element that is open; its name is one of those of records, or -1."""
+    """An open element; ``name`` is an index of a record name, or -1."""
 
     parent: int
     start: int
@@ -143,12 +145,12 @@ class _Open(NamedTuple):
 
 
 class _Boundary(NamedTuple):
-    """Where a piece begins.
+    """The beginning of a piece.
 
     Attributes:
-        at: The byte.
-        open: The elements that are open there, and how many of their children had which name.
-        records: How many records of each name there are before it.
+        at: The offset.
+        open: The open elements, each with the number of its children so far, by name.
+        records: The number of records before it, by name.
     """
 
     at: int
@@ -157,11 +159,11 @@ class _Boundary(NamedTuple):
 
 
 class _Boundaries:
-    """Finds where a document may be cut, while it is scanned; keeps no more than that.
+    """A sink that finds where a document may be cut, and stores nothing else.
 
     Args:
-        symbols: Those of the names of records.
-        size: How many bytes a piece has at least.
+        symbols: The symbols of the record names.
+        size: The least number of bytes in a piece.
     """
 
     def __init__(self, symbols: list[int], size: int) -> None:
@@ -170,7 +172,7 @@ class _Boundaries:
         self.restart()
 
     def restart(self) -> None:
-        """Forgets everything."""
+        """Drops everything: a scan begins."""
         self.root = 0
         self.boundaries: list[_Boundary] = []
         self.records = np.zeros(len(self._symbols), np.int64)
@@ -180,7 +182,7 @@ class _Boundaries:
         self._before: dict[int, Longs] = {}
 
     def take(self, window: Window, batch: Batch) -> None:
-        """Takes the elements of a window."""
+        """Reads the elements of a window."""
         elements, ends = batch.elements, batch.ends
         assert elements is not None
         assert ends is not None
@@ -220,25 +222,25 @@ class _Boundaries:
         open_ = []
         parent, child = int(elements.parent[row]), -1
         while parent >= 0:
-            one = self._element(elements, name, parent)
+            element = self._element(elements, name, parent)
             counts = self._before.get(parent)
             before = np.zeros_like(self.records) if counts is None else counts.copy()
             if child >= 0:
-                before[child] -= 1  # this one is in the piece's head, and counted there
-            open_.append((one, tuple(before.tolist())))
-            parent, child = one.parent, one.name
+                before[child] -= 1  # the child itself is in the piece's head, and counted there
+            open_.append((element, tuple(before.tolist())))
+            parent, child = element.parent, element.name
         return _Boundary(self._last, tuple(open_[::-1]), tuple(self.records.tolist()))
 
     def _element(self, elements: Elements, name: Any, row: int) -> _Open:
-        here = row - self._rows
-        if here < 0:
+        index = row - self._rows
+        if index < 0:
             return self._open[row]
         return _Open(
-            int(elements.parent[here]),
-            int(elements.start[here]),
-            int(elements.content[here]),
-            int(elements.position[here]),
-            int(name[here]),
+            int(elements.parent[index]),
+            int(elements.start[index]),
+            int(elements.content[index]),
+            int(elements.position[index]),
+            int(name[index]),
         )
 
     def _go_on(self, elements: Elements, name: Any, ended: Any) -> None:
@@ -254,8 +256,8 @@ def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
     prolog = read(0, sink.root)
     tags: dict[tuple[int, int], bytes] = {}
 
-    def tag(one: _Open) -> bytes:
-        span = (one.start, one.content)
+    def tag(element: _Open) -> bytes:
+        span = (element.start, element.content)
         if span not in tags:
             tags[span] = read(*span)
         return tags[span]
@@ -266,11 +268,11 @@ def _pieces(sink: _Boundaries, size: int, read: Read) -> list[Piece]:
     made = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
         head, above = prolog if begin.open else b"", []
-        for one, before in begin.open:
+        for element, before in begin.open:
             start = len(head)
-            head += tag(one)
-            above.append(Above(start, len(head), one.position, before))
-        tail = b"".join([b"</%s>" % tag_name(tag(one)) for one, _ in reversed(end.open)])
+            head += tag(element)
+            above.append(Above(start, len(head), element.position, before))
+        tail = b"".join([b"</%s>" % tag_name(tag(element)) for element, _ in reversed(end.open)])
         pairs = zip(end.records, begin.records, strict=True)
         records = tuple([after - before for after, before in pairs])
         made.append(Piece(number, begin.at, end.at, head, tail, tuple(above), records))

@@ -1,4 +1,4 @@
-"""Collects what is found question by question into the columns of `Answers`."""
+"""Collects the answers to single questions into the columns of `Answers`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from extract.filtertool.matchers.protocol import Answers, Failure, Nodes, Select
 
 
 class Collector:
-    """Makes `Answers` for matchers that go from unit to unit and from question to question.
+    """Builds `Answers` for matchers that evaluate unit by unit and question by question.
 
     Args:
-        select: What is asked for.
+        select: Whether nodes, counts, or only matching questions are collected.
 
     >>> collector = Collector("count")
     >>> collector.count(0, 0, 0); collector.count(0, 1, 5)
@@ -29,26 +29,26 @@ class Collector:
         self._failures: list[Failure] = []
 
     def count(self, unit: int, question: int, count: int) -> None:
-        """Notes how many nodes a question has selected; 0 goes unsaid."""
+        """Adds the number of nodes that a question selects; 0 is left out."""
         if count:
             self._counts.append((unit, question, 1 if self._select == "doc" else count))
 
     def nodes(self, unit: int, question: int, refs: NodeRefs) -> None:
-        """Notes the nodes that a question has selected, each once and in document order."""
+        """Adds the nodes that a question selects, each once and in document order."""
         if len(refs):
             self._counts.append((unit, question, len(refs)))
             self._nodes.append(refs)
 
     def value(self, unit: int, question: int, value: float | str | bool) -> None:
-        """Notes the value of a question that is no node set."""
+        """Adds the value of a question that is no node set."""
         self._values.append(Value(unit, question, value))
 
     def fail(self, unit: int, question: int, reason: str) -> None:
-        """Notes that a question could not be answered."""
+        """Adds a question that could not be answered."""
         self._failures.append(Failure(unit, question, reason))
 
     def answers(self) -> Answers:
-        """All that was noted."""
+        """Returns everything added."""
         columns = np.array(self._counts, np.int64).reshape(-1, 3)
         unit, question = columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32)
         count = columns[:, 2]

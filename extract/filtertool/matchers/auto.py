@@ -1,9 +1,9 @@
-"""The matcher that ``auto`` means: for each batch the cheaper one of ``columnar`` and ``lxml``.
+"""The matcher ``auto``: for each batch the cheaper one of ``columnar`` and ``lxml``.
 
-Columns cost the same whether they are asked one question or a thousand, some hundred calls of numpy
-a batch; libxml2 costs little to ask, but for every question and document. So libxml2 is cheaper for
-few questions on a single small document, and columns for everything else. `extract bench matchers`
-has the figures.
+Columns cost the same for one question and for a thousand, some hundred calls of numpy a batch;
+libxml2 costs little, but for every question and document. So libxml2 is cheaper for few questions
+on a single small document, and columns for everything else. `extract bench matchers` has the
+figures.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from extract.filtertool.matchers.protocol import (
 )
 from extract.limits import Limits
 
-# Milliseconds, measured on one core: what a batch of columns costs more than a parsed unit, and
-# what a branch costs libxml2 on a unit, and on each of its elements.
+# Milliseconds, measured on one core: the cost of a batch of columns beyond that of a parsed unit,
+# and the cost of a branch in libxml2, for each unit and for each of its elements.
 _BATCH_MS: Final = 0.7
 _BRANCH_MS: Final[Mapping[Select, float]] = {"doc": 0.011, "count": 0.02, "nodes": 0.1}
 _ELEMENT_MS: Final = 0.00012
@@ -34,10 +34,10 @@ _ELEMENT_MS: Final = 0.00012
 
 @dataclass(frozen=True, slots=True)
 class AutoFactory:
-    """Makes matchers that choose.
+    """Makes matchers that choose between ``columnar`` and ``lxml``.
 
     Attributes:
-        fallback: The one of the two that answers everything.
+        fallback: Makes the lxml matcher, which answers every question.
     """
 
     name: str = "auto"
@@ -49,7 +49,7 @@ class AutoFactory:
         return AutoMatcher(questions, namespaces, self.fallback)
 
     def with_limits(self, limits: Limits) -> AutoFactory:
-        """Returns a factory whose matchers keep to limits for one question."""
+        """Returns a factory whose matchers enforce limits for one question."""
         return replace(self, fallback=self.fallback.with_limits(limits))
 
 
@@ -79,16 +79,16 @@ class AutoMatcher:
         return (self._lxml if few else self._columnar).match(units, select)
 
     def report(self) -> MatcherReport:
-        """Returns what was done so far."""
+        """Returns the figures of the work so far."""
         parts = [self._columnar] if self._units["columnar_units"] else []
         if not parts or self._units["lxml_units"]:
             parts.append(self._lxml)
         figures: Counter[str] = Counter(self._units)
         for part in reversed(parts):
-            mine = part.report().figures
-            figures.update({k: int(n) for k, n in mine.items() if not k.endswith("_questions")})
-            for name, number in mine.items():
-                if name.endswith("_questions"):  # of columns, if these were asked
+            own = part.report().figures
+            figures.update({k: int(n) for k, n in own.items() if not k.endswith("_questions")})
+            for name, number in own.items():
+                if name.endswith("_questions"):  # the columnar matcher's, if it was used
                     figures[name] = int(number)
         return MatcherReport(dict(figures))
 
@@ -106,15 +106,15 @@ class AutoMatcher:
 
 
 def lxml_is_cheaper(branches: int, elements: Sequence[int], select: Select) -> bool:
-    """Whether libxml2 answers sooner than columns.
+    """Whether libxml2 takes less time than columns.
 
     Args:
-        branches: How many expressions there are.
-        elements: How many elements each unit has.
-        select: What is asked for.
+        branches: The number of expressions.
+        elements: The number of elements of each unit.
+        select: Whether nodes, counts, or only matching questions are requested.
 
     >>> lxml_is_cheaper(3, [60], "nodes"), lxml_is_cheaper(3, [60] * 50, "nodes")
     (True, False)
     """
-    each = len(elements) * _BRANCH_MS[select] + sum(elements) * _ELEMENT_MS
-    return branches * each < _BATCH_MS
+    branch_ms = len(elements) * _BRANCH_MS[select] + sum(elements) * _ELEMENT_MS
+    return branches * branch_ms < _BATCH_MS

@@ -1,8 +1,8 @@
-"""How long an expression may take at worst: a bound from its text and a number of nodes.
+"""An upper bound for the time of an expression, from its text and a number of nodes.
 
-The bound is that of libxml2's algorithm, which unites node sets by comparing each with each, and
-evaluates an absolute path in a filter anew for every node. It is coarse, and wrong by factors; it
-has to tell ``//a[.//b]`` from ``//a[preceding::a/following::a]``.
+The bound is for libxml2's algorithm, which unites node sets by comparing every pair of nodes, and
+evaluates an absolute path in a filter again for every node. It is coarse, wrong by factors; it only
+has to distinguish ``//a[.//b]`` from ``//a[preceding::a/following::a]``.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from extract.xpath.ast import (
 )
 from extract.xpath.parser import parse
 
-LIMIT: Final = 1e9  # some seconds of libxml2's time
-_A_SECOND: Final = 1.5e8  # of it: what `extract bench` data cost, about
+LIMIT: Final = 1e9  # a few seconds of libxml2's time
+_A_SECOND: Final = 1.5e8  # about; measured on the data of `extract bench`
 
 _FEW: Final = 8.0  # children of an element: many have none, few have many
-_DEPTH: Final = 32.0  # ancestors; and on average no element has more descendants
-_TEXT: Final = 20.0  # what the text of a node costs, next to finding the node
-_TRANSLATE: Final = 10.0  # how many times that if characters are replaced
+_DEPTH: Final = 32.0  # ancestors of an element, and the average number of descendants
+_TEXT: Final = 20.0  # cost of reading a node's text, relative to finding the node
+_TRANSLATE: Final = 10.0  # factor for replacing characters
 _WIDE: Final = frozenset({"following", "preceding", "following-sibling", "preceding-sibling"})
 _DEEP: Final = frozenset({"descendant", "descendant-or-self"})
 _HIGH: Final = frozenset({"ancestor", "ancestor-or-self"})
 _NARROW: Final = frozenset({"child", "attribute", "namespace"})
 _DOWN: Final = _DEEP | _NARROW | {"self"}
 _BELOW: Final = frozenset({"child", "descendant"})
-_OTHERS: Final = frozenset({"attribute", "namespace"})  # axes to what is no element
+_OTHERS: Final = frozenset({"attribute", "namespace"})  # axes to nodes that are no elements
 _LARGEST: Final = 40  # as a power of two: more nodes than memory holds
 
 
 def limit_for(seconds: float) -> float:
-    """The cost from which on an expression may take longer than allowed, or simply too long."""
+    """Returns the cost from which an expression may take longer than the given time."""
     return min(LIMIT, seconds * _A_SECOND)
 
 
 class _Cost(NamedTuple):
-    """What it takes to evaluate an expression once, and how many nodes it may give."""
+    """The cost of evaluating an expression once, and the largest number of nodes it returns."""
 
     work: float
     size: float = 1.0
 
 
 def nodes_allowed(xpath: str, limit: float = LIMIT) -> float:
-    """On how many nodes an expression may be evaluated without passing a limit.
+    """Returns the number of nodes on which an expression costs no more than a limit.
 
     >>> nodes_allowed("/db/student[name = 'x']/email") > 1e7
     True
@@ -84,11 +84,11 @@ def nodes_allowed(xpath: str, limit: float = LIMIT) -> float:
 
 
 class Sizes:
-    """How many nodes there are.
+    """The numbers of nodes in a document.
 
     Args:
         elements: The number of elements.
-        named: How many of them have each local name; None if that is not known.
+        named: The number of elements by local name; None if it is not known.
     """
 
     __slots__ = ("all", "named")
@@ -98,7 +98,7 @@ class Sizes:
         self.named = named
 
     def of(self, step: Step) -> float:
-        """How many nodes a step can lead to at most."""
+        """Returns the largest number of nodes that a step can lead to."""
         test = step.test
         if self.named is None or not isinstance(test, NameTest) or test.local == "*":
             return self.all
@@ -106,11 +106,11 @@ class Sizes:
 
 
 class Bound:
-    """Whether an expression can take very long, asked of many documents.
+    """Decides for many documents whether an expression may take very long.
 
     Args:
         xpath: The expression.
-        limit: The cost from which on it can.
+        limit: The cost from which it may.
 
     Attributes:
         allowed: The number of elements up to which it is fast enough, whatever their names.
@@ -125,11 +125,11 @@ class Bound:
         self._expr: Expr | None = None
 
     def affords(self, elements: int, named: Callable[[], Mapping[str, int]] | None = None) -> bool:
-        """Whether it is fast enough on a document.
+        """Whether the expression is fast enough on a document.
 
         Args:
-            elements: How many elements there are.
-            named: Counts them by local name; asked only if their number alone does not tell.
+            elements: The number of elements.
+            named: Counts them by local name; called only if their number alone does not decide.
 
         >>> Bound("//a//b").affords(1_000_000)
         False
@@ -163,20 +163,20 @@ def _cost(expr: Expr, n: Sizes, outermost: bool = False) -> _Cost:
     if isinstance(expr, Negate):
         return _cost(expr.operand, n, outermost)
     if isinstance(expr, FunctionCall):
-        if expr.prefix:  # of EXSLT: regular expressions, some of which take for ever
+        if expr.prefix:  # EXSLT: some regular expressions never end
             return _Cost(float("inf"))
-        texts = sum(_text(each, n) for each in expr.arguments)
+        texts = sum(_text(argument, n) for argument in expr.arguments)
         texts *= _TRANSLATE if expr.name == "translate" else 1.0
-        work = sum(_cost(each, n, outermost).work for each in expr.arguments) + texts + 1
+        work = sum(_cost(argument, n, outermost).work for argument in expr.arguments) + texts + 1
         return _Cost(work + n.all, n.all) if expr.name == "id" else _Cost(work)
     return _Cost(1.0)
 
 
 def _text(expr: Expr, n: Sizes) -> float:
-    """What it may take to read the text of the nodes that an argument gives, next to finding them.
+    """Returns the cost of reading the text of an argument's nodes, relative to finding them.
 
-    That of the document, or of a path from it, is as long as the document; that of a node in a
-    filter is short, on average.
+    The text of the document, or of an absolute path, is as long as the document; that of a node in
+    a filter is short, on average.
     """
     return _TEXT * n.all if isinstance(expr, LocationPath) and expr.absolute else 0.0
 
@@ -186,25 +186,27 @@ def _sum(exprs: Iterable[Expr], n: Sizes) -> float:
 
 
 def _path(steps: Iterable[Step], n: Sizes, start: _Cost, anywhere: bool) -> _Cost:
-    """The cost of steps.
+    """Returns the cost of steps.
 
     Args:
         steps: The steps.
-        n: How many nodes there are.
-        start: What comes before.
-        anywhere: Whether they may lead to all nodes. Those of a filter do not, as long as they lead
-            down: all elements together have no more than `_DEPTH` times as many descendants.
+        n: The numbers of nodes.
+        start: The cost of the expression before the steps.
+        anywhere: Whether the steps may lead to all nodes. Those of a filter do not, as long as they
+            go down: all elements together have no more than `_DEPTH` times as many descendants.
     """
     work, size = start
     for step in _rewritten(steps):
         if step.axis not in _DOWN:
             anywhere = True
-        there = n.of(step)
-        most = there if anywhere else min(there, _DEPTH)
+        targets = n.of(step)
+        most = targets if anywhere else min(targets, _DEPTH)
         if step.axis in _WIDE:
-            reached = there
+            reached = targets
             work += size * n.all
-            if size > 1:  # each node's are united with those of all others, one by one
+            if (
+                size > 1
+            ):  # libxml2 unites the nodes of each start with those of all others, one by one
                 work += size * reached * reached
         elif step.axis == "self":
             reached = size
@@ -223,7 +225,7 @@ def _path(steps: Iterable[Step], n: Sizes, start: _Cost, anywhere: bool) -> _Cos
 
 
 def _rewritten(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps as libxml2 takes them: ``//b`` without a filter is one step to all descendants."""
+    """Yields the steps as libxml2 rewrites them: ``//b`` without a filter is one step."""
     before: Step | None = None
     for step in steps:
         if before is not None:
@@ -241,5 +243,5 @@ def _rewritten(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _reach(step: Step) -> float:
-    """How many nodes a step up, or none, leads to from one."""
+    """Returns the number of nodes that a step up, or to the node itself, leads to."""
     return _DEPTH if step.axis in _HIGH else 1.0

@@ -1,8 +1,9 @@
-"""References to nodes of a node table, in columns: their document order, and where they are.
+"""References to nodes of a node table, in columns, with their document order and offsets.
 
 The key of a node is the byte where it begins, shifted to make room for the attributes of a tag.
-Keys sort in document order: an element, its attributes, then what is inside of it. The key of a
-node is the same in every chunk that has it, so results of several chunks are united by their keys.
+Keys sort in document order: an element, its attributes, then its content. A node has the same key
+    in every
+chunk that has it, so the results of several chunks are united by key.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from extract.markup.values import Values
 Keys = NDArray[np.int64]
 Longs = NDArray[np.int64]
 
-BITS: Final = 15  # of a key, for the attributes of a tag; `Limits.attributes` is below
+BITS: Final = 15  # of a key, for the attributes of a tag; `Limits.attributes` is lower
 _KINDS: Final = len(NodeKind)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRefs:
-    """Nodes, each told by its kind, the row of an element, and a number.
+    """Nodes, each identified by its kind, the row of an element, and a number.
 
     Attributes:
         kind: `NodeKind.ELEMENT`, `ATTRIBUTE`, `TEXT`, `COMMENT` or `PI`.
         row: The element, or the owner of the attribute or text, as a row of the node table's
             elements; for a comment or processing instruction its parent, -1 outside of the root.
-        number: Of a text, comment or processing instruction: which of its parent's, from 1, as in
-            `Leaves.number`. Of an attribute: which of the tag's attributes, from 0, namespace
-            declarations counted. Of an element: 0.
+        number: Of a text, comment or processing instruction: its number among its parent's, from 1,
+            as in `Leaves.number`. Of an attribute: its index in the tag, from 0, including
+            namespace declarations. Of an element: 0.
 
     >>> refs = NodeRefs.of([(NodeKind.ELEMENT, 3, 0), (NodeKind.TEXT, 3, 1)])
     >>> len(refs), refs.take(np.array([1])).row.tolist()
@@ -58,7 +59,7 @@ class NodeRefs:
 
     @classmethod
     def concat(cls, parts: Sequence[NodeRefs]) -> NodeRefs:
-        """Puts references one after the other."""
+        """Concatenates references."""
         none = np.empty(0, np.int32)
         return cls(
             np.concatenate([np.empty(0, np.int8), *[part.kind for part in parts]]),
@@ -70,15 +71,15 @@ class NodeRefs:
         return len(self.kind)
 
     def where(self, chosen: NDArray[np.bool_]) -> NodeRefs:
-        """Returns those for which a mask is true."""
+        """Returns the references for which a mask is true."""
         return NodeRefs(self.kind[chosen], self.row[chosen], self.number[chosen])
 
     def take(self, places: NDArray[np.int64] | slice) -> NodeRefs:
-        """Returns those at some places, in the order of these."""
+        """Returns the references at places, in the order of the places."""
         return NodeRefs(self.kind[places], self.row[places], self.number[places])
 
     def distinct(self) -> tuple[NodeRefs, NDArray[np.int32]]:
-        """Returns each node once; and for each of these references which of them it is.
+        """Returns the distinct nodes; and for each reference the index of its node in them.
 
         >>> refs = NodeRefs.of([(NodeKind.TEXT, 1, 1), (NodeKind.ELEMENT, 0, 0)] * 2)
         >>> once, which = refs.distinct()
@@ -87,10 +88,10 @@ class NodeRefs:
         """
         if not len(self):
             return self, np.empty(0, np.int32)
-        many = int(self.number.max()) + 1
-        size = (int(self.row.max()) + 2) * many * _KINDS
-        codes = ((self.row.astype(np.int64) + 1) * many + self.number) * _KINDS + self.kind
-        if size <= max(1 << 20, 8 * len(codes)):  # a place for each is faster than sorting them
+        width = int(self.number.max()) + 1
+        size = (int(self.row.max()) + 2) * width * _KINDS
+        codes = ((self.row.astype(np.int64) + 1) * width + self.number) * _KINDS + self.kind
+        if size <= max(1 << 20, 8 * len(codes)):  # a table of all codes is faster than sorting
             place = np.zeros(size, np.int32)
             place[codes] = 1
             once = np.flatnonzero(place)
@@ -99,14 +100,14 @@ class NodeRefs:
         else:
             once, inverse = np.unique(codes, return_inverse=True)
             which = inverse.reshape(-1).astype(np.int32)
-        rest, kind = np.divmod(once, _KINDS)
-        row, number = np.divmod(rest, many)
+        cells, kind = np.divmod(once, _KINDS)
+        row, number = np.divmod(cells, width)
         refs = NodeRefs(kind.astype(np.int8), (row - 1).astype(np.int32), number.astype(np.int32))
         return refs, which
 
 
 class LocatedNode(NamedTuple):
-    """One of `LocatedNodes`."""
+    """One node of `LocatedNodes`."""
 
     kind: int
     row: int
@@ -117,13 +118,13 @@ class LocatedNode(NamedTuple):
 
 
 class LocatedNodes(NamedTuple):
-    """Nodes of a table, and where they are.
+    """Nodes of a table with their offsets.
 
     Attributes:
         refs: The nodes.
-        leaf: Of a text, comment or processing instruction the row of its first leaf; else -1.
+        leaf: Of a text, comment or processing instruction the row of its first leaf; otherwise -1.
         start, end: Of an element, comment or processing instruction its own bytes; of an attribute
-            or text those of its element.
+            or text the bytes of its element.
     """
 
     refs: NodeRefs
@@ -132,7 +133,7 @@ class LocatedNodes(NamedTuple):
     end: Longs
 
     def where(self, chosen: NDArray[np.bool_]) -> LocatedNodes:
-        """Returns those for which a mask is true."""
+        """Returns the nodes for which a mask is true."""
         columns = self.leaf[chosen], self.start[chosen], self.end[chosen]
         return LocatedNodes(self.refs.where(chosen), *columns)
 
@@ -144,7 +145,7 @@ class LocatedNodes(NamedTuple):
 
 
 class DocumentOrder:
-    """Keys and places of the nodes of one table.
+    """Computes keys and offsets of the nodes of one table.
 
     Args:
         table: The table.
@@ -173,7 +174,7 @@ class DocumentOrder:
         return keys
 
     def locate(self, refs: NodeRefs) -> LocatedNodes:
-        """Returns where nodes are.
+        """Returns the offsets of nodes.
 
         Raises:
             KeyError: A text, comment or processing instruction is not in the table.
@@ -188,7 +189,7 @@ class DocumentOrder:
         return LocatedNodes(refs, leaf, start, end)
 
     def _first_leaves(self, refs: NodeRefs) -> Longs:
-        """The first row among the leaves of each text, comment or processing instruction."""
+        """Returns the first leaf of each text, comment or processing instruction."""
         first = np.full(len(refs), -1, np.int64)
         for kind in LEAF_KINDS:
             chosen = refs.kind == kind.value
@@ -200,10 +201,10 @@ class DocumentOrder:
         self, kind: NodeKind, row: NDArray[np.int32], number: NDArray[np.int32]
     ) -> Longs:
         index, codes = self._index[kind]
-        wanted = _codes(row, number)
-        at = np.searchsorted(codes, wanted)
+        keys = _codes(row, number)
+        at = np.searchsorted(codes, keys)
         at[at == len(codes)] = 0
-        if not len(codes) or not (codes[at] == wanted).all():
+        if not len(codes) or not (codes[at] == keys).all():
             raise KeyError("a text, comment or processing instruction is not in the node table")
         first: Longs = index[at]
         return first
@@ -221,7 +222,7 @@ class DocumentOrder:
 
 
 class TableRefs:
-    """Finds nodes of a unit's tree (`extract.filtertool.matchers.lxml.parsed_unit`) in its table.
+    """Converts references in a unit's tree (`...matchers.lxml.parsed_unit`) to its table.
 
     Args:
         table: The nodes of the unit.
@@ -233,7 +234,7 @@ class TableRefs:
         self._values: Values | None = None
 
     def unique(self, tree_refs: NodeRefs) -> NodeRefs:
-        """Returns nodes, each once and in document order.
+        """Returns the nodes without duplicates, in document order.
 
         Args:
             tree_refs: The nodes; numbers of attributes do not count namespace declarations.
@@ -253,7 +254,7 @@ class TableRefs:
         return refs.take(first)
 
     def _written(self, row: int, number: int) -> int:
-        """Which of the tag's attributes an attribute is, namespace declarations counted."""
+        """Returns the index of an attribute in its tag, including namespace declarations."""
         if self._values is None:
             self._values = Values(self._table.data, 0)
         elements = self._table.elements

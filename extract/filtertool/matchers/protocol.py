@@ -1,8 +1,8 @@
 """The protocol of matchers: the interface between units and answers, for all matchers.
 
-A `MatcherFactory` is found by its name (`extract.filtertool.matchers.registry`), sent to the
-workers, and there builds a `Matcher` for a set of questions, once. The matcher then answers them
-for many units: a *unit* is a chunk of a document, or all that a document's chunks have together.
+The `registry` finds a `MatcherFactory` by its name. The factory is sent to the workers, where it
+builds a `Matcher` for a set of questions, once. The matcher then answers them for many units: a
+*unit* is a chunk of a document, or the projection of all its chunks together.
 
 To add one from another package: write a factory, register it under the entry point group
 ``extract.matchers``, and run the contract suite on it (`extract.testing.matcher_contract`).
@@ -26,14 +26,14 @@ Select = Literal["doc", "count", "nodes"]
 
 
 class Question(NamedTuple):
-    """What is asked of a unit: one canonical query, or those of its branches that belong there.
+    """One canonical query, or the branches of it that are evaluated on a unit.
 
     Attributes:
         branches: XPath expressions from the document node, in canonical form and with the scheme's
-            prefixes. Node sets are united; of other types there is only one.
-        type: What it gives.
-        original: The query as it was written, if all of its branches are here; else empty. A unit
-            has only edges of the schema, so it gives the same there.
+            prefixes. Node sets are united; a question of another type has one branch.
+        type: The type of the result.
+        original: The query as written, if all of its branches are here; otherwise empty. A unit
+            only has edges of the schema, so the query has the same result there.
     """
 
     branches: tuple[str, ...]
@@ -42,11 +42,11 @@ class Question(NamedTuple):
 
 
 class Unit:
-    """A document, or a part of it, that answers questions.
+    """A document, or a part of it, on which questions are evaluated.
 
     Args:
         table: Its nodes; offsets are into `NodeTable.data`.
-        xml: The same as XML, or what makes it when it is asked for.
+        xml: The same nodes as XML, or a function that makes the XML on demand.
 
     Attributes:
         table: Its nodes.
@@ -60,8 +60,8 @@ class Unit:
 
     @property
     def xml(self) -> bytes | None:
-        """A well-formed document with these nodes and no others; what it has as the ``n``-th
-        element is row ``n`` of the table. None where no matcher asked for XML."""
+        """A well-formed document with exactly these nodes; its ``n``-th element is row ``n`` of the
+        table. None where no matcher needs XML."""
         if callable(self._xml):
             self._xml = self._xml()
         return self._xml
@@ -72,8 +72,8 @@ class Nodes:
     """Selected nodes as columns, sorted by unit, question and document order, each node once.
 
     Attributes:
-        unit: Which of the units.
-        question: Which of the questions.
+        unit: Index of the unit.
+        question: Index of the question.
         refs: The nodes.
     """
 
@@ -85,12 +85,12 @@ class Nodes:
         return len(self.refs)
 
     def where(self, chosen: NDArray[np.bool_]) -> Nodes:
-        """Returns those for which a mask is true."""
+        """Returns the nodes for which a mask is true."""
         return Nodes(self.unit[chosen], self.question[chosen], self.refs.where(chosen))
 
 
 class Value(NamedTuple):
-    """What a question that is no node set gave: a number, a string or a boolean."""
+    """The value of a question that is no node set: a number, a string or a boolean."""
 
     unit: int
     question: int
@@ -98,7 +98,7 @@ class Value(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A question that could not be answered on a unit; the others were."""
+    """A question that could not be answered on a unit; the other questions were."""
 
     unit: int
     question: int
@@ -107,13 +107,13 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a matcher found on some units.
+    """The answers of a matcher on units.
 
     Attributes:
-        unit, question, count: How many nodes each question selected where it selected any, sorted
-            by unit and question. For ``doc`` the counts are 1, however many there are.
-        nodes: The nodes; None unless ``nodes`` were asked for.
-        values: One for each unit and question that is no node set.
+        unit, question, count: The number of nodes that each question selects, where it is not 0,
+            sorted by unit and question. For ``doc`` the counts are 1, however many nodes there are.
+        nodes: The nodes; None unless ``nodes`` were requested.
+        values: One for each unit and each question that is no node set.
         failures: Questions that were not answered.
     """
 
@@ -127,7 +127,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class MatcherReport:
-    """What a matcher reports of its work: figures with units in their names.
+    """The figures of a matcher's work, with units in their names.
 
     Attributes:
         figures: Such as ``{"columnar_questions": 990, "lxml_questions": 10}``.
@@ -144,31 +144,31 @@ class Matcher(Protocol):
         """Answers all questions on each of the units.
 
         Raises:
-            MatcherError: None of the questions can be answered on a unit.
+            MatcherError: No question can be answered on a unit.
         """
 
     def report(self) -> MatcherReport:
-        """Returns what was done so far."""
+        """Returns the figures of the work so far."""
 
 
 @runtime_checkable
 class UpdatableMatcher(Matcher, Protocol):
-    """A matcher whose questions can change. Optional: any other matcher is built anew."""
+    """A matcher whose questions can change. Optional: any other matcher is built again."""
 
     def update(self, added: Sequence[Question], removed: Collection[int]) -> None:
         """Changes the questions, from the next call of `match` on.
 
-        The questions that stay keep their order and close up; those that are added come behind
-        them. So a matcher of questions ``q`` then answers as one that is built for
-        ``[each for n, each in enumerate(q) if n not in removed] + added``. What it has reported so
-        far stays reported.
+        The remaining questions keep their order and close up; added questions come behind them. So
+        a matcher of questions ``q`` then answers as one that is built for
+        ``[each for n, each in enumerate(q) if n not in removed] + added``. The figures reported so
+        far stay.
 
         Args:
             added: New questions.
             removed: Numbers of questions, as they were before.
 
         Raises:
-            IndexError: There is no question of such a number; then nothing has changed.
+            IndexError: There is no question with such a number; then nothing has changed.
         """
 
 
@@ -178,44 +178,44 @@ class MatcherFactory(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The matcher's name for users."""
 
     @property
     def consumes(self) -> Literal["xml", "table"]:
         """``"xml"`` if it needs `Unit.xml`, ``"table"`` if the node table is enough.
 
-        A matcher that needs XML is asked chunk by chunk; one that does not is asked about all that
-        the chunks of a document have, at once.
+        A matcher that needs XML evaluates chunk by chunk; any other evaluates all chunks of a
+        document at once.
         """
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
-        """A matcher for these questions.
+        """Builds a matcher for questions.
 
         Args:
-            questions: What to answer; results are numbered as these are.
+            questions: The questions; answers refer to their indices.
             namespaces: Prefix to namespace URI, for all branches.
         """
 
     def with_limits(self, limits: Limits) -> MatcherFactory:
-        """Returns a factory whose matchers keep to limits for one question on one unit.
+        """Returns a factory whose matchers enforce limits for one question on one unit.
 
-        Those are `Limits.query_seconds` and `Limits.query_memory`. A question that passes one is a
-        failure with the reason `Limits.passed`. A factory that holds no limits returns itself; it
-        can inherit that from `UnlimitedFactory`.
+        The limits are `Limits.query_seconds` and `Limits.query_memory`. A question that exceeds one
+        is a failure with the reason `Limits.passed`. A factory without limits returns itself; it
+        can inherit this method from `UnlimitedFactory`.
 
         Args:
-            limits: The limits of whoever filters documents.
+            limits: The limits of the filter.
         """
 
 
 class UnlimitedFactory:
-    """Base class for factories whose matchers hold no limits of their own.
+    """Base class for factories whose matchers enforce no limits.
 
-    A document that takes too long is then given up as a whole, by the engine.
+    The engine then gives up a document that takes too long as a whole.
     """
 
     __slots__ = ()
 
     def with_limits(self, limits: Limits) -> Self:
-        """Returns the factory as it is."""
+        """Returns the factory itself."""
         return self

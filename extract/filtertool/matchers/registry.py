@@ -1,11 +1,11 @@
-"""Matchers by name: those that are built in, and those of other packages.
+"""Finds matchers by name: built-in ones, and those of other packages.
 
 A package offers a matcher under the entry point group ``extract.matchers``:
 
     [project.entry-points."extract.matchers"]
     mine = "my_package:MyFactory"
 
-The object named may be a `MatcherFactory`, or a class that makes one when called without arguments.
+The object may be a `MatcherFactory`, or a class that makes one when called without arguments.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
-LATER: Final = "elementpath"  # evaluates what is in XPath 2.0 or later, and nothing else
+LATER: Final = "elementpath"  # evaluates only queries in XPath 2.0 or later
 
-# So that they are there also where the package is used without being installed.
+# Listed here so that they exist even where the package is used without being installed.
 _BUILT_IN: Final = {
     "columnar": "extract.filtertool.matchers.columnar:ColumnarFactory",
     "lxml": "extract.filtertool.matchers.lxml.matcher:LxmlFactory",
@@ -41,11 +41,11 @@ def load_matcher(name: str = AUTO) -> MatcherFactory:
     """Loads the factory of a matcher.
 
     Args:
-        name: The name of the matcher; ``auto`` for the cheaper one of those that are built in,
-            batch by batch.
+        name: The name of the matcher; ``auto`` chooses a built-in one for each batch.
 
     Raises:
-        MatcherError: There is none of that name, or it cannot be loaded; its cause says why.
+        MatcherError: There is no matcher with that name, or it cannot be loaded; its cause says
+            why.
 
     >>> load_matcher("lxml").consumes
     'xml'
@@ -90,7 +90,7 @@ def _made(name: str, load: Callable[[], Any], owner: str) -> MatcherFactory:
     try:
         loaded = load()
         factory = loaded() if isinstance(loaded, type) else loaded
-    except Exception as error:  # whatever a stranger's package may raise
+    except Exception as error:  # another package may raise anything
         reason = f"the matcher {name!r} cannot be loaded: {type(error).__name__}: {error}"
         raise MatcherError(reason, f"it comes with {owner}; is that installed well?") from error
     if not isinstance(factory, MatcherFactory):
@@ -104,6 +104,6 @@ def _made(name: str, load: Callable[[], Any], owner: str) -> MatcherFactory:
 
 
 def _missing(factory: object) -> str:
-    """Names what an object lacks to be a `MatcherFactory`."""
+    """Names the members that an object lacks to be a `MatcherFactory`."""
     members = ("name", "consumes", "build", "with_limits")
     return ", ".join([member for member in members if not hasattr(factory, member)])

@@ -1,9 +1,9 @@
-"""Limits of time and memory for one document: a worker that passes one of them ends.
+"""Limits of time and memory for one document: a worker that exceeds one of them ends.
 
-libxml2, numpy and the matchers cannot be interrupted. So a worker lets the system end it when its
-time is up, and ends itself when its memory is. Whoever gave it documents then gives them out one by
-one (`extract.filtertool.processes.isolation`), and learns from the exit status which limit was
-passed.
+libxml2, numpy and the matchers cannot be interrupted. So the system ends a worker when its time is
+up, and the worker ends itself when its memory is. The engine then filters the worker's documents
+one by one (`extract.filtertool.processes.isolation`), and learns from the exit status which limit
+was exceeded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
 from extract.limits import RAISE, Limits
 
-OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has run out of its memory
+OUT_OF_MEMORY: Final = 77  # the exit status of a worker that has exceeded its memory limit
 
 
 @contextlib.contextmanager
 def guarded(limits: Limits) -> Iterator[None]:
     """Ends this process, which must be a worker, if the block takes too much time or memory."""
     timed = hasattr(signal, "setitimer")
-    if timed:  # nobody handles the signal, so that it also ends a process that is busy in C
+    if timed:  # the signal has no handler, so that it also ends a process that is busy in C
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, limits.document_seconds)
     try:
@@ -43,7 +43,7 @@ class ExitReason(NamedTuple):
     """Why a worker ended.
 
     Attributes:
-        reason: In words.
+        reason: The reason in words.
         hint: What the user can do about it.
     """
 
@@ -55,8 +55,8 @@ def exit_reason(status: int | None, limits: Limits) -> ExitReason:
     """Returns why a worker ended.
 
     Args:
-        status: How it ended, as `multiprocessing.Process.exitcode` says.
-        limits: What it had to keep to.
+        status: The exit status, as in `multiprocessing.Process.exitcode`.
+        limits: The worker's limits.
     """
     if hasattr(signal, "SIGPROF") and status == -signal.SIGPROF:
         return ExitReason(limits.passed("document_seconds"), RAISE)

@@ -1,13 +1,16 @@
-"""Calls that may kill their process: each is made in a child, and its end is reported.
+"""Calls that may kill their process: each is made in a child whose end is reported.
 
-Both engines use it for documents that a worker has died of. The child is a fork, where the system
-has forks: what the parent has compiled is there, and nothing but items and answers is pickled. It
+Both engines use it for documents that have killed a worker. The child is a fork, where the system
+has
+forks: it inherits everything that the parent has compiled, and only items and answers are pickled.
+    It
 answers one item after the other; when it dies, the next item gets another child.
 
-Two modules beside this one have other purposes. `guard` holds limits in the process that it runs
-in, by ending it: it is what kills a child here. `sandbox` is an interpreter of its own, which may
-be started from threads and beside a JVM, for single calls into libxml2 that may take too long: its
-caller goes on with the same document.
+Two modules beside this one have other purposes. `guard` enforces limits in its own process, by
+ending
+it: it is what kills a child here. `sandbox` is a separate interpreter, which may be started from
+threads and beside a JVM, for single calls into libxml2 that may take too long: its caller goes on
+with the same document.
 """
 
 from __future__ import annotations
@@ -46,19 +49,19 @@ def each_in_child(
     limits: Limits,
     begin: Callable[[], object] | None = None,
 ) -> Iterator[_R | ChildExit]:
-    """Calls a function for each item in a child of this process, which may die of it.
+    """Calls a function for each item in a child of this process, which the call may kill.
 
     Args:
         items: The items.
-        call: The function. Where there is no fork, it and ``begin`` are pickled.
-        limits: How long a call may take, and how much memory.
+        call: The function. Without forks, it and ``begin`` are pickled.
+        limits: The time and memory limits of a call.
         begin: Called by each child before its first item.
 
     Yields:
-        For each item, what the function returned, or how the child ended.
+        For each item, the function's result, or the child's exit.
 
     Raises:
-        Exception: What the function has raised.
+        Exception: The function's exception.
     """
     child: _Child | None = None
     try:
@@ -75,7 +78,7 @@ def each_in_child(
 
 
 class _Child:
-    """A process that answers one item after the other."""
+    """A child process that answers one item after the other."""
 
     def __init__(
         self, call: Callable[[Any], Any], limits: Limits, begin: Callable[[], object] | None
@@ -85,10 +88,10 @@ class _Child:
         start = fork.Process if FORKS else spawn.Process
         self._process = start(target=_serve, args=(theirs, call, limits, begin), daemon=True)
         with warnings.catch_warnings(), deferred_signals():
-            # Python 3.12 warns of threads, such as Arrow's. A child touches nothing that they hold.
+            # Python 3.12 warns of threads, such as Arrow's. A child does not use what these hold.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._process.start()
-        theirs.close()  # so that the end of the child is the end of the pipe
+        theirs.close()  # so that the child's end closes the pipe
 
     def ask(self, item: Any) -> Any:
         try:
@@ -117,7 +120,7 @@ def _serve(
     limits: Limits,
     begin: Callable[[], object] | None,
 ) -> None:
-    """Answers items until the parent closes its end."""
+    """Answers items until the parent closes its end of the pipe."""
     if begin is not None:
         begin()
     while True:
@@ -129,5 +132,5 @@ def _serve(
             with guarded(limits):
                 answer = call(item)
             pipe.send((True, answer))
-        except Exception as error:  # for the parent
+        except Exception as error:  # raised again by the parent
             pipe.send((False, error))

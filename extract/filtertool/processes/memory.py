@@ -1,4 +1,4 @@
-"""Memory of our processes: what a piece of work may take, and what a worker keeps."""
+"""Memory of worker processes: limits for a block of code, and reuse of freed memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lxml import etree
 
 _TRIM_THRESHOLD: Final = -1  # as in malloc.h
 _MMAP_THRESHOLD: Final = -3
-_KEPT: Final = 256 << 20  # bytes that are free and not given back
-_LARGEST: Final = 32 << 20  # bytes of a block that may be kept; glibc takes no more
+_KEPT: Final = 256 << 20  # bytes of free memory that are not returned to the system
+_LARGEST: Final = 32 << 20  # bytes of a block that may be reused; the most that glibc allows
 
 
 @contextlib.contextmanager
 def memory_limited(most: int) -> Iterator[None]:
-    """Lets the block take so many bytes more than this process has; then memory runs out.
+    """Limits the memory that the block may take on top of the process's present memory.
 
-    Whatever was allowed before is allowed again after it. Where the system cannot say how much the
-    process has, nothing is limited.
+    The former limit is restored afterwards. Where the system does not report the memory of a
+    process, nothing is limited.
     """
     try:
         import resource
@@ -33,7 +33,7 @@ def memory_limited(most: int) -> Iterator[None]:
         yield
         return
     soft, hard = before = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = [now + most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+    allowed = [now + most, *(bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_AS, (min(allowed), hard))
     try:
         yield
@@ -42,7 +42,7 @@ def memory_limited(most: int) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory has run out; libxml2 has its own way to say so."""
+    """Whether an error means that memory has run out; libxml2 has its own message for that."""
     if isinstance(error, etree.LxmlError):
         no_memory = etree.ErrorTypes.ERR_NO_MEMORY
         return any(entry.type == no_memory for entry in error.error_log or ())
@@ -50,11 +50,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def keep_memory() -> None:
-    """Lets this process keep memory for its next document, instead of asking for it again.
+    """Makes this process keep freed memory for its next document.
 
-    Columns of a document are some megabytes each. The C library would get each of them from the
-    system and give it back, and every page of it be cleared anew: a tenth to a fifth of the time.
-    Only for processes of our own; where there is no glibc nothing happens.
+    Columns of a document are some megabytes each. The C library would request each of them from the
+    system and return it, and the system would clear every page: a tenth to a fifth of the time. For
+    extract's own processes only; without glibc it does nothing.
     """
     if sys.platform != "linux":
         return

@@ -1,9 +1,9 @@
-"""A child process for calls that may take for ever: it is killed, and the caller goes on.
+"""A child process for calls that may never end: it is killed, and the caller goes on.
 
-libxml2 cannot be interrupted: not by a signal, not by another thread. What the cost guard
-(`extract.filtertool.matchers.cost_bound`) does not trust runs here instead. A child is an
-interpreter of its own and no fork, so that it may be started from threads, from pool workers and
-next to a JVM; it answers many calls. For documents that may kill the process that filters them, use
+libxml2 cannot be interrupted: not by a signal, not by another thread. Queries that the cost bound
+(`extract.filtertool.matchers.cost_bound`) does not trust run here instead. A child is a separate
+interpreter and not a fork, so that it may be started from threads, from pool workers and next to a
+JVM; it answers many calls. For documents that may kill the process that filters them, use
 `isolation`.
 """
 
@@ -28,15 +28,15 @@ from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
 
 _LENGTH: Final = struct.Struct("!Q")
 _START: Final = "from extract.filtertool.processes.sandbox import serve; serve()"
-_GRACE: Final = 5.0  # seconds of its own time after which a child ends itself: nobody has killed it
-_LONG: Final = 3_600.0  # seconds; for what ends some day
+_GRACE: Final = 5.0  # seconds of processor time after which a child that was not killed ends itself
+_LONG: Final = 3_600.0  # seconds, for calls that end
 
 
 class Before(NamedTuple):
-    """What a child must have done before a call, such as parsing the document that it is about.
+    """A call that a child must have made before another, such as parsing the document.
 
     Attributes:
-        key: Tells what was done apart from anything else of this process.
+        key: Identifies the call among all calls of this process.
         function, args: As for `Sandbox.call`.
     """
 
@@ -54,7 +54,7 @@ class MemoryLimit(Exception):
 
 
 class ChildDied(Exception):
-    """The child ended in the middle of a call, for want of memory perhaps."""
+    """The child ended during a call, perhaps for lack of memory."""
 
 
 class Sandbox:
@@ -68,7 +68,7 @@ class Sandbox:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._stop: Callable[[], object] | None = None
-        self._done: object = None  # the key of what the child did last before a call
+        self._done: object = None  # the key of the child's last `Before`
 
     def call(
         self,
@@ -78,21 +78,20 @@ class Sandbox:
         memory: int | None = None,
         before: Before | None = None,
     ) -> Any:
-        """What ``function(*args)`` returns, or raises.
+        """Returns the result of ``function(*args)`` in the child, or raises its exception.
 
         Args:
             function: A function of a module; it and its arguments are pickled.
-            seconds: How long it may take.
-            memory: How many bytes it may take, beside what the child has; None: as many as there
-                are.
-            before: What the child does first, unless that is what it did last. It may take as long
-                and as much as it takes.
+            seconds: The time limit.
+            memory: The memory limit in bytes, on top of the child's present memory; None for no
+                limit.
+            before: A call that the child makes first, unless it was its last one. It has no limits.
 
         Raises:
-            TimeLimit: It took longer.
-            MemoryLimit: It took more.
-            MemoryError: There was no memory left, whatever it may take.
-            ChildDied: The child ended before it could answer.
+            TimeLimit: The call took longer.
+            MemoryLimit: The call took more.
+            MemoryError: There was no memory left, below the limit.
+            ChildDied: The child ended before it answered.
         """
         with self._lock:
             if before is not None and (self._child is None or self._done != before.key):
@@ -122,13 +121,13 @@ class Sandbox:
         if succeeded:
             return value
         if isinstance(value, MemoryError):
-            self.close()  # it may be full of what is half done
+            self.close()  # an answer may be on its way
             if memory is not None:
                 raise MemoryLimit("it took too much memory")
         raise value
 
     def close(self) -> None:
-        """Ends the child, whatever it is doing."""
+        """Kills the child."""
         if self._stop is not None:
             self._stop()
         self._child = self._stop = self._done = None
@@ -143,7 +142,7 @@ class Sandbox:
                 env={**os.environ, "PYTHONPATH": path},
             )
             self._stop = weakref.finalize(self, _end, self._child, os.getpid())
-            # It says that it is there: starting does not count as time of the first call.
+            # The child reports that it runs: its start does not count as time of the first call.
             _receive(self._child.stdout, time.monotonic() + _LONG)
         return self._child
 
@@ -152,9 +151,10 @@ _shared: tuple[int, Sandbox] | None = None
 
 
 def shared_sandbox() -> Sandbox:
-    """The one child of this process: more would only take memory, for one call is made at a time.
+    """Returns the one sandbox of this process; more would only take memory, for calls are
+    sequential.
 
-    A process that was forked has its own.
+    A forked process has its own.
     """
     global _shared
     if _shared is None or _shared[0] != os.getpid():
@@ -163,13 +163,13 @@ def shared_sandbox() -> Sandbox:
 
 
 def _end(child: subprocess.Popen[bytes], owner: int) -> None:
-    if os.getpid() != owner:  # a fork of the process has a copy of this, but not the child
+    if os.getpid() != owner:  # a fork inherits this object, but not the child
         return
     child.kill()
     child.wait()
     for stream in (child.stdin, child.stdout):
         if stream is not None:
-            with contextlib.suppress(OSError):  # what was not sent yet goes nowhere
+            with contextlib.suppress(OSError):  # unsent data is dropped
                 stream.close()
 
 
@@ -189,7 +189,7 @@ def _receive(stream: IO[bytes] | None, until: float) -> tuple[bool, Any]:
 
 
 def _read(stream: IO[bytes], count: int, until: float) -> bytes:
-    """Exactly this many bytes, from a stream that nothing else reads."""
+    """Reads exactly so many bytes from an unbuffered stream."""
     parts = io.BytesIO()
     while parts.tell() < count:
         left = until - time.monotonic()
@@ -203,10 +203,10 @@ def _read(stream: IO[bytes], count: int, until: float) -> bytes:
 
 
 def serve() -> None:
-    """What the child does: answers calls until its parent is gone."""
+    """The main loop of the child: answers calls until its parent is gone."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nobody's print may get between the answers
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    os.dup2(2, 1)  # output of print must not mix with the answers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the child
     _send(target, (True, None))
     while head := source.read(_LENGTH.size):
         function, args, seconds, memory = pickle.loads(source.read(*_LENGTH.unpack(head)))
@@ -222,9 +222,9 @@ def serve() -> None:
 
 
 def _limit(seconds: float) -> None:
-    """Lets the system end this process after so much time of its own.
+    """Makes the system end this process after so much processor time.
 
-    Should the parent be killed, nobody else would stop a call that takes for ever.
+    If the parent is killed, nothing else would stop a call that never ends.
     """
     try:
         import resource
@@ -237,7 +237,7 @@ def _limit(seconds: float) -> None:
 
 
 def _picklable(error: Exception) -> Exception:
-    """The error, or one that says the same; lxml's carry logs that do not travel."""
+    """Returns the error, or a picklable one with the same text; lxml's errors hold logs."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

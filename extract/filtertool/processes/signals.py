@@ -15,9 +15,9 @@ _ENDING: Final = [
 
 @contextlib.contextmanager
 def deferred_signals() -> Iterator[None]:
-    """Lets signals whose handlers raise, such as Ctrl-C, wait for the end of the block.
+    """Defers signals whose handlers raise, such as Ctrl-C, to the end of the block.
 
-    For blocks that swallow exceptions, such as a fork: what is raised around it gets lost.
+    For blocks that swallow exceptions, such as a fork.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -37,9 +37,9 @@ def deferred_signals() -> Iterator[None]:
 
 
 def reset_signals() -> None:
-    """Lets signals end this process, a worker, without a handler of its parent.
+    """Makes signals end this process, a worker, without a handler of its parent.
 
-    Ctrl-C is ignored: it is for the parent, which ends its workers.
+    Ctrl-C is ignored: the parent handles it and ends its workers.
     """
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""FILTERTOOL on Spark: the same rows as on one machine, from as many machines as there are.
+"""FILTERTOOL on Spark: the same rows as on one machine, from many machines.
 
 Usage:
     A directory of results, as ``extract run --engine spark`` writes it (`run_into_directory`):
@@ -15,15 +15,15 @@ Usage:
     A table (`ExtractSource`), and documents that arrive one by one (`stream`).
 
 When to use which:
-    `run_into_directory` is the fastest, for rows pass neither through the JVM nor over the network,
-    and it resumes what was interrupted. A DataFrame is for those who go on with the rows in Spark.
-    The table is for SQL; it plans without knowing the cluster. A stream gives each batch of
-    documents that arrive a directory of results of its own.
+    `run_into_directory` is the fastest, because rows pass neither through the JVM nor over the
+    network, and it resumes an interrupted run. A DataFrame is for further processing of the rows in
+    Spark. The table is for SQL; it plans without knowing the cluster. A stream writes a directory
+    of results for each batch of documents that arrive.
 
 What always holds:
     Every document is accounted for once, however often its task was tried. Rows, rejections and
-    accounts come out of one evaluation. What is wrong with a document or a query is a row and never
-    an exception. The bytes of documents never pass through the JVM, unless they are in a column.
+    accounts come from one evaluation. An error in a document or a query is a row and never an
+    exception. The bytes of documents never pass through the JVM, unless they are in a column.
 
 How it flows:
     driver    find documents, survey large ones, plan tasks; broadcast the job once   `driver`
@@ -32,11 +32,11 @@ How it flows:
     commit    files of tasks become the results, whole or not at all                  `engine`
 
     Nothing in `worker` imports pyspark; `java` and `session` find a Java and start Spark, `master`
-    looks whether there is one to connect to.
+    checks whether a master answers.
 
 How to add one:
-    Another way to give documents in or rows out is a module beside `frames`: it makes tasks with
-    `driver.planner` and has the workers call `worker.frame_tasks`, or `worker.run_task` for files.
+    Another source of documents or form of rows is a module beside `frames`: it makes tasks with
+    `driver.planner`, and the workers call `worker.frame_tasks`, or `worker.run_task` for files.
     Another step of a run is a function in `driver`, called by `engine`, and a line in
     `driver.explain`.
 """
@@ -73,7 +73,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports pyspark only when a name that needs it is used: workers do without, and `java`."""
+    """Imports pyspark only when a name that needs it is used: workers and `java` do without."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'frames')}"), name)

@@ -10,9 +10,9 @@ A run is a recipe; a step in brackets happens only where the work needs it:
                               or a Spark job document
     commit                    the driver     files of tasks become files of the results
 
-Workers write rows to files themselves and tell the driver only which: rows pass neither through the
-JVM nor over the network. An attempt that fails or is beaten by another leaves files that nobody
-hears of; the driver takes only those of the attempts whose result it got, one for each task.
+Workers write rows to files themselves and report only their names to the driver: rows pass neither
+through the JVM nor over the network. The files of an attempt that fails, or that another attempt
+outruns, are never reported; the driver commits only files of reported attempts, one for each task.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Run:
 
     Args:
         context, job, form, progress, resume: As for `run_into_directory`.
-        attempts: Where tasks write.
+        attempts: The directory of the tasks' files.
     """
 
     def __init__(
@@ -138,23 +138,23 @@ class _Run:
         cores = self._jobs.cores
         large = large_documents(documents, cores)
         shares, surveys = self._survey(large)
-        documents = [_as_surveyed(one, surveys) for one in documents]
-        pieces = {name: one.survey for name, one in surveys.items()}
+        documents = [_as_surveyed(document, surveys) for document in documents]
+        pieces = {name: surveyed.survey for name, surveyed in surveys.items()}
         number = len(self._finished) + 1
         plan = plan_tasks(documents, cores, shares, pieces, number)
         finished = self._run_tasks(plan.tasks, report)
-        torn = {one.task.document.name for one in finished if one.output.torn}
-        if torn:  # pieces do not fit their document any more: it is filtered as it is now
-            again = [one for one in documents if one.name in torn]
+        torn = {done.task.document.name for done in finished if done.output.torn}
+        if torn:  # its pieces no longer fit the document, which is filtered as it is now
+            again = [document for document in documents if document.name in torn]
             uncut = plan_tasks(again, cores, shares, number=number + len(plan.tasks))
-            finished = [one for one in finished if not _is_on(one.task, torn)]
+            finished = [done for done in finished if not _is_on(done.task, torn)]
             finished += self._run_tasks(uncut.tasks, report)
         self._finished += finished
         report.seconds.since("job", started)
         report.parallel = parallel_figures(finished, cores, report.seconds["job"])
 
     def _resumed(self, documents: Sequence[InputFile], report: Report) -> list[InputFile]:
-        """Takes over what an interrupted run has finished; returns the documents that are left."""
+        """Takes over the finished tasks of an interrupted run; returns the remaining documents."""
         if self._digest:
             self._notes = parts_finished_before(self._attempts, self._digest)
             for note in finished_before(self._attempts, self._digest, documents):
@@ -162,14 +162,14 @@ class _Run:
                 task = Task(len(self._finished) + 1, 0, (batch,))
                 self._finished.append(FinishedTask(task, note.output))
                 report.notes["finished by a run that was interrupted"] += len(batch)
-        names = {one.name for task, _ in self._finished for one in task.batches[0]}
+        names = {document.name for task, _ in self._finished for document in task.batches[0]}
         self._progress(ProgressStep(len(names)))
-        return [one for one in documents if one.name not in names]
+        return [document for document in documents if document.name not in names]
 
     def _survey(
         self, large: Sequence[InputFile]
     ) -> tuple[Sequence[QueryShare], dict[str, DocumentSurvey]]:
-        """Returns the shares of the queries for large documents, and where these can be cut."""
+        """Returns the shares of the queries, and the surveys of large documents."""
         if not large:
             return (), {}
         division = divide(self._job.scheme)
@@ -177,13 +177,13 @@ class _Run:
         return shares, self._jobs.survey(large) if division.queries else {}
 
     def _run_tasks(self, tasks: Sequence[Task], report: Report) -> list[FinishedTask]:
-        """Runs tasks, but for those that an interrupted run has finished."""
+        """Runs tasks, except for those that an interrupted run has finished."""
         before = tasks_finished_before(tasks, self._notes)
         if before:
             report.notes["parts finished by a run that was interrupted"] += len(before)
-        numbers = {one.task.number for one in before}
+        numbers = {done.task.number for done in before}
         left = [task for task in tasks if task.number not in numbers]
-        return sorted([*before, *self._jobs.filter(left)], key=lambda one: one.task.number)
+        return sorted([*before, *self._jobs.filter(left)], key=lambda done: done.task.number)
 
     def commit(self, target: CommitTarget, report: Report, joined: JoinedColumns) -> None:
         """Numbers the rows of pieces where that is left to do, and commits all results."""
@@ -206,7 +206,7 @@ class _Run:
 
 
 def _as_surveyed(document: InputFile, surveys: dict[str, DocumentSurvey]) -> InputFile:
-    """Returns a document as tasks read it: unpacked, and with the size that it has then."""
+    """Returns a document as tasks read it: unpacked, and with its unpacked size."""
     survey = surveys.get(document.name)
     if survey is None or not survey.survey.pieces:
         return document
@@ -219,7 +219,7 @@ def _is_on(task: Task, names: set[str]) -> bool:
 
 @contextlib.contextmanager
 def _attempts(directory: Path, resume: Path | None) -> Iterator[Path]:
-    """Makes a directory for what tasks write; it stays after an error if it is to be resumed."""
+    """Makes a directory for the tasks' files; after an error it stays if it can be resumed."""
     attempts = resume or directory / "_attempts"
     attempts.mkdir(mode=0o700, exist_ok=resume is not None)
     ended = resume is None
@@ -232,9 +232,9 @@ def _attempts(directory: Path, resume: Path | None) -> Iterator[Path]:
 
 
 def _remove(attempts: Path, directory: Path) -> None:
-    """Removes what is left of attempts."""
+    """Removes the files of attempts."""
     with contextlib.suppress(FileNotFoundError):
-        # An attempt that lost may still be writing: it must not find the directory again.
+        # A lost attempt may still be writing: it must not find the directory again.
         gone = Path(tempfile.mkdtemp(".gone", f"{directory.name}.", directory.parent))
         attempts.rename(gone / "attempts")
         shutil.rmtree(gone, ignore_errors=True)
@@ -243,8 +243,8 @@ def _remove(attempts: Path, directory: Path) -> None:
 def _with_stdin_as_file(documents: Sequence[InputFile], attempts: Path) -> list[InputFile]:
     """Returns the documents, with standard input as a file that workers can open."""
     inputs = list(documents)
-    for at, one in enumerate(inputs):
-        if one.name == STDIN:
+    for at, document in enumerate(inputs):
+        if document.name == STDIN:
             copy = attempts / "stdin"
             with copy.open("wb") as file:
                 shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), file)

@@ -61,7 +61,7 @@ def run(
         scheme: The queries, from `extract.prepare` or `Scheme.load`; or the scheme's file.
         paths: Files, directories or globs that all workers can open.
         select: ``"nodes"``, ``"count"`` or ``"doc"``, as in `extract run`.
-        matcher: Which matcher evaluates.
+        matcher: The name of the matcher.
         options: How to filter; its ``select`` does not count.
 
     Raises:
@@ -83,8 +83,8 @@ def results(
     """Returns matches, rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
 
     Every document has one row of kind ``account``: its fate, size and number of matches. A large
-    document whose queries several tasks share has one for each; only that of the first has fate and
-    size, so that numbers can be added up, and ``fate is not null`` counts documents.
+    document whose queries several tasks share has one for each; only the first task's row has fate
+    and size, so that numbers can be added up, and ``fate is not null`` counts documents.
     """
     context = spark.sparkContext
     use_this_python(context)
@@ -114,15 +114,15 @@ def match(
     options: Options | None = None,
     tagged: bool = False,
 ) -> DataFrame:
-    """Returns matches in documents that are in a column: Kafka values, tables, binary files.
+    """Returns the matches in documents of a column: Kafka values, tables, binary files.
 
     Args:
         frame: The documents.
         scheme: The queries.
         content: The column of the documents, binary or string.
-        id: The column that names them, any type; it becomes ``document``.
+        id: The column with their names, of any type; it becomes ``document``.
         select, matcher, options: As for `run`.
-        tagged: Whether to give rejections and accounts as well, as `results` does.
+        tagged: Whether to return rejections and accounts as well, as `results` does.
     """
     use_this_python(frame.sparkSession.sparkContext)
     rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
@@ -144,9 +144,9 @@ def project(
     content: str = "content",
     options: Options | None = None,
 ) -> DataFrame:
-    """Returns the documents of a column cut down to what the queries look at, for another matcher.
+    """Returns the projections of the documents in a column, for another matcher.
 
-    The column ``error`` says why a document could not be read; it is then given as it was.
+    The column ``error`` says why a document could not be read; such a document stays as it is.
     """
     options = options or Options()
     spark = frame.sparkSession
@@ -210,13 +210,13 @@ def _evaluated(
 
 
 def attempts_before() -> int:
-    """Returns how often the task that runs here was tried before."""
+    """Returns the number of earlier attempts at the running task."""
     current = TaskContext.get()
     return 0 if current is None else current.attemptNumber()
 
 
 def spark_schema(schema: Any) -> StructType:
-    """Returns the columns of Arrow as those of Spark, with what may be null."""
+    """Converts a schema of Arrow to Spark, with nullable columns."""
     return StructType(list(from_arrow_schema(schema)))
 
 

@@ -1,4 +1,4 @@
-"""A quick look whether a Spark master answers: Spark itself takes a minute to give up."""
+"""Checks whether a Spark master answers: Spark itself takes a minute to give up."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 from extract.errors import ExtractError
 
-_SECONDS: Final = 5.0  # to answer
+_SECONDS: Final = 5.0  # for the answer
 _PORT: Final = 7077
 
 
 def require_master(master: str | None) -> None:
-    """Makes sure that a standalone master answers; other masters are left to Spark.
+    """Checks that a standalone master answers; other masters are left to Spark.
 
     Args:
         master: Such as ``spark://host:7077`` or ``spark://one:7077,two:7077``.
 
     Raises:
-        ExtractError: None does.
+        ExtractError: No master answers.
     """
     if master is None or not master.startswith("spark://"):
         return

@@ -3,7 +3,7 @@
     spark.dataSource.register(extract.spark.ExtractSource)
     spark.read.format("extract").option("scheme", "scheme.json").load("docs/")
 
-A Python data source cannot have broadcasts (TRAPS 26): workers read the scheme's file themselves,
+A Python data source cannot use broadcasts (TRAPS 26): workers read the scheme's file themselves,
 once for each version of it.
 """
 
@@ -33,7 +33,7 @@ from extract.filtertool.spark.worker.tasks import Task
 from extract.scheme.model import Scheme
 
 _SELECTS: Final = tuple(SCHEMAS)
-_CORES: Final = 8  # Spark plans in a process that does not know how many there are
+_CORES: Final = 8  # Spark plans in a process that does not know the number of cores
 
 
 class ExtractSource(DataSource):
@@ -44,16 +44,16 @@ class ExtractSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What users call it."""
+        """The name of the format."""
         return "extract"
 
     def schema(self) -> StructType:
-        """The columns of the contract, or with all kinds of rows."""
+        """Returns the columns of the contract, or those for all kinds of rows."""
         select, tagged = self._asked()
         return spark_schema(tagged_schema(select) if tagged else SCHEMAS[select])
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads them."""
+        """Returns the reader."""
         select, tagged = self._asked()
         for needed in ("path", "scheme"):
             if not self.options.get(needed):
@@ -71,10 +71,10 @@ class ExtractSource(DataSource):
         return cast(Select, select), self.options.get("tagged", "false").lower() == "true"
 
     def _cores(self) -> int:
-        given = self.options.get("cores", str(_CORES))
-        if not given.isdecimal() or int(given) < 1:
-            raise ExtractError(f"cores is {given!r}", "it is a number such as 8")
-        return int(given)
+        cores = self.options.get("cores", str(_CORES))
+        if not cores.isdecimal() or int(cores) < 1:
+            raise ExtractError(f"cores is {cores!r}", "it is a number such as 8")
+        return int(cores)
 
 
 class _TaskPartition(InputPartition):
@@ -102,8 +102,8 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         key = f"{self._digest} {self._matcher} {self._select}"
         job = cached_job(key, self._job)
-        every = task_rows(key, job, partition.value, attempts_before())
-        for rows in tagged_rows(every, self._select):
+        documents = task_rows(key, job, partition.value, attempts_before())
+        for rows in tagged_rows(documents, self._select):
             if self._tagged:
                 yield rows
             else:

@@ -1,10 +1,10 @@
 """Structured Streaming: documents that arrive in a directory, each filtered once.
 
-Spark's checkpoint says which documents belong to which batch, also after a crash; then Spark gives
-the last batch out again. So a batch writes a directory of its own, which is whole or not there, and
-which the same batch replaces. Which scheme a batch was filtered with is noted before it begins: a
-scheme that is revised while the stream runs counts from the next batch on, and not for one that is
-given out again.
+Spark's checkpoint records which documents belong to which batch; after a crash Spark repeats the
+last batch. So each batch writes a directory of its own, which appears complete or not at all, and
+which a repetition of the batch replaces. The scheme of a batch is recorded before the batch begins:
+a scheme that is revised while the stream runs is used from the next batch on, and not in a
+repetition.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.engine import run_into_directory
 from extract.scheme.model import Scheme
 
-_PINNED: Final = "extract-schemes"  # in the checkpoint
+_PINNED: Final = "extract-schemes"  # a directory in the checkpoint
 _EVER: Final = 36_500  # days
-KEPT_BATCHES: Final = 100  # batches whose schemes stay noted; Spark's own notes go back as far
+KEPT_BATCHES: Final = 100  # batches whose schemes are recorded, as many as in Spark's own log
 
 
 def stream(
@@ -50,29 +50,30 @@ def stream(
     seconds: float | None = 10.0,
     remember_days: int | None = None,
 ) -> StreamingQuery:
-    """Filters documents as they arrive in a directory. Ends when the query returned is stopped.
+    """Filters documents as they arrive in a directory, until the returned query is stopped.
 
     Every batch of documents has a directory of results in ``directory``, such as ``00000007``, as
     `extract run` writes it; ``spark.read.parquet("directory/*/matches")`` reads them all. A
-    document must be whole when it appears: write it elsewhere on the same file system, and rename
-    it. One that is overwritten later is not read again.
+    document must be complete when it appears: write it elsewhere on the same file system, and
+        rename
+    it. A document that is overwritten later is not read again.
 
     Args:
         spark: The session.
-        scheme: The scheme's file. It is read again before each batch: what ``extract subs`` does to
-            it counts from the next batch on.
+        scheme: The scheme's file. It is read again before each batch: changes by ``extract subs``
+            apply from the next batch on.
         documents: The directory; workers and driver must see the same.
         directory: Where the results go; workers and driver must see the same.
-        checkpoint: A directory in which Spark notes how far it is. A stream that is started with
-            the same one goes on where it was.
+        checkpoint: A directory in which Spark records its progress. A stream with the same
+            checkpoint continues where it was.
         options: How to filter.
-        matcher: Which matcher evaluates.
-        form: In which format to write.
-        pattern: Which files are documents.
-        most: How many documents a batch has at most.
-        seconds: How often to look for documents; None to filter what is there, and end.
-        remember_days: How long Spark remembers which documents it has seen, in memory; None for
-            always. A document that was changed so many days before the newest one, and came after
+        matcher: The name of the matcher.
+        form: The format of the results.
+        pattern: The names of documents.
+        most: The largest number of documents in a batch.
+        seconds: The time between looking for documents; None to filter the present ones, and end.
+        remember_days: How long Spark remembers, in memory, which documents it has seen; None for
+            ever. A document that was changed so many days before the newest one, and arrives after
             it, is never filtered.
     """
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
@@ -84,7 +85,7 @@ def stream(
     def filter_batch(batch: DataFrame, number: int) -> None:
         started = time.perf_counter()
         job = Job(schemes.of_batch(number), factory, chosen)
-        # Only the paths, for workers read the documents themselves.
+        # Only paths: workers read the documents themselves.
         inputs = [_input(row["path"]) for row in batch.select("path").collect()]
         with result_directory(top / f"{number:08d}") as partial:
             context = batch.sparkSession.sparkContext
@@ -110,18 +111,18 @@ def stream(
 
 
 def _input(uri: str) -> InputFile:
-    """A document of the local file system by its path, as `extract run` would call it."""
+    """Returns a document of the local file system by its path, named as in `extract run`."""
     if uri.startswith("file:"):
         return input_file(unquote("/" + uri[len("file:") :].lstrip("/")))
     return InputFile(uri, 1)
 
 
 class BatchSchemes:
-    """Which scheme a batch is filtered with, noted so that it stays that one.
+    """Records the scheme of each batch, so that a repetition uses the same one.
 
     Args:
-        current: The file with the scheme that counts now.
-        pins: Where schemes are kept, and which batch has which.
+        current: The file with the current scheme.
+        pins: The directory of schemes, and of the records of batches.
     """
 
     def __init__(self, current: Path, pins: Path) -> None:
@@ -130,7 +131,7 @@ class BatchSchemes:
         self._loaded: tuple[str, Scheme] | None = None
 
     def of_batch(self, number: int) -> Scheme:
-        """The scheme for a batch: the one that it had before, or the current one."""
+        """Returns the scheme of a batch: the recorded one, or the current one."""
         self._pins.mkdir(parents=True, exist_ok=True)
         pin = self._pins / f"batch-{number:08d}"
         if not pin.exists():
@@ -149,15 +150,15 @@ class BatchSchemes:
         return self._loaded[1]
 
     def _forget(self, before: int) -> None:
-        """Removes the notes about batches before one, and schemes that no later batch has."""
-        kept = set()
+        """Removes the records of earlier batches, and schemes that no later batch has."""
+        used = set()
         for pin in self._pins.glob("batch-*"):
             if int(pin.name.removeprefix("batch-")) < before:
                 pin.unlink()
             else:
-                kept.add(self._file(pin.read_text(encoding="ascii")))
+                used.add(self._file(pin.read_text(encoding="ascii")))
         for file in self._pins.glob("*.json"):
-            if file not in kept:
+            if file not in used:
                 file.unlink()
 
     def _file(self, digest: str) -> Path:

@@ -1,4 +1,4 @@
-"""A document as a tree, and where in its bytes the nodes are that libxml2 selects."""
+"""A document as a tree, with the offsets of the nodes that libxml2 selects."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from extract.markup.values import Values
 from extract.schema.model import XML_NAMESPACE
 
 QueryResult = list[int] | float | str | bool | AtomicValue
-"""What a query gives: indices of described nodes and values, or a single value."""
+"""The result of a query: indices of described nodes and values, or a single value."""
 
 
 _STRING_VALUE: Final = etree.XPath("string()", smart_strings=False)
 
 
 class OutputLimit(Exception):
-    """A query selects more than it may; the message says which limit it passes."""
+    """A query selects too much; the message names the limit."""
 
 
 class WholeDocument:
@@ -38,15 +38,15 @@ class WholeDocument:
 
     Args:
         data: The document.
-        name: What messages call it.
-        limits: How many bytes a value may have, and how much a query may select.
-        alone: Give elements as XML that stands alone.
+        name: Its name in messages.
+        limits: The largest value, and the most nodes that a query may select.
+        alone: Make the XML of elements well-formed on its own.
 
     Attributes:
         described: The nodes that queries have selected so far.
 
     Raises:
-        DocumentError: It is not well-formed.
+        DocumentError: The document is not well-formed.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class WholeDocument:
         return len(self._elements)
 
     def named(self) -> Mapping[str, int]:
-        """How many elements there are of each local name."""
+        """Returns the number of elements by local name."""
         return self._named
 
     @cached_property
@@ -80,7 +80,7 @@ class WholeDocument:
         return local_names(self.tree)
 
     def forget(self) -> None:
-        """Begins a new list of descriptions."""
+        """Starts a new list of descriptions."""
         self.described = Described()
         self._indices.clear()
 
@@ -88,8 +88,8 @@ class WholeDocument:
         """Evaluates a compiled query, and describes the nodes that it selects.
 
         Raises:
-            etree.XPathError: It cannot be evaluated.
-            OutputLimit: It selects more than it may.
+            etree.XPathError: The query cannot be evaluated.
+            OutputLimit: The query selects too much.
         """
         result = self._evaluate(query)
         if isinstance(result, list):
@@ -107,7 +107,7 @@ class WholeDocument:
                 raise OutputLimit(limits.passed("query_bytes"))
 
     def count(self, query: Any) -> int:
-        """How many nodes a compiled query selects; of a value 1 or 0, as in `is_true`."""
+        """Returns the number of nodes that a query selects; of a value 1 or 0, as in `is_true`."""
         result = self._evaluate(query)
         if isinstance(result, list):
             return len(result)
@@ -118,10 +118,10 @@ class WholeDocument:
 
     @cached_property
     def nodes(self) -> NodeTree:
-        """The same document for queries in XPath 2.0 and later."""
+        """The document for queries in XPath 2.0 and later."""
         return NodeTree(self.tree)
 
-    # -- where nodes are
+    # -- offsets of nodes
 
     @cached_property
     def _elements(self) -> list[Any]:
@@ -129,7 +129,7 @@ class WholeDocument:
 
     @cached_property
     def _spans(self) -> dict[Any, Span]:
-        """The bytes of elements, comments and processing instructions, where they have any."""
+        """The spans of elements, comments and processing instructions that have one."""
         root = self.tree.getroot()
         asides = list(root.itersiblings(preceding=True))[::-1]
         asides += [*root.iter(etree.Comment, etree.PI), *root.itersiblings()]
@@ -137,7 +137,7 @@ class WholeDocument:
         if spans is None:
             return {}
         if (len(spans.elements), len(spans.asides)) != (self.size, len(asides)):
-            return {}  # better no offsets than wrong ones
+            return {}  # no offsets are better than wrong ones
         span_of = dict(zip(self._elements, spans.elements, strict=True))
         span_of.update(zip(asides, spans.asides, strict=True))
         return span_of
@@ -207,14 +207,14 @@ class WholeDocument:
         self.described.add("text", None, start, end, path, value, value)
 
     def _attribute(self, owner: Any, name: str) -> str:
-        """The name of an attribute as it is written, or as it could be if it is in no bytes."""
+        """Returns the name of an attribute as written, or a possible one if it has no bytes."""
         qualified = etree.QName(name)
         if not qualified.namespace:
             return name
         span = self._spans.get(owner)
         if span is not None:
             tag = tag_attributes(self._values.tag(*span))
-            written = [one.name for one in tag if not one.declares]
+            written = [attribute.name for attribute in tag if not attribute.declares]
             return written[list(owner.attrib).index(name)].decode()
         bound = {XML_NAMESPACE: "xml", **{uri: p for p, uri in owner.nsmap.items() if p}}
         return f"{bound.get(qualified.namespace, '')}:{qualified.localname}".removeprefix(":")
@@ -227,7 +227,7 @@ class WholeDocument:
         return self._values.string(*span)
 
     def _path(self, node: Any) -> str | None:
-        """The unique path of a node; None for one of the document type declaration."""
+        """Returns the unique path of a node; None for a node of the document type declaration."""
         if node is None:
             return None
         steps: list[str] = []
@@ -251,6 +251,6 @@ def _test(node: Any) -> str:
 
 
 def _written(element: Any) -> str:
-    """The name of an element as it is written."""
+    """Returns the name of an element as written."""
     local = etree.QName(element).localname
     return f"{element.prefix}:{local}" if element.prefix else local

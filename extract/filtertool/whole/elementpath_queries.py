@@ -1,17 +1,17 @@
 """Queries in XPath 2.0 and later, evaluated on whole documents by elementpath.
 
-Every query that declares such a version is evaluated here, whatever matcher was chosen for the
-others; their rows are merged. What a query gives:
+Every query that declares such a version is evaluated here, whatever matcher evaluates the others;
+their rows are merged. The result of a query may be:
 
 - nodes: rows as for XPath 1.0, each node once and in document order;
 - one value: one row, ``number``, ``string`` or ``boolean``; in ``doc`` and ``count`` it counts when
   it is true, not zero and not empty (a date, a duration or a name always counts);
 - a sequence with values in it: a row for each item, in the order of the sequence, and all count;
-- nothing (the empty sequence): no row. Arrays give their members. Maps and functions are no rows:
-  a query that gives one fails on the document.
+- nothing (the empty sequence): no row. Arrays give their members. Maps and functions have no rows:
+  a query that returns one fails on the document.
 
-elementpath is written in Python, some thousand times slower than libxml2, and as easily kept busy
-for ever. So it always runs in a child process with a time limit
+elementpath is written in Python, some thousand times slower than libxml2, and a query may run for
+ever. So it always runs in a child process with a time limit
 (`extract.filtertool.processes.sandbox`).
 """
 
@@ -27,14 +27,14 @@ from extract.xpath.later import parse_later
 
 
 class Unanswered(Exception):
-    """A query that fails on a document, or a result that no row can say."""
+    """A query fails on a document, or has a result that cannot be a row."""
 
 
 class LaterXPath:
-    """A query in XPath 2.0 or later; called with a tree, it gives what ``etree.XPath`` would.
+    """A query in XPath 2.0 or later; called with a tree, it returns what ``etree.XPath`` would.
 
-    That is a list of elements, comments, processing instructions and strings with lxml's
-    ``getparent()``; or an `AtomicValue`. A list may have items in it.
+    The result is a list of elements, comments, processing instructions and strings with lxml's
+    ``getparent()``; or an `AtomicValue`. A list may also have atomic values.
 
     Args:
         xpath: The query.
@@ -42,7 +42,7 @@ class LaterXPath:
         namespaces: Prefix to namespace URI.
 
     Raises:
-        QuerySyntaxError: It cannot be evaluated.
+        QuerySyntaxError: The query cannot be evaluated.
     """
 
     def __init__(self, xpath: str, version: str, namespaces: Mapping[str, str]) -> None:
@@ -52,23 +52,23 @@ class LaterXPath:
         """Evaluates the query.
 
         Raises:
-            Unanswered: It fails on this document, or gives a map or a function.
+            Unanswered: The query fails on this document, or returns a map or a function.
         """
         from elementpath import ElementPathError, XPathContext
         from elementpath.datatypes import Timezone
 
-        # The timezone of dates that have none must not depend on the machine.
+        # The timezone of dates without one must not depend on the machine.
         context = XPathContext(tree.root, timezone=Timezone.fromstring("Z"))
         try:
             items = list(_flat(self._root.select(context)))
-        except ElementPathError as error:  # which cannot be sent from a child process
+        except ElementPathError as error:  # not picklable
             raise Unanswered(f"{error.message} ({error.code})") from None
         if all(map(_is_node, items)):
             return tree.plain(items)
         if len(items) == 1:
             return self._item(items[0])
-        mixed = ((tree.plain([one]) if _is_node(one) else [self._item(one)]) for one in items)
-        return [each for part in mixed for each in part]
+        mixed = ((tree.plain([item]) if _is_node(item) else [self._item(item)]) for item in items)
+        return [value for part in mixed for value in part]
 
     def _item(self, value: Any) -> AtomicValue:
         if callable(value) and not isinstance(value, type):
@@ -86,7 +86,7 @@ class LaterXPath:
 
 
 class NodeTree:
-    """A document as elementpath has it, over lxml's tree."""
+    """A document as an elementpath tree, over lxml's tree."""
 
     def __init__(self, tree: Any) -> None:
         from elementpath import get_node_tree
@@ -95,10 +95,10 @@ class NodeTree:
         self._indices: dict[int, dict[int, int]] = {}  # of all children, by parent
 
     def plain(self, nodes: Iterable[Any]) -> list[Any]:
-        """The nodes as lxml has them, each once, in document order; the document node is none.
+        """Returns lxml's nodes, each once, in document order, without the document node.
 
         Raises:
-            Unanswered: One is not of this document: ``parse-xml()`` makes such.
+            Unanswered: A node is of another document, made by ``parse-xml()``.
         """
         unique = {id(node): node for node in nodes}
         ordered = sorted(unique.values(), key=lambda node: node.position)
@@ -124,7 +124,7 @@ class NodeTree:
         return _String(node.value, owner.value, is_tail=at > 0)
 
     def _index(self, text: Any) -> int:
-        """Which of its parent's children a text is; all at once, for one by one takes long."""
+        """Returns the index of a text among its parent's children; all are numbered at once."""
         parent = text.parent
         indices = self._indices.get(id(parent))
         if indices is None:
@@ -134,7 +134,7 @@ class NodeTree:
 
 
 class _String(str):
-    """An attribute or text as lxml gives it."""
+    """An attribute or text, with the interface of lxml's strings."""
 
     _parent: Any
     attrname: str | None
@@ -150,12 +150,12 @@ class _String(str):
         return made
 
     def getparent(self) -> Any:
-        """The element that it belongs to; that it follows, if it is a tail."""
+        """Returns the element that it belongs to; for a tail, the element that it follows."""
         return self._parent
 
 
 def _flat(items: Iterable[Any]) -> Iterator[Any]:
-    """The items, with the members of arrays in their place."""
+    """Yields the items, with the members of arrays in their place."""
     from elementpath.xpath_tokens import XPathArray
 
     for item in items:

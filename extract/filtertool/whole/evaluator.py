@@ -1,8 +1,8 @@
-"""Evaluates queries, as they were written, on whole documents.
+"""Evaluates queries, as written, on whole documents.
 
-This is for documents that break the schema or that no scanner can read, and for queries that may
+This is for documents that break the schema or that no scanner supports, and for queries that may
 look anywhere. It is slow, and exact by definition. A tree takes many times the memory of its
-document, so there is a limit (TRAPS 19).
+document, so the size is limited (TRAPS 19).
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ class WholeMatcher:
 
     Args:
         namespaces: Prefix to namespace URI, for all queries.
-        select: What is asked for.
-        limits: How many bytes a document and a value may have, how much time and memory a query
-            that may take very long can take, in a process of its own, and how many nodes it may
-            select.
-        alone: Give elements as XML that stands alone.
-        limit: From which cost on a query counts as such.
+        select: Whether nodes, counts, or only matching queries are requested.
+        limits: The largest document and value, the time and memory of a query that may take very
+            long and so runs in a process of its own, and the most nodes that a query may select.
+        alone: Make the XML of elements well-formed on its own.
+        limit: The estimated cost from which a query may take very long.
     """
 
     def __init__(
@@ -59,16 +58,16 @@ class WholeMatcher:
         self.figures: Counter[str] = Counter()
 
     def too_large(self, size: int) -> str:
-        """Returns why a document of some size cannot be evaluated whole; empty if it can."""
+        """Returns why a document of a size cannot be evaluated whole; empty if it can."""
         if size <= self._limits.whole_bytes:
             return ""
         return f"it has {size:,} bytes, and {self._limits.passed('whole_bytes')}"
 
     def check_size(self, size: int, name: str) -> None:
-        """Makes sure that a document is not too large, before it is read.
+        """Checks that a document is not too large, before it is read.
 
         Raises:
-            DocumentError: It is.
+            DocumentError: It is too large.
         """
         reason = self.too_large(size)
         if reason:
@@ -78,7 +77,7 @@ class WholeMatcher:
         """Parses a document.
 
         Raises:
-            DocumentError: It is not well-formed, or too large.
+            DocumentError: The document is not well-formed, or too large.
         """
         self.check_size(len(data), name)
         return WholeDocument(data, name, self._limits, self._alone)
@@ -89,46 +88,46 @@ class WholeMatcher:
         """Evaluates queries.
 
         Returns:
-            The rows; and by the number of a query, why it could not be evaluated.
+            The rows, and the reasons of failed queries by their numbers.
         """
         failed: dict[int, str] = {}
-        found: list[tuple[int, Any]] = []
+        results: list[tuple[int, Any]] = []
         later = tuple({query.version for query in queries.queries} - {FIRST})
         child = _Child(document, self._select, self._limits, self._alone, later)
         for number, query in enumerate(queries.queries):
             try:
-                found.append((number, self._find(document, query, child)))
+                results.append((number, self._find(document, query, child)))
             except OutputLimit as error:
                 failed[number] = str(error)
             except TimeLimit:
                 failed[number] = self._limits.passed("query_seconds")
             except MemoryLimit:
                 failed[number] = self._limits.passed("query_memory")
-            except Exception as error:  # also what a function such as re:test() raises
-                if is_out_of_memory(error):  # which is no fault of the query
+            except Exception as error:  # includes errors of functions such as re:test()
+                if is_out_of_memory(error):  # not the query's fault
                     raise MemoryError from error
                 who = "libxml2" if query.version == FIRST else "elementpath"
                 failed[number] = f"{who} cannot evaluate it: {error}"
         if self._select == "nodes":
-            return self._rows(document.described, found, queries), failed
-        counts = [(number, count) for number, count in found if count]
+            return self._rows(document.described, results, queries), failed
+        counts = [(number, count) for number, count in results if count]
         which = np.array([number for number, _ in counts], np.int32)
-        many = np.array([count for _, count in counts], np.int64)
+        numbers = np.array([count for _, count in counts], np.int64)
         if self._select == "doc":
-            many = np.ones(len(which), np.int64)
+            numbers = np.ones(len(which), np.int64)
         subscriber, index, _ = queries.owners.expand(which)
         order = np.argsort(subscriber, kind="stable")
         none = Findings.none()
         return Findings(
-            subscriber[order], many[index][order], none.node, none.ordinal, Described()
+            subscriber[order], numbers[index][order], none.node, none.ordinal, Described()
         ), failed
 
     def _rows(
-        self, described: Described, found: Iterable[tuple[int, Any]], queries: WholeQueries
+        self, described: Described, results: Iterable[tuple[int, Any]], queries: WholeQueries
     ) -> Findings:
         query: list[int] = []
         node: list[int] = []
-        for number, nodes in found:
+        for number, nodes in results:
             if isinstance(nodes, list):
                 query += [number] * len(nodes)
                 node += nodes
@@ -152,18 +151,18 @@ class WholeMatcher:
         return document.find(compiled_) if self._select == "nodes" else document.count(compiled_)
 
     def _libxml2(self, xpath: str) -> tuple[Any, Bound]:
-        """The compiled query, and how long it may take."""
-        known = self._compiled.get(xpath)
-        if known is None:
+        """Returns the compiled query, and the bound of its cost."""
+        entry = self._compiled.get(xpath)
+        if entry is None:
             query = compiled(xpath, self._namespaces)
-            known = self._compiled[xpath] = (query, Bound(xpath, self._limit))
-        return known
+            entry = self._compiled[xpath] = (query, Bound(xpath, self._limit))
+        return entry
 
 
 class _Child:
     """Evaluates queries on a document in a child process that can be killed.
 
-    The document travels once, and not with every query. Only evaluation counts against the limit.
+    The document is sent once, and not with every query. Only evaluation counts against the limit.
     """
 
     def __init__(
@@ -180,48 +179,48 @@ class _Child:
         self._limits = limits
 
     def find(self, query: WholeQuery, namespaces: Mapping[str, str] | None = None) -> Any:
-        """What a query gives, as `WholeDocument.find` or `WholeDocument.count` say it.
+        """Returns the result of a query, as `WholeDocument.find` or `WholeDocument.count` do.
 
         Args:
             query: The query.
-            namespaces: What its prefixes stand for, if it does not bind them itself.
+            namespaces: Its prefixes, if it does not bind them itself.
 
         Raises:
-            TimeLimit: It took too long.
-            MemoryLimit: It took too much memory.
+            TimeLimit: The query took too long.
+            MemoryLimit: The query took too much memory.
         """
         args = (query, namespaces, self._select)
-        found, described = shared_sandbox().call(
+        result, described = shared_sandbox().call(
             _find_in_child,
             *args,
             seconds=self._limits.query_seconds,
             memory=self._limits.query_memory,
             before=self._opening,
         )
-        if not isinstance(found, list):
-            return found
+        if not isinstance(result, list):
+            return result
         offset = len(self._document.described)
         self._document.described.extend(described)
-        return [offset + node for node in found]
+        return [offset + node for node in result]
 
 
-_open: WholeDocument | None = None  # in the child
+_open: WholeDocument | None = None  # the document in this child process
 
 
 def _open_in_child(data: bytes, limits: Limits, alone: bool, later: tuple[str, ...]) -> None:
-    """Parses the document that the next queries are about, which are in these versions, too."""
+    """Parses the document for the next queries; ``later`` are their versions of XPath."""
     global _open
-    _open = None  # its memory is needed
+    _open = None  # frees its memory first
     document = WholeDocument(data, "", limits, alone)
     for version in later:
-        LaterXPath("/", version, {})(document.nodes)  # what takes long is made now
+        LaterXPath("/", version, {})(document.nodes)  # builds the elementpath tree now
     _open = document
 
 
 def _find_in_child(
     query: WholeQuery, namespaces: Mapping[str, str] | None, select: Select
 ) -> tuple[Any, Described]:
-    """Evaluates one query on the document that is open."""
+    """Evaluates one query on the child's document."""
     assert _open is not None
     compiled_ = compiled(query.xpath, namespaces or {}) if query.version == FIRST else _later(query)
     _open.forget()

@@ -1,4 +1,4 @@
-"""Queries that are evaluated on whole documents, as they were written."""
+"""Queries that are evaluated on whole documents, as written."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class WholeQuery(NamedTuple):
     """A query for whole documents.
 
     Attributes:
-        xpath: The query as it was written.
+        xpath: The query as written.
         version: The version of XPath.
-        bound: Prefixes and namespace URIs, where they are not those of the scheme.
+        bound: Prefixes and namespace URIs, where they differ from the scheme's.
     """
 
     xpath: str
@@ -26,17 +26,17 @@ class WholeQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WholeQueries:
-    """Queries for whole documents, each once, with the subscribers that they belong to."""
+    """Distinct queries for whole documents, with their subscribers."""
 
     queries: tuple[WholeQuery, ...]
     owners: Owners
 
     @classmethod
     def of(cls, *owners: Mapping[WholeQuery, Sequence[int]]) -> WholeQueries:
-        """Makes the set of several mappings from a query to its subscribers."""
-        every = {query: who for some in owners for query, who in some.items()}
-        return cls(tuple(every), Owners.of(every.values()))
+        """Joins mappings from a query to its subscribers."""
+        subscribers = {query: who for mapping in owners for query, who in mapping.items()}
+        return cls(tuple(subscribers), Owners.of(subscribers.values()))
 
     def owners_of(self, failed: Mapping[int, str]) -> dict[int, str]:
-        """Turns reasons by query into reasons by subscriber."""
+        """Converts reasons by query to reasons by subscriber."""
         return {who: why for query, why in failed.items() for who in self.owners.list(query)}

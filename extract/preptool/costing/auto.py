@@ -1,7 +1,7 @@
-"""``--chunks auto``: into how many chunks to cut, and which of them to reduce further.
+"""``--chunks auto``: chooses the number of chunks, and which of them to reduce further.
 
-Every number of chunks up to `MOST_CHUNKS` is tried: `choose` says where it would cut, statistics
-how much each chunk keeps, the cost model what that costs. The cheapest is taken.
+It tries every number of chunks up to `MOST_CHUNKS`: `choose` finds the prefixes, statistics give
+the size of each chunk, the cost model its cost. The cheapest plan wins.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from extract.preptool.query_tree import NamePath, QueryTree
 AUTO: Final = "auto"
 MOST_CHUNKS: Final = 16
 _PROJECT_BELOW: Final = 0.7  # reduce a chunk if no more than this part of its bytes is left
-# Work is spread less evenly than estimated. What is off by a part of the longest chunk is off by
-# less where there are more chunks, and shorter ones.
+# Work is spread less evenly than estimated. The error is a part of the longest chunk, which is
+# shorter where there are more chunks.
 _DOUBT: Final = 0.1
-_WORTH: Final = 0.99  # what more chunks must cost at most of fewer: estimates are no better
+_WORTH: Final = 0.99  # the largest relative cost of more chunks: estimates are no better
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingPlan:
-    """One way to cut documents, and what it would cost for an average one.
+    """A way to cut documents, with its cost for an average document.
 
     Attributes:
-        choice: Where documents are cut.
+        choice: The prefixes.
         projected: The prefixes whose chunks have only what their queries look at.
-        scan_seconds: The pass over the document.
-        chunk_seconds: Each chunk, the potpourri and the whole document among them.
-        seconds: All of it, if the chunks are spread over the workers; with more than one of them
-            somewhat more, because no estimate is exact.
+        scan_seconds: The scan of the document.
+        chunk_seconds: Each chunk, including the potpourri and the whole document.
+        seconds: The total, with the chunks spread over the workers; with several workers somewhat
+            more, because no estimate is exact.
     """
 
     choice: PrefixChoice
@@ -54,14 +54,14 @@ def plans(
     workers: int = 1,
     prices: Prices = LXML,
 ) -> list[ChunkingPlan]:
-    """Ways to cut documents: into 1 chunk, 2 chunks and so on, as far as the queries give them.
+    """Returns plans for 1 chunk, 2 chunks and so on, as far as the queries allow.
 
     Args:
         tree: The query tree.
-        workload: What the queries have to do.
-        estimator: What is known about documents.
-        workers: How many chunks of one document are evaluated at the same time.
-        prices: What the work costs.
+        workload: The work of the queries.
+        estimator: The statistics of documents.
+        workers: The number of chunks of one document that are evaluated at the same time.
+        prices: The prices of the work.
     """
     planner = _Planner(workload, estimator, workers, prices)
     candidates: list[ChunkingPlan] = []
@@ -80,10 +80,10 @@ def decide(
     workers: int = 1,
     prices: Prices = LXML,
 ) -> ChunkingPlan:
-    """Finds the plan with the least cost, of about equal ones that with the fewest chunks.
+    """Returns the cheapest plan, of about equal ones the one with the fewest chunks.
 
-    With one worker that is the least work; with more, the document that is done first. The note of
-    the choice says why. The arguments are those of `plans`.
+    With one worker the plan has the least work; with more, the shortest time for a document. The
+    note of the choice gives the reason. The arguments are those of `plans`.
     """
     candidates = plans(tree, workload, estimator, workers, prices)
     best = candidates[0]
@@ -103,16 +103,16 @@ def best_plan(
     estimator: Estimator,
     workers: int = 1,
 ) -> ChunkingPlan:
-    """The plan to take for some branches, the same in whatever order they come.
+    """Returns the plan for branches, whatever their order.
 
     Args:
         tree: The query tree.
         numbers: The branches.
         spines: For each branch the names of its spine.
-        footprints: What the branches look at.
+        footprints: The footprints of the branches.
         whole: The branches that need the whole document.
-        estimator: What is known about documents.
-        workers: How many chunks of one document are evaluated at the same time.
+        estimator: The statistics of documents.
+        workers: The number of chunks of one document that are evaluated at the same time.
     """
     return decide(
         tree, Workload.of(numbers, spines, footprints, whole, estimator), estimator, workers
@@ -122,11 +122,11 @@ def best_plan(
 def _note(
     best: ChunkingPlan, plans: Sequence[ChunkingPlan], estimator: Estimator, workers: int
 ) -> str:
-    """Why this plan, with what the ends of the range would have cost."""
+    """Returns the reason for a plan, with the costs at the ends of the range."""
     if not best.choice.prefixes:
         return ""
     others = [plan for plan in (plans[0], plans[-1]) if plan is not best]
-    against = " and ".join([f"{_ms(one.seconds)} with {_chunks(one)}" for one in others])
+    against = " and ".join([f"{_ms(plan.seconds)} with {_chunks(plan)}" for plan in others])
     source_facts = estimator.statistics
     source = f"{source_facts.documents} sample document{'s' if source_facts.documents != 1 else ''}"
     if source_facts.source == "schema":
@@ -148,7 +148,7 @@ def _ms(seconds: float) -> str:
 
 
 class _Planner:
-    """Prices plans; chunks that several plans have in common are priced once."""
+    """Prices plans; chunks that several plans share are priced once."""
 
     def __init__(
         self, workload: Workload, estimator: Estimator, workers: int, prices: Prices
@@ -164,7 +164,7 @@ class _Planner:
             self._document = self._seconds(everything, workload.whole)
 
     def plan(self, choice: PrefixChoice) -> ChunkingPlan:
-        """What it costs to cut documents so."""
+        """Returns the plan for a choice of prefixes, with its cost."""
         index = PrefixIndex(choice.prefixes)
         by_prefix: dict[NamePath | None, list[SpineLoad]] = {
             prefix: [] for prefix in choice.prefixes
@@ -192,7 +192,7 @@ class _Planner:
         return ChunkingPlan(choice, frozenset(projected), scan, tuple(seconds), total)
 
     def _chunk(self, prefix: NamePath | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
-        """What a chunk costs, and whether it is worth to reduce it to what is looked at."""
+        """Returns the cost of a chunk, and whether it is worth reducing it to its footprints."""
         marks = PathMarks()
         for load in loads:
             marks |= load.marks

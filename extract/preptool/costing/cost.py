@@ -1,9 +1,10 @@
-"""What filtering costs, as a model: to compare ways to cut documents before there are any.
+"""A cost model of filtering, to compare ways to cut documents before there are any.
 
-For one document: a scan over its bytes, then for each chunk a parse of what it keeps and the
-evaluation of its branches, which take steps from nodes, look at their children, test filters and
-hand over results. Each has a price, in seconds on the machine that measured it; only the ratios
-matter for a choice. Another matcher has other prices: they are passed in.
+For one document: a scan over its bytes, then for each chunk a parse of its content and the
+    evaluation
+of its branches, which take steps from nodes, look at their children, test filters and return
+results. Each has a price, in seconds on the machine that measured it; only the ratios matter for a
+choice. Another matcher has other prices: they are arguments.
 """
 
 from __future__ import annotations
@@ -19,26 +20,27 @@ from extract.preptool.costing.estimate import Estimator, KeptSize
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What the parts of the work cost, with one matcher.
+    """The prices of the parts of the work, for one matcher.
 
     Attributes:
         seconds_per_scanned_byte: CHUNKTOOL's pass over the document.
-        seconds_per_kept_byte: Cutting out what a chunk keeps.
-        seconds_per_chunk: What a chunk costs however small it is.
+        seconds_per_kept_byte: Copying the bytes of a chunk.
+        seconds_per_chunk: The fixed cost of a chunk.
         seconds_per_parsed_byte: Parsing a chunk, by its size.
         seconds_per_parsed_element: Parsing a chunk, by its elements.
         seconds_per_branch: Calling the matcher for one branch.
         seconds_per_visit: Looking at one child in a step or a filter, in a small chunk.
         seconds_per_descendant: Looking at one element below, for ``//``, in a small chunk.
         seconds_per_filtered_node: Testing one node with a filter, besides looking at its children.
-        seconds_per_result: Handing over one element that was selected.
-        visits_per_result: As how many visits it takes to get at it in memory.
-        seconds_per_value: Handing over one attribute or text that was selected.
-        visits_per_value: As how many visits it takes to get at it in memory.
-        small_elements: How many elements a small chunk has: one that the processor's cache holds.
-        slowdown_per_doubling: By how much of itself looking at a node takes longer, each time that
-            a chunk is twice as large as a small one.
-        selectivity: The part of nodes that a filter lets pass. Assumed, not measured: it depends on
+        seconds_per_result: Returning one selected element.
+        visits_per_result: The cost of reaching it in memory, in visits.
+        seconds_per_value: Returning one selected attribute or text.
+        visits_per_value: The cost of reaching it in memory, in visits.
+        small_elements: The number of elements of a small chunk: one that fits the processor's
+            cache.
+        slowdown_per_doubling: The relative slowdown of a visit each time that a chunk is twice as
+            large as a small one.
+        selectivity: The part of nodes that pass a filter. Assumed, not measured: it depends on
             values, which statistics do not have.
     """
 
@@ -60,12 +62,12 @@ class Prices:
     selectivity: float = 0.1
 
     def slowdown(self, elements: float) -> float:
-        """How many times longer it takes to look at a node of a chunk than of a small one."""
+        """Returns how many times longer a visit takes in a chunk than in a small one."""
         return 1.0 + self.slowdown_per_doubling * log2(max(1.0, elements / self.small_elements))
 
 
-# One compiled XPath for each branch on the parsed chunk. As `extract bench cost` measured them,
-# with lxml 6.1, libxml2 2.14 and the native kernel, on one core of a Xeon that others used as well.
+# One compiled XPath for each branch on the parsed chunk. Measured by `extract bench cost` with lxml
+# 6.1, libxml2 2.14 and the native kernel, on one core of a shared Xeon.
 LXML: Final = Prices(
     seconds_per_scanned_byte=1.34e-9,
     seconds_per_kept_byte=0.19e-9,
@@ -86,12 +88,12 @@ LXML: Final = Prices(
 
 
 class Shape(NamedTuple):
-    """What decides the cost of a branch, apart from its spine.
+    """The properties of a branch that decide its cost, apart from its spine.
 
     Attributes:
         filters: The steps of the spine that have a filter, from 1; one with two filters twice.
-        deep: Whether what follows the spine looks at everything below.
-        value: Whether what follows the spine selects attributes or texts.
+        deep: Whether the tail looks at all descendants.
+        value: Whether the tail selects attributes or texts.
     """
 
     filters: tuple[int, ...] = ()
@@ -100,12 +102,12 @@ class Shape(NamedTuple):
 
 
 class Matching:
-    """What it costs to evaluate branches on one chunk.
+    """Computes the cost of evaluating branches on one chunk.
 
     Args:
-        estimator: What is known about documents.
-        kept: What the chunk keeps of them.
-        prices: What the matcher's work costs.
+        estimator: The statistics of documents.
+        kept: The size of the chunk.
+        prices: The prices of the matcher's work.
     """
 
     def __init__(self, estimator: Estimator, kept: KeptSize, prices: Prices) -> None:
@@ -121,7 +123,7 @@ class Matching:
         self._totals: dict[int, float] = {}
 
     def fixed_seconds(self) -> float:
-        """What the chunk costs before a branch is evaluated."""
+        """Returns the cost of the chunk before a branch is evaluated."""
         prices, kept = self._prices, self._kept
         return (
             prices.seconds_per_chunk
@@ -130,11 +132,11 @@ class Matching:
         )
 
     def branch_seconds(self, spine: Sequence[int], shapes: Mapping[Shape, int]) -> float:
-        """What branches cost that go along one spine.
+        """Returns the cost of the branches of one spine.
 
         Args:
-            spine: The numbers of its paths, as the estimator has them, as far as documents go.
-            shapes: How many branches there are of each shape.
+            spine: The numbers of its paths in the estimator, as far as documents have them.
+            shapes: The number of branches of each shape.
         """
         prices, last = self._prices, len(spine)
         counts = [1.0, *map(self._elements, spine)]
@@ -157,7 +159,7 @@ class Matching:
         return total
 
     def _elements(self, number: int) -> float:
-        """How many elements of a path the chunk has."""
+        """Returns the number of elements of a path in the chunk."""
         kept = self._kept.at.get(number)
         if kept is not None:
             return kept
@@ -166,7 +168,7 @@ class Matching:
         return 0.0
 
     def _children(self, number: int) -> float:
-        """How many children the elements of a path have in the chunk."""
+        """Returns the number of children of the elements of a path in the chunk."""
         total = self._totals.get(number)
         if total is None:
             children = self._estimator.children[number].values()
@@ -174,7 +176,7 @@ class Matching:
         return total
 
     def _below(self, spine: Sequence[int]) -> float:
-        """How many elements are below a spine in the chunk; at most all that it has."""
+        """Returns the number of elements below a spine in the chunk; at most all of them."""
         if not spine:
             return self._kept.elements
         below = self._estimator.rows[spine[-1]].subtree_elements / self._documents
@@ -182,13 +184,13 @@ class Matching:
 
 
 def makespan(seconds: Iterable[float], workers: int) -> float:
-    """When the last of some workers is done, if the longest task is always given out first.
+    """Returns the time when all workers are done, if the longest task always starts first.
 
     >>> makespan([5, 4, 3, 3, 3], workers=2)
     10.0
     """
     busy = [0.0] * workers
     heapify(busy)
-    for one in sorted(seconds, reverse=True):
-        heapreplace(busy, busy[0] + one)
+    for task in sorted(seconds, reverse=True):
+        heapreplace(busy, busy[0] + task)
     return max(busy)

@@ -1,8 +1,8 @@
-"""How many elements and bytes of a document a chunk keeps, estimated from statistics.
+"""Estimates the elements and bytes of a document that a chunk keeps, from statistics.
 
-Sets of paths are integers used as bit sets: bit 0 stands for the document node, bit ``i + 1`` for
-row ``i`` of the statistics. Rows come in document order, so what is below a path is one run of
-bits.
+Sets of paths are integers used as bit sets: bit 0 is the document node, bit ``i + 1`` is row ``i``
+    of
+the statistics. Rows are in document order, so the paths below a path are one run of bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DOCUMENT = PathCount("", -1, 1, 1, 0, 0, 0, 0)
 
 
 class PathMarks(NamedTuple):
-    """What is needed of which paths, as bit sets: see `Need`."""
+    """The needs of paths, as bit sets: see `Need`."""
 
     nodes: int = 0
     children: int = 0
@@ -39,12 +39,12 @@ class PathMarks(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptSize:
-    """What a chunk keeps of an average document.
+    """The part of an average document that a chunk keeps.
 
     Attributes:
-        elements: How many elements.
-        size_bytes: How many bytes.
-        at: How many elements of a path are kept, for the paths down to subtrees that are whole.
+        elements: The number of elements.
+        size_bytes: The number of bytes.
+        at: The number of kept elements by path, for the paths down to whole subtrees.
         whole: The paths whose subtrees are whole.
     """
 
@@ -55,10 +55,10 @@ class KeptSize:
 
 
 class Estimator:
-    """Answers what a chunk keeps.
+    """Estimates the sizes of chunks.
 
     Args:
-        statistics: What is known about documents.
+        statistics: The statistics of documents.
         namespaces: Prefix to namespace URI, for the names in patterns.
     """
 
@@ -70,7 +70,7 @@ class Estimator:
         self.parents = [-1, *[row.parent + 1 for row in statistics.rows]]
         self.children: list[dict[str, int]] = [{} for _ in self.rows]
         self._child_bits = [0] * len(self.rows)
-        self.above = [0] * len(self.rows)  # the paths above each
+        self.above = [0] * len(self.rows)  # the paths above each path
         for number in range(1, len(self.rows)):
             parent = self.parents[number]
             self.children[parent][self.rows[number].name] = number
@@ -89,11 +89,11 @@ class Estimator:
 
     @property
     def document_bytes(self) -> float:
-        """Size of an average document."""
+        """The size of an average document."""
         return self.statistics.document_bytes / self._documents
 
     def expanded(self, name: str) -> str:
-        """The expanded name of a name as written in a scheme."""
+        """Returns the expanded name of a name as written in a scheme."""
         prefix, colon, local = name.partition(":")
         return f"{{{self._namespaces.get(prefix, '')}}}{local}" if colon else name
 
@@ -103,14 +103,14 @@ class Estimator:
         return self._child_bits[0]
 
     def path(self, names: Iterable[str]) -> int | None:
-        """The path of these names, as written in a scheme; None if no document has it."""
+        """Returns the path of names as written in a scheme; None if no document has it."""
         number: int | None = 0
         for name in names:
             number = None if number is None else self.child(number, self.expanded(name))
         return number
 
     def child(self, number: int, name: str) -> int | None:
-        """The path one step below, by expanded name; None if no document has it."""
+        """Returns the path one step below, by expanded name; None if no document has it."""
         below = self.children[number].get(name)
         above = number
         while below is None and above > 0:
@@ -121,13 +121,13 @@ class Estimator:
         return below
 
     def subtree(self, number: int) -> int:
-        """The paths at and below a path."""
+        """Returns the paths at and below a path."""
         return (1 << self._ends[number]) - (1 << number)
 
     # -- from patterns to paths
 
     def marks(self, wants: Iterable[tuple[Pattern, Need]], start: int = 0) -> PathMarks:
-        """The paths that wants are about.
+        """Returns the paths that wants select, by need.
 
         Args:
             wants: Patterns with needs.
@@ -144,7 +144,7 @@ class Estimator:
         return PathMarks(nodes, children, subtrees)
 
     def select(self, pattern: Pattern, start: int = 0) -> int:
-        """The paths that a pattern selects."""
+        """Returns the paths that a pattern selects."""
         paths = 1 << start
         for step in pattern:
             reached = self._steps.get((paths, step))
@@ -165,7 +165,7 @@ class Estimator:
 
     def _children(self, paths: int, step: Step) -> int:
         name = self._name(step)
-        reached = paths & self._by_name.get(REST, 0)  # below the rest is the rest
+        reached = paths & self._by_name.get(REST, 0)  # the children of the rest are the rest
         if name is None:
             for number in bits(paths):
                 reached |= self._named(self._child_bits[number], step)
@@ -177,14 +177,14 @@ class Estimator:
         return reached
 
     def _name(self, step: Step) -> str | None:
-        """The one expanded name that a step asks for; None if it asks for several."""
+        """Returns the one expanded name of a step's test; None if the test has several."""
         if isinstance(step.test, KindTest) or step.test.local == "*":
             return None
         test = step.test
         return self.expanded(f"{test.prefix}:{test.local}" if test.prefix else test.local)
 
     def _named(self, paths: int, step: Step) -> int:
-        """Those of these paths that a step's test admits."""
+        """Returns the paths that pass a step's test."""
         name = self._name(step)
         if name is not None:
             return paths & self._by_name.get(name, 0)
@@ -196,22 +196,22 @@ class Estimator:
     # -- from paths to sizes
 
     def keep(self, marks: PathMarks) -> KeptSize:
-        """What is kept of an average document for these marks, with the tags above it."""
+        """Returns the size of the kept part of an average document, with the tags above it."""
         whole = self._outermost(marks.subtrees & ~1)
         inside = 0
         for number in bits(whole):
             inside |= self.subtree(number) & ~(1 << number)
-        asked = marks.nodes | marks.children
+        needed = marks.nodes | marks.children
         for number in bits(marks.children):
-            asked |= self._child_bits[number]
-        asked &= ~inside
-        here = asked | whole | self.roots
-        for number in bits(here):
-            here |= self.above[number]
+            needed |= self._child_bits[number]
+        needed &= ~inside
+        paths = needed | whole | self.roots
+        for number in bits(paths):
+            paths |= self.above[number]
         at: dict[int, float] = {}
-        carried: dict[int, float] = {}  # by what is below: how many elements must be there
+        carried: dict[int, float] = {}  # by path: elements that must be kept for those below
         elements = size = 0.0
-        for number in reversed(list(bits(here & ~1))):
+        for number in reversed(list(bits(paths & ~1))):
             row = self.rows[number]
             all_of_it = float(row.elements)
             if whole >> number & 1:
@@ -219,7 +219,7 @@ class Estimator:
                 elements += row.subtree_elements
                 size += row.subtree_bytes
             else:
-                kept = all_of_it if asked >> number & 1 else carried.get(number, 0.0)
+                kept = all_of_it if needed >> number & 1 else carried.get(number, 0.0)
                 if row.parent < 0:
                     kept = all_of_it  # the document element is in every chunk
                 kept = min(kept, all_of_it)
@@ -233,16 +233,16 @@ class Estimator:
         return KeptSize(elements / self._documents, min(size, total) / self._documents, at, whole)
 
     def _outermost(self, paths: int) -> int:
-        """These paths without those that are below another of them."""
-        found, end = 0, 0
+        """Removes paths that are below another one."""
+        outermost, end = 0, 0
         for number in bits(paths):
             if number >= end:
-                found |= 1 << number
+                outermost |= 1 << number
                 end = self._ends[number]
-        return found
+        return outermost
 
     def of_chunk(self, chunk: Chunk) -> KeptSize:
-        """What a chunk keeps of an average document."""
+        """Returns the size of a chunk for an average document."""
         if chunk.whole:
             return self.keep(PathMarks(subtrees=self.roots))
         return self.keep(self.marks((_pattern(path), need) for path, need in chunk.wants))
@@ -255,7 +255,7 @@ def _pattern(path: str) -> Pattern:
 
 
 def bits(numbers: int) -> Iterator[int]:
-    """The numbers of the bits that are set, from the lowest."""
+    """Yields the numbers of the set bits, from the lowest."""
     while numbers:
         low = numbers & -numbers
         yield low.bit_length() - 1

@@ -1,10 +1,11 @@
-"""Expected statistics of documents from their schema alone, where there are no samples.
+"""Expected statistics of documents, from their schema alone, where there are no samples.
 
-Content models say how often a child may occur, not how often it does. So these are guesses: an
-optional child is there every second time, a repeated one a few times, alternatives are equally
-likely, and the further down, the fewer children that have children themselves: else a rich schema
-such as UBL would make endless documents. They serve to compare parts of one document with each
-other, for which all documents are taken to be of one size.
+Content models say how often a child may occur, not how often it does. So the figures are guesses:
+an optional child occurs every second time, a repeated one a few times, alternatives are equally
+likely, and deeper elements have fewer children with children: otherwise a rich schema such as UBL
+    would make
+endless documents. The figures serve to compare parts of one document with each other, for which all
+documents are taken to be of one size.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from extract.schema.model import Declaration, Particle, Schema, Text, local_of
 from extract.schema.places import Place
 from extract.scheme.statistics import Statistics
 
-_FEW: Final = 3.0  # how often a child comes that may come any number of times
+_FEW: Final = 3.0  # occurrences of a child that may occur any number of times
 _MOST_INNER: Final = 12.0  # children with children of the document element; half for each step down
-_FEWEST_INNER: Final = 0.5  # but not fewer than this, where the schema expects more
-_UNSAID: Final = 0.1  # a child that may occur without the content model saying so
+_FEWEST_INNER: Final = 0.5  # the lower bound of that, where the schema expects more
+_UNSAID: Final = 0.1  # occurrences of a child that the content model does not mention
 _MOST_PATHS: Final = 1_000
-_MOST_RETURNS: Final = 0.5  # at most so many elements of a recursive path are inside another one
+_MOST_RETURNS: Final = 0.5  # the largest part of a recursive path's elements inside another one
 _SHORT_TEXT_BYTES: Final = 16
 _MIXED_TEXT_BYTES: Final = 60
 _VALUE_BYTES: Final = 10  # of an attribute
@@ -32,7 +33,7 @@ _DOCUMENTS: Final = 100  # so that whole numbers are exact enough
 
 
 def expected_statistics(schema: Schema) -> Statistics:
-    """What to expect of documents of a schema, for documents of an assumed size."""
+    """Returns the statistics to expect of a schema's documents, for an assumed size."""
     tree = PathTree(schema.places, _MOST_PATHS)
     returns = _grow(tree, schema)
     for node in _downwards(tree.document):
@@ -46,7 +47,7 @@ def expected_statistics(schema: Schema) -> Statistics:
 
 
 def _grow(tree: PathTree, schema: Schema) -> dict[PathNode, float]:
-    """Opens the paths with the most elements first; how many elements recursion adds to each."""
+    """Opens the paths with the most elements first; returns the elements that recursion adds."""
     returns: dict[PathNode, float] = {}
     children_of: dict[Place, dict[str, float]] = {}
     heap: list[tuple[float, int, PathNode]] = [(0.0, 0, tree.document)]
@@ -76,7 +77,7 @@ def _grow(tree: PathTree, schema: Schema) -> dict[PathNode, float]:
 
 
 def _thinning(node: PathNode, children: dict[str, float]) -> float:
-    """By how much to reduce children that have children, so that documents do not grow endless."""
+    """Returns the factor for children with children, so that documents do not grow endless."""
     depth, above = 0, node.parent
     while above is not None:
         depth, above = depth + 1, above.parent
@@ -86,7 +87,7 @@ def _thinning(node: PathNode, children: dict[str, float]) -> float:
 
 
 def _children(schema: Schema, place: Place) -> dict[str, float]:
-    """How many children of each name to expect of one element."""
+    """Returns the expected number of children of one element, by name."""
     if not place.declarations:  # the document node: one document element
         return {name: 1 / len(place.children) for name in place.children}
     total: dict[str, float] = {}
@@ -112,7 +113,7 @@ def _of_declaration(schema: Schema, declaration: Declaration) -> dict[str, float
 
 
 def _count(particle: Particle, times: float, expected: dict[int, float]) -> None:
-    """Adds how often each element of a content model is expected, if it comes so many times."""
+    """Adds the expected occurrences of each element of a content model that occurs so often."""
     low, high = particle.low, particle.high
     times *= max(_FEW, low) if high is None else (low + min(high, low + 2 * _FEW)) / 2
     if particle.kind == "element":
@@ -123,7 +124,7 @@ def _count(particle: Particle, times: float, expected: dict[int, float]) -> None
 
 
 def _weigh(tree: PathTree) -> None:
-    """Gives the paths their bytes, for so many documents of the assumed size."""
+    """Computes the bytes of the paths, for so many documents of the assumed size."""
     total = 0.0
     for node in _downwards(tree.document):
         tags, text = _bytes_each(node)
@@ -148,7 +149,7 @@ def _weigh(tree: PathTree) -> None:
 
 
 def _bytes_each(node: PathNode) -> tuple[float, float]:
-    """Of one element: the bytes of its tags, and of its own texts."""
+    """Returns the bytes of one element's tags, and of its own texts."""
     if not node.place.declarations:
         return 0.0, 0.0
     declaration = node.place.declarations[0]
@@ -162,9 +163,9 @@ def _bytes_each(node: PathNode) -> tuple[float, float]:
 
 
 def _downwards(node: PathNode) -> Iterator[PathNode]:
-    """A path and all below it, each before what is below it."""
+    """Yields a path and all paths below it, parents first."""
     todo = [node]
     while todo:
-        one = todo.pop()
-        yield one
-        todo.extend(reversed(one.below()))
+        path = todo.pop()
+        yield path
+        todo.extend(reversed(path.below()))

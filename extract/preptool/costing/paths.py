@@ -1,6 +1,6 @@
-"""Counting elements by their paths: a bounded tree, whatever documents or schemas bring.
+"""Counts elements by their paths, in a tree of bounded size for any documents and schemas.
 
-Recursion is folded: below ``/a/b``, another ``b`` of the same type counts at ``/a/b`` again. Past
+Recursion is folded: below ``/a/b``, another ``b`` of the same type counts at ``/a/b`` again. Beyond
 `MOST_PATHS` further names below a path share one row.
 """
 
@@ -13,16 +13,16 @@ from extract.schema.places import Place, Places
 from extract.scheme.statistics import PathCount, Source, Statistics
 
 MOST_PATHS: Final = 4_000
-REST: Final = "*"  # name of the row for what is not counted apart
+REST: Final = "*"  # name of the row for elements that are not counted separately
 
 
 @dataclass(slots=True, eq=False)
 class PathNode:
-    """One path while it is being counted; the fields are those of `PathCount`.
+    """One path during counting; the fields are those of `PathCount`.
 
     Attributes:
-        place: Where the path leads in the schema; the unknown place, if nowhere.
-        children: Where each child name leads: below, or back up to a path that it is folded into.
+        place: The path's place in the schema; the unknown place, if it has none.
+        children: The path of each child name: below, or further up where recursion is folded.
     """
 
     name: str
@@ -39,7 +39,7 @@ class PathNode:
     children: dict[str, PathNode] = field(default_factory=dict)
 
     def below(self) -> list[PathNode]:
-        """The paths one step below, by name; those that are folded are not below."""
+        """Returns the paths one step below, by name, without folded ones."""
         return sorted({c for c in self.children.values() if c.parent is self}, key=_name)
 
 
@@ -48,10 +48,10 @@ def _name(node: PathNode) -> str:
 
 
 class PathTree:
-    """All paths that were met, below the document node.
+    """All paths that occur, below the document node.
 
     Args:
-        places: The schema's places; they tell recursion from another use of the same name.
+        places: The schema's places; they distinguish recursion from another use of the same name.
     """
 
     def __init__(self, places: Places, most: int = MOST_PATHS) -> None:
@@ -61,14 +61,14 @@ class PathTree:
         self._most = most
 
     def child(self, node: PathNode, name: str) -> PathNode:
-        """Where a child element of this expanded name counts; made when it is met first."""
+        """Returns the path of a child element with this expanded name; makes it if it is new."""
         place = node.place.step(name) or self._unknown
         entry = self._folded(node, name, place) or self._new(node, name, place)
         node.children[name] = entry
         return entry
 
     def _folded(self, node: PathNode, name: str, place: Place) -> PathNode | None:
-        """The path above that has the same name and place, if there is one."""
+        """Returns the path above that has the same name and place, if there is one."""
         if node.name == REST:
             return node
         above: PathNode | None = node
@@ -94,7 +94,7 @@ class PathTree:
         return rest
 
     def finish(self, source: Source, documents: int, document_bytes: int) -> Statistics:
-        """The counts as rows. Subtrees are summed up, but for those that recursion runs through."""
+        """Returns the counts as rows, with sums over subtrees, except where recursion passes."""
         rows: list[PathCount] = []
 
         def add(node: PathNode, parent: int) -> tuple[int, int]:
@@ -117,7 +117,7 @@ class PathTree:
                 elements, size = elements + more[0], size + more[1]
             shown = elements, size
             if node.in_cycle:
-                # What is folded into a path above is below this one as well.
+                # A subtree that is folded into a path above is below this one as well.
                 shown = round(node.subtree_elements), round(node.subtree_bytes)
             rows[number] = own._replace(subtree_elements=shown[0], subtree_bytes=shown[1])
             return elements, size

@@ -1,4 +1,4 @@
-"""What sample documents say about sizes: one pass of expat over each, in bounded memory."""
+"""Measures the sizes of sample documents: one pass of expat over each, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from extract.scheme.statistics import Statistics
 
 Sample: TypeAlias = str | Path | bytes
 
-_BLOCK_BYTES = 1 << 20  # less is slow for expat where an attribute is long
+_BLOCK_BYTES = 1 << 20  # smaller blocks are slow in expat where an attribute is long
 _HINT = "a sample must be well-formed XML, as the documents to come; it may be gzipped"
 
 
@@ -27,7 +27,7 @@ def sample_statistics(samples: Iterable[Sample], schema: Schema) -> Statistics:
 
     Args:
         samples: Documents, or names of files; either may be gzipped.
-        schema: Tells where paths lead, so that recursion is told from another use of a name.
+        schema: Gives the places of paths, which distinguish recursion from another use of a name.
 
     Raises:
         DocumentError: A sample cannot be read, or is not well-formed.
@@ -43,8 +43,9 @@ def sample_statistics(samples: Iterable[Sample], schema: Schema) -> Statistics:
 class _Counter:
     """Counts one document.
 
-    Bytes between two events belong to the first of them: to the tag as far as it is long, the rest
-    to the text after it. So all bytes are counted once, and text costs no event of its own.
+    Bytes between two events belong to the first of them: up to the tag's length to the tag, the
+        others
+    to the text after it. So all bytes are counted once, and text needs no event of its own.
     """
 
     def __init__(self, tree: PathTree) -> None:
@@ -57,15 +58,15 @@ class _Counter:
         parser.StartNamespaceDeclHandler = self._bind
         self._names: dict[str, tuple[str, int]] = {}
         self._at = tree.document
-        # For each open element: its path, which one it is, where it starts, the length of its name.
+        # For each open element: its path, its number, its offset, the length of its name.
         self._open: list[tuple[PathNode, int, int, int]] = []
-        self._nested: dict[PathNode, int] = {}  # how many elements of a path are open
-        self._owner: dict[PathNode, int] = {}  # the element that last was an owner of a path
+        self._nested: dict[PathNode, int] = {}  # the number of open elements of a path
+        self._owner: dict[PathNode, int] = {}  # the last element that owned a path
         self._elements = 0
-        self._last = 0  # where the last event was
-        self._tag = 0  # how long its tag is
-        self._tagged = tree.document  # whose tag it is
-        self._bindings = 0  # length of the namespace declarations of the tag to come
+        self._last = 0  # offset of the last event
+        self._tag = 0  # length of its tag
+        self._tagged = tree.document  # path of that tag
+        self._bindings = 0  # length of the namespace declarations of the next tag
 
     def count(self, sample: Sample) -> int:
         """Adds the document to the tree, and returns its size."""
@@ -96,7 +97,7 @@ class _Counter:
         self._bindings += len(' xmlns=""') + len(uri or "") + (len(prefix) + 1 if prefix else 0)
 
     def _name(self, raw: str) -> tuple[str, int]:
-        """The expanded name, and the length of the name as written."""
+        """Returns the expanded name, and the length of the name as written."""
         uri, _, rest = raw.partition("}")
         if not rest:
             name_and_size = (raw, len(raw))
@@ -107,9 +108,9 @@ class _Counter:
         return name_and_size
 
     def _start(self, raw: str, attributes: list[str]) -> None:
-        here = self._parser.CurrentByteIndex
+        offset = self._parser.CurrentByteIndex
         above = self._at
-        self._count_bytes(here, above)
+        self._count_bytes(offset, above)
         name, length = self._names.get(raw) or self._name(raw)
         node = above.children.get(name) or self._tree.child(above, name)
         owner = self._open[-1][1] if self._open else -1
@@ -118,32 +119,32 @@ class _Counter:
             node.owners += 1
         node.elements += 1
         self._nested[node] = self._nested.get(node, 0) + 1
-        self._open.append((node, self._elements, here, length))
+        self._open.append((node, self._elements, offset, length))
         self._elements += 1
         self._at = self._tagged = node
-        # Around each attribute stand a space, an equals sign and two quotes.
+        # Each attribute comes with a space, an equals sign and two quotes.
         self._tag = 2 + length + sum(map(len, attributes)) + 2 * len(attributes) + self._bindings
         self._bindings = 0
 
     def _end(self, raw: str) -> None:
-        here = self._parser.CurrentByteIndex
+        offset = self._parser.CurrentByteIndex
         node, number, start, length = self._open.pop()
-        self._count_bytes(here, node)
+        self._count_bytes(offset, node)
         self._nested[node] -= 1
         if not self._nested[node]:
             node.subtree_elements += self._elements - number
-            node.subtree_bytes += here - start + length + 3
+            node.subtree_bytes += offset - start + length + 3
         self._tag = length + 3
         self._tagged = node
         self._at = self._open[-1][0] if self._open else self._tree.document
 
-    def _count_bytes(self, here: int, text_of: PathNode) -> None:
+    def _count_bytes(self, offset: int, text_of: PathNode) -> None:
         """Counts the bytes since the last event."""
-        passed = here - self._last
+        passed = offset - self._last
         tag = min(self._tag, passed)
         self._tagged.tag_bytes += tag
         text_of.text_bytes += passed - tag
-        self._last = here
+        self._last = offset
 
 
 @contextmanager

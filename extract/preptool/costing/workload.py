@@ -1,8 +1,8 @@
-"""What filtering has to do for a set of queries, summed up by spine.
+"""The work of filtering for a set of queries, summed up by spine.
 
-A hundred thousand queries have a million branches, but a few thousand spines. What the branches of
-a spine look at, and what it costs to evaluate them, is found once; after that each way to cut
-documents is estimated from these sums. Of very many branches a part is enough for an estimate.
+A hundred thousand queries have a million branches, but a few thousand spines. The footprints and
+costs of a spine's branches are computed once; then each way to cut documents is estimated from
+these sums. Of very many branches a sample is enough for an estimate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from extract.preptool.footprints.branch_footprints import BranchFootprints
 from extract.preptool.footprints.partial_footprints import PartialFootprint
 from extract.preptool.query_tree import NamePath
 
-MOST_BRANCHES: Final = 50_000  # that are looked at one by one
+MOST_BRANCHES: Final = 50_000  # that are examined one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class SpineLoad:
 
     Attributes:
         spine: Its names.
-        paths: The same as paths of the statistics, as far as documents go.
-        marks: What the branches look at.
-        shapes: How many branches there are of each shape.
+        paths: The same as paths of the statistics, as far as documents have them.
+        marks: The needs of the branches.
+        shapes: The number of branches of each shape.
     """
 
     spine: NamePath
@@ -41,11 +41,11 @@ class SpineLoad:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """All branches of a set of queries, in an order that does not depend on theirs.
+    """All branches of a set of queries, in a fixed order.
 
     Attributes:
-        loads: Those with a footprint, by spine.
-        whole: Those that need the whole document, by spine.
+        loads: Branches with a footprint, by spine.
+        whole: Branches that need the whole document, by spine.
     """
 
     loads: tuple[SpineLoad, ...]
@@ -60,14 +60,14 @@ class Workload:
         whole: Container[int],
         estimator: Estimator,
     ) -> Workload:
-        """Sums branches up.
+        """Sums up branches.
 
         Args:
             numbers: The branches.
             spines: For each branch the names of its spine.
-            footprints: What the branches look at.
+            footprints: The footprints of the branches.
             whole: The branches that need the whole document.
-            estimator: What is known about documents.
+            estimator: The statistics of documents.
         """
         marker = _Marker(estimator)
         groups: dict[tuple[NamePath, bool], list[int]] = {}
@@ -76,11 +76,11 @@ class Workload:
             groups.setdefault((spines[number], number in whole), []).append(number)
         loads: list[SpineLoad] = []
         documents: list[SpineLoad] = []
-        for (spine, needs_all), ours in sorted(groups.items()):
-            shapes = Counter([_shape(spine, *footprints.outline(number)) for number in ours])
+        for (spine, needs_all), branches in sorted(groups.items()):
+            shapes = Counter([_shape(spine, *footprints.outline(number)) for number in branches])
             marks = PathMarks()
             if not needs_all:
-                for partial in footprints.partials(ours):
+                for partial in footprints.partials(branches):
                     marks |= marker.of(partial)
             in_order = {shape: stands_for * count for shape, count in sorted(shapes.items())}
             load = SpineLoad(spine, marker.paths(spine), marks, in_order)
@@ -89,19 +89,20 @@ class Workload:
 
 
 def _part(numbers: Iterable[int], footprints: BranchFootprints) -> tuple[list[int], int]:
-    """Some of the branches if there are very many, and how many each of them stands for.
+    """Returns a sample of the branches if they are very many, and the number that each stands for.
 
-    Which ones depends on their texts, not on their order: a scheme that was revised finds the same
-    as one that is made afresh.
+    The sample depends on their texts, not on their order: a revised scheme has the same as one that
+        is
+    made afresh.
     """
-    every = list(numbers)
+    all_numbers = list(numbers)
     stands_for = 1
-    while len(every) // stands_for > MOST_BRANCHES:
+    while len(all_numbers) // stands_for > MOST_BRANCHES:
         stands_for *= 2
     if stands_for == 1:
-        return every, 1
+        return all_numbers, 1
     xpath = footprints.xpath
-    return [n for n in every if crc32(xpath(n).encode()) % stands_for == 0], stands_for
+    return [n for n in all_numbers if crc32(xpath(n).encode()) % stands_for == 0], stands_for
 
 
 def _shape(spine: NamePath, filters: tuple[int, ...], tail: str) -> Shape:
@@ -110,7 +111,7 @@ def _shape(spine: NamePath, filters: tuple[int, ...], tail: str) -> Shape:
 
 
 class _Marker:
-    """Finds the paths of the statistics that the parts of branches look at."""
+    """Finds the paths of the statistics in the footprints of branches' parts."""
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator
@@ -118,7 +119,7 @@ class _Marker:
         self._paths: dict[NamePath, tuple[int, ...]] = {(): ()}
 
     def paths(self, spine: NamePath) -> tuple[int, ...]:
-        """The paths along a spine, as far as documents go."""
+        """Returns the paths along a spine, as far as documents have them."""
         numbers = self._paths.get(spine)
         if numbers is None:
             numbers = self.paths(spine[:-1])
@@ -130,7 +131,7 @@ class _Marker:
         return numbers
 
     def of(self, partial: PartialFootprint) -> PathMarks:
-        """What a part of a branch looks at."""
+        """Returns the needs of a part of a branch."""
         if partial.below is None:
             return self._estimator.marks(partial.beyond.wants)
         paths = self.paths(partial.above)

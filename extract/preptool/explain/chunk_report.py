@@ -16,16 +16,16 @@ class ChunkReport:
     """One line in the table of chunks.
 
     Attributes:
-        id: The chunk.
+        id: The id of the chunk.
         prefix: Its prefix; empty for the potpourri and the whole document.
-        queries: How many subscriptions have a branch in it.
+        queries: The number of subscriptions with a branch in it.
         share: The same as a part of all that can match; one may be in several chunks.
-        branches: How many branches are evaluated on it.
-        filters: How many paths outside of its subtrees it keeps something of.
-        estimated_bytes: How large it is for an average document.
+        branches: The number of branches that are evaluated on it.
+        filters: The number of paths that it keeps outside of its subtrees.
+        estimated_bytes: Its size for an average document.
         estimated_share: The same as a part of the document.
-        splittable: Whether its subtrees can be evaluated apart from each other.
-        projected: Whether it has of its subtrees only what its queries look at.
+        splittable: Whether its subtrees can be evaluated separately.
+        projected: Whether it has only those parts of its subtrees that its queries look at.
         reason: Why it cannot be split; for the whole document, why it is needed.
     """
 
@@ -43,10 +43,10 @@ class ChunkReport:
 
 
 def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
-    """The chunks in numbers; then the potpourri, and the whole document if a query needs it."""
+    """Returns the chunks in numbers; then the potpourri, and the whole document if it is needed."""
     matchable = scheme.counts()["satisfiable"]
     estimator = Estimator(scheme.statistics, scheme.namespaces)
-    size = {one.id: estimator.of_chunk(one).size_bytes for one in scheme.every_chunk}
+    size = {chunk.id: estimator.of_chunk(chunk).size_bytes for chunk in scheme.every_chunk}
     document = estimator.document_bytes or 1.0
     return [
         ChunkReport(
@@ -80,21 +80,21 @@ CHUNK_COLUMNS = (
 
 
 def chunk_rows(scheme: Scheme) -> list[tuple[str, ...]]:
-    """The chunks in words, under `CHUNK_COLUMNS`."""
+    """Returns the chunks in words, under `CHUNK_COLUMNS`."""
     rows: list[tuple[str, ...]] = []
-    for one in chunk_reports(scheme):
-        filters, prefix = f"{one.filters:,}", one.prefix or "-"
-        if not one.prefix and one.reason:
+    for report in chunk_reports(scheme):
+        filters, prefix = f"{report.filters:,}", report.prefix or "-"
+        if not report.prefix and report.reason:
             filters, prefix = "-", f"the whole document: {_reasons(scheme.whole_document.whole)}"
         rows.append(
             (
-                one.id,
-                f"{one.queries:,}",
-                as_percent(one.share),
-                f"{one.branches:,}",
+                report.id,
+                f"{report.queries:,}",
+                as_percent(report.share),
+                f"{report.branches:,}",
                 filters,
-                _size(one, scheme.statistics),
-                "yes" if one.splittable else "no" if one.prefix else "-",
+                _size(report, scheme.statistics),
+                "yes" if report.splittable else "no" if report.prefix else "-",
                 prefix,
             )
         )
@@ -102,7 +102,7 @@ def chunk_rows(scheme: Scheme) -> list[tuple[str, ...]]:
 
 
 def _reasons(why: Sequence[str], most: int = 3) -> str:
-    """Some reasons in one line, the plainest ones: with many queries there are hundreds.
+    """Joins the shortest reasons in one line: with many queries there are hundreds.
 
     >>> _reasons(["id() may be anywhere", "a long one", "b", "c"])
     'b; c; a long one; and 1 more'
@@ -111,9 +111,11 @@ def _reasons(why: Sequence[str], most: int = 3) -> str:
     return "; ".join([*shown, *([f"and {len(why) - most:,} more"] if len(why) > most else [])])
 
 
-def _size(one: ChunkReport, statistics: Statistics) -> str:
-    """How large a chunk is; only as a part of the document where no document was seen."""
+def _size(report: ChunkReport, statistics: Statistics) -> str:
+    """Returns the size of a chunk; only as a part of the document without samples."""
     if not statistics.rows:
         return "-"
-    share = as_percent(one.estimated_share)
-    return f"{one.estimated_bytes:,} ({share})" if statistics.source == "samples" else f"~{share}"
+    share = as_percent(report.estimated_share)
+    return (
+        f"{report.estimated_bytes:,} ({share})" if statistics.source == "samples" else f"~{share}"
+    )

@@ -1,4 +1,4 @@
-"""Reports on one query of a scheme: its chunks, and why; in words, and as plain values."""
+"""Reports on one query of a scheme: its chunks with the reasons; in words, and as plain values."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ NEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class BranchReport:
-    """Where one branch of a query is evaluated, and why.
+    """The chunk of one branch of a query, with the reason.
 
     Attributes:
         xpath: The branch.
         chunk: Id of the chunk.
         why: Why it belongs there.
         residual: Why the branch does not end with plain child steps; empty if it does.
-        needs: What it looks at, in a chunk only what is outside of the chunk's subtrees.
+        needs: Its needs; in a chunk only those outside of the chunk's subtrees.
     """
 
     xpath: str
@@ -59,7 +59,7 @@ class BranchReport:
     needs: tuple[Want, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Returns the report as plain values."""
         return {
             "xpath": self.xpath,
             "chunk": self.chunk,
@@ -80,11 +80,11 @@ class QueryReport:
         reason: Why it cannot match, or was rejected, and what to do about it; for a query in XPath
             2.0 or later, where it is evaluated.
         absolute: The query in canonical form; empty if it was rejected.
-        type: What it gives.
+        type: The type of its result.
         same: Ids of the other subscriptions with the same normal form.
         branches: Its normal form, branch by branch.
-        version: Of XPath.
-        hint: What may have been meant by names that the schema does not have.
+        version: The version of XPath.
+        hint: Corrections for names that the schema does not have.
     """
 
     id: str
@@ -99,7 +99,7 @@ class QueryReport:
     hint: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Returns the report as plain values."""
         return {
             "id": self.id,
             "xpath": self.xpath,
@@ -154,27 +154,41 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
         hint = f" ({entry.hint})" if entry.hint else ""
         return QueryReport(entry.id, entry.xpath, "rejected", entry.reason + hint)
     if isinstance(entry, Unsatisfiable):
-        one = entry.subscriber
-        hint = Spelling(scheme.schema, scheme.namespaces).of(one.absolute)
+        subscriber = entry.subscriber
+        hint = Spelling(scheme.schema, scheme.namespaces).of(subscriber.absolute)
         return QueryReport(
-            one.id, one.xpath, "unsatisfiable", entry.reason, one.absolute, hint=hint
+            subscriber.id,
+            subscriber.xpath,
+            "unsatisfiable",
+            entry.reason,
+            subscriber.absolute,
+            hint=hint,
         )
     if isinstance(entry, Later):
-        one, reason = entry.subscriber, "evaluated by elementpath, as it is, on the whole document"
-        return QueryReport(
-            one.id, one.xpath, "satisfiable", reason, one.xpath, "items", version=entry.version
+        subscriber, reason = (
+            entry.subscriber,
+            "evaluated by elementpath, as it is, on the whole document",
         )
-    query, one = entry
+        return QueryReport(
+            subscriber.id,
+            subscriber.xpath,
+            "satisfiable",
+            reason,
+            subscriber.xpath,
+            "items",
+            version=entry.version,
+        )
+    query, subscriber = entry
     return QueryReport(
-        one.id,
-        one.xpath,
+        subscriber.id,
+        subscriber.xpath,
         "satisfiable",
         "",
-        one.absolute,
+        subscriber.absolute,
         query.type.value,
-        tuple([other.id for other in query.subscribers if other is not one]),
-        tuple(_branches(scheme, query, one)),
-        hint=Spelling(scheme.schema, scheme.namespaces).of(one.absolute),
+        tuple([other.id for other in query.subscribers if other is not subscriber]),
+        tuple(_branches(scheme, query, subscriber)),
+        hint=Spelling(scheme.schema, scheme.namespaces).of(subscriber.absolute),
     )
 
 
@@ -182,9 +196,9 @@ def _find(
     scheme: Scheme, identifier: str
 ) -> tuple[Query, Subscriber] | Unsatisfiable | Later | Rejected:
     for query in scheme.queries:
-        for one in query.subscribers:
-            if one.id == identifier:
-                return query, one
+        for subscriber in query.subscribers:
+            if subscriber.id == identifier:
+                return query, subscriber
     for dead in scheme.unsatisfiable:
         if dead.subscriber.id == identifier:
             return dead
@@ -194,13 +208,13 @@ def _find(
     for wrong in scheme.rejected:
         if wrong.id == identifier:
             return wrong
-    ids = (one.id for one in scheme.subscribers)
+    ids = (subscriber.id for subscriber in scheme.subscribers)
     raise no_such_query(identifier, ids)
 
 
-def _branches(scheme: Scheme, query: Query, one: Subscriber) -> Iterator[BranchReport]:
+def _branches(scheme: Scheme, query: Query, subscriber: Subscriber) -> Iterator[BranchReport]:
     chunk_of = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
-    residuals = _residuals(scheme, one)
+    residuals = _residuals(scheme, subscriber)
     parts = PartialFootprints()
     for number in query.branches:
         branch, chunk = scheme.branches[number], chunk_of[number]
@@ -236,11 +250,11 @@ def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str
     return f"in the potpourri: {residual or 'it has no path of plain child steps'}"
 
 
-def _residuals(scheme: Scheme, one: Subscriber) -> dict[str, str]:
-    """For each branch why it does not end with plain steps: TRANSTOOL is asked again."""
+def _residuals(scheme: Scheme, subscriber: Subscriber) -> dict[str, str]:
+    """Returns for each branch why it has a residual, from a second run of TRANSTOOL."""
     prefixes = Prefixes(dict(scheme.namespaces))
     limits = Expansion.of(scheme.settings.limits)
-    form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(one.absolute))
+    form = Normaliser(scheme.schema, prefixes, limits).normalise(parse(subscriber.absolute))
     return {part.xpath: part.reason for part in form.branches}
 
 

@@ -1,7 +1,7 @@
-"""Names in a query that the schema does not declare at all: misspelt, or in a wrong namespace.
+"""Finds names in a query that the schema does not declare: misspelt, or in a wrong namespace.
 
-A query with such a name is rarely meant that way. It is not rejected, for a document may break the
-schema; reports have a hint with the name that was probably meant.
+Such a name is rarely intended. The query is not rejected, because a document may break the schema;
+reports suggest the name that was probably meant.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from extract.xpath.traverse import children
 
 
 class Spelling:
-    """Knows the names of a schema.
+    """Compares names with those of a schema.
 
     Args:
         schema: The schema.
-        namespaces: What the prefixes of queries stand for.
+        namespaces: The namespaces of the queries' prefixes.
 
     >>> from extract.schema.model import Declaration
     >>> order = Declaration(0, "{urn:o}order")
@@ -32,14 +32,17 @@ class Spelling:
     """
 
     def __init__(self, schema: Schema, namespaces: Mapping[str, str]) -> None:
-        self._elements = {one.name for one in schema.declarations}
-        self._attributes = {one.name for each in schema.declarations for one in each.attributes}
+        declarations = schema.declarations
+        self._elements = {declaration.name for declaration in declarations}
+        self._attributes = {
+            item.name for declaration in declarations for item in declaration.attributes
+        }
         self._prefixes = {uri: prefix for prefix, uri in schema.prefixes.items() if prefix}
         self._prefixes |= {uri: prefix for prefix, uri in namespaces.items()}
         self._namespaces = namespaces
 
     def of(self, xpath: str) -> str:
-        """What to write instead of names that are much like those of the schema; or nothing.
+        """Returns corrections for names that resemble those of the schema; empty if there are none.
 
         Args:
             xpath: A query in canonical form.
@@ -57,14 +60,16 @@ class Spelling:
                 near[self._near(test, names)] = None
             elif test not in lost.setdefault(namespace_of(same[0]), []):
                 lost[namespace_of(same[0])].append(test)
-        return "; ".join(filter(None, [*(self._lost(*each) for each in lost.items()), *near]))
+        return "; ".join(filter(None, [*(self._lost(*item) for item in lost.items()), *near]))
 
     def _lost(self, uri: str, tests: list[NameTest]) -> str:
-        """Names that are of another namespace."""
+        """Returns a hint for names that exist in another namespace."""
         names, are = " and ".join(map(str, tests)), "is" if len(tests) == 1 else "are"
         if not uri:
             return f"{names} {are} in no namespace: write it without a prefix"
-        bound = next((prefix for prefix, one in self._namespaces.items() if one == uri), "")
+        bound = next(
+            (prefix for prefix, bound_to in self._namespaces.items() if bound_to == uri), ""
+        )
         if tests[0].prefix and not bound:
             return f"{names} {are} in the namespace {uri}: bind --ns {tests[0].prefix}={uri}"
         prefix = bound or self._prefixes.get(uri, "p")
@@ -72,7 +77,7 @@ class Spelling:
         return f"{names} {are} in the namespace {uri}: write {instead}, with --ns {prefix}={uri}"
 
     def _near(self, test: NameTest, names: set[str]) -> str:
-        """The name that is most like another."""
+        """Returns a hint with the most similar name."""
         near = difflib.get_close_matches(test.local, sorted({local_of(name) for name in names}), 1)
         if not near:
             return ""
@@ -86,5 +91,5 @@ def _names(expr: Expr) -> Iterator[tuple[str, NameTest]]:
         for step in expr.steps:
             if isinstance(step.test, NameTest) and step.test.local != "*":
                 yield step.axis, step.test
-    for one in children(expr):
-        yield from _names(one)
+    for child in children(expr):
+        yield from _names(child)

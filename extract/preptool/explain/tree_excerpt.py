@@ -1,4 +1,4 @@
-"""What of a query tree the picture shows: about sixty rows, whatever its size."""
+"""Chooses the part of a query tree that its picture shows: about sixty rows, whatever its size."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from extract.preptool.explain.labels import (
 )
 from extract.preptool.query_tree import MILLION, NamePath, QueryTree, TreeNode
 
-ROWS = 60  # as many as a screen or a page shows and a person reads
-_COLUMNS = 12  # what is deeper is folded, unless it is chosen
+ROWS = 60  # as many as fit a screen or a page
+_COLUMNS = 12  # deeper nodes are folded, unless they are chosen prefixes
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One thing in the picture: a node of the tree, or the folded children of a node.
+    """One row of the picture: a node of the tree, or the folded children of a node.
 
     Attributes:
-        node: The node; of folded ones their parent.
-        parent: Number of the item to the left; -1 for the document.
+        node: The node; for folded children their parent.
+        parent: Index of the item to the left; -1 for the document.
         owner: The longest chosen prefix of the path; None if there is none.
         folded: The folded children, heaviest first; empty if this is a node.
     """
@@ -47,7 +47,7 @@ class TreeRow:
 
     @property
     def column(self) -> int:
-        """How far to the right it stands."""
+        """Its column, from the left."""
         return self.node.depth + bool(self.folded)
 
     @property
@@ -62,7 +62,7 @@ class TreeRow:
 
     @property
     def label(self) -> str:
-        """What is written beside it."""
+        """The text beside it."""
         if self.folded:
             return f"+ {len(self.folded):,} more (weight {as_number(self.millionths / MILLION)})"
         return shortened(self.node.name, 28) or "/"
@@ -80,7 +80,7 @@ class Excerpt:
     Attributes:
         tree: The tree.
         chunks: Chosen prefixes and chunk ids, in the order of the ids.
-        items: What is drawn, each before what is to its right, from top to bottom.
+        items: The rows, parents first, from top to bottom.
         palette: The colours of each chunk.
     """
 
@@ -91,7 +91,7 @@ class Excerpt:
 
     @classmethod
     def of(cls, tree: QueryTree, chunks: Mapping[NamePath, str], rows: int) -> Excerpt:
-        """Chooses what to show."""
+        """Chooses the rows."""
         items = list(_items(tree.document, chunks, _shown(tree.document, chunks, rows)))
         ordered = dict(sorted(chunks.items(), key=lambda pair: (in_numbers(pair[1]), pair)))
         ids = dict.fromkeys(ordered.values())
@@ -99,30 +99,30 @@ class Excerpt:
         return cls(tree, ordered, items, palette)
 
     def colors(self, item: TreeRow) -> Colors:
-        """The colours of the chunk that a row belongs to."""
+        """Returns the colours of the row's chunk."""
         return GREY if item.owner is None else self.palette[self.chunks[item.owner]]
 
     def line_width(self, item: TreeRow) -> float:
-        """Of the line that leads to an item: 1 to 9, by its share of all weight."""
+        """Returns the width of the line to an item: 1 to 9, by its share of all weight."""
         weight = min(item.millionths, item.node.millionths)
         return 1 + 8 * weight / max(1, self.tree.document.millionths)
 
     def weight(self, prefix: NamePath) -> float:
-        """The weight of a prefix; 0 if no query takes it."""
+        """Returns the weight of a prefix; 0 if no query has it."""
         node = self.tree.node(prefix)
         return node.weight if node is not None else 0.0
 
     def share(self, weight: float) -> float:
-        """A weight as a part of all."""
+        """Returns a weight as a part of all."""
         return weight / (self.tree.document.weight or 1.0)
 
     def inside(self, prefix: NamePath) -> list[str]:
-        """Ids of the chunks that are cut out of a chunk."""
+        """Returns the ids of the chunks that are cut out of a chunk."""
         end = len(prefix)
         return [c for p, c in self.chunks.items() if len(p) > end and p[:end] == prefix]
 
     def tooltip(self, item: TreeRow) -> str:
-        """All facts about a row, as the tooltip shows them."""
+        """Returns all facts about a row, for the tooltip."""
         chunk = "no chunk" if item.owner is None else f"chunk {self.chunks[item.owner]}"
         if item.folded:
             most = f"the heaviest {item.folded[0].name} {as_number(item.folded[0].weight)}"
@@ -131,16 +131,16 @@ class Excerpt:
         return f"{as_path(item.path)}; weight {item.weight} ({share}); {chunk}"
 
     def summary(self) -> str:
-        """How much of the tree is shown, in words."""
+        """Returns how much of the tree is shown, in words."""
         paths = sum(1 for _ in self.tree)
         drawn = sum(1 for item in self.items if item.path and not item.folded)
-        some = f" ({drawn:,} drawn)" if drawn < paths else ""
+        part = f" ({drawn:,} drawn)" if drawn < paths else ""
         chunks = as_count(len(self.palette), "chunk")
         weight = as_number(self.tree.document.weight)
-        return f"weight {weight} · {as_count(paths, 'path')}{some} · {chunks}"
+        return f"weight {weight} · {as_count(paths, 'path')}{part} · {chunks}"
 
     def words(self) -> Iterator[str]:
-        """The picture for those who do not see it."""
+        """Yields the picture in words, for those who do not see it."""
         yield self.summary()
         for prefix, chunk in self.chunks.items():
             weight = self.weight(prefix)
@@ -149,11 +149,11 @@ class Excerpt:
 
 
 def _shown(document: TreeNode, chunks: Iterable[NamePath], rows: int) -> set[NamePath]:
-    """The paths to draw: the chosen prefixes and what is above them, then the heaviest.
+    """Returns the paths to draw: the chosen prefixes and their ancestors, then the heaviest.
 
-    A node takes a row if nothing is drawn to its right; what is folded beside drawn nodes takes
-    one more. So a path costs a row, or nothing if it is the last one folded in its place: a single
-    one is folded only where the picture would become too wide. A step down counts half, for the
+    A node takes a row if nothing is drawn to its right; folded nodes beside drawn ones take one
+    more. So a path costs a row, or nothing if it is the last one folded in its place: a single one
+    is folded only where the picture would become too wide. A step down counts half, because the
     outline of the tree tells more than the details of its heaviest corner.
     """
     must = {prefix[:end] for prefix in chunks for end in range(len(prefix) + 1)}

@@ -20,11 +20,11 @@ Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]
 
 
 class BranchFootprints:
-    """The footprint of each of many branches, found when it is asked for.
+    """The footprints of many branches, computed on demand.
 
     Args:
         branches: The branches; more may be added later.
-        tails: For each of them what follows its spine; None where that is not known yet.
+        tails: For each branch the part after its spine; None where it is not known yet.
     """
 
     def __init__(self, branches: Sequence[Branch], tails: Tails) -> None:
@@ -35,20 +35,20 @@ class BranchFootprints:
         self._why_not: dict[tuple[str, int], str] = {}
 
     def xpath(self, number: int) -> str:
-        """The branch as XPath."""
+        """Returns the branch as XPath."""
         return self._branches[number].xpath
 
     def whole(self) -> dict[int, str]:
-        """The branches that need the whole document, and why."""
+        """Returns the branches that need the whole document, with the reasons."""
         reasons = map(self.why_whole, range(len(self._branches)))
         return {number: reason for number, reason in enumerate(reasons) if reason}
 
     def why_whole(self, number: int) -> str:
-        """Why a branch needs the whole document; empty if it does not."""
+        """Returns why a branch needs the whole document; empty if it does not."""
         return self._spine(number).whole or self._tail(number).beyond.whole
 
     def partials(self, numbers: Iterable[int]) -> Counter[PartialFootprint]:
-        """The footprints of these branches' parts, each with how many of the branches have it."""
+        """Returns the footprints of these branches' parts, each with its number of branches."""
         numbers = list(numbers)
         counts = Counter(map(self._tail, numbers))
         for spine, times in Counter(map(self._spine, numbers)).items():
@@ -57,16 +57,16 @@ class BranchFootprints:
         return counts
 
     def outline(self, number: int) -> tuple[tuple[int, ...], str]:
-        """The steps of a branch's spine that have a filter (with two filters, twice), its tail."""
+        """Returns a branch's steps with a filter (with two filters, twice), and its tail."""
         steps = tuple([step for step, _ in self._spine(number).spine.filters])
         return steps, self._tails[number] or ""
 
     def _tail(self, number: int) -> PartialFootprint:
-        spine = self._spine(number)  # before the tail, which may be known only then
+        spine = self._spine(number)  # first: it may find the tail
         return self._partials.of_tail(self._branches[number], spine, self._tails[number] or "")
 
     def _spine(self, number: int) -> SpineFootprint:
-        """The footprint of a branch but for its tail."""
+        """Returns the footprint of a branch without its tail."""
         spines = self._spines
         if number >= len(spines):
             spines.extend([None] * (len(self._branches) - len(spines)))
@@ -79,16 +79,16 @@ class BranchFootprints:
         return spine
 
     def why_not_splittable(self, numbers: Iterable[int], depth: int) -> str:
-        """Why some of these branches cannot be evaluated record by record; empty if all can.
+        """Returns why some branches cannot be evaluated record by record; empty if all can.
 
         Args:
             numbers: The branches of a chunk.
-            depth: How many steps its prefix has.
+            depth: The number of steps of its prefix.
         """
         for number in numbers:
             names, filters, _ = self._spine(number).spine
             tail = self._tails[number]
-            # The same for each step as for a branch that has only this one: above the record, on
+            # The result for each step is that of a branch with only this step: above the record, on
             # its own step, or inside.
             paths = [
                 (f"/{names[s - 1]}{text}", max(0, min(2, depth - s + 1))) for s, text in filters

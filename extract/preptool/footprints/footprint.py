@@ -1,12 +1,12 @@
-"""Footprints: what of a document a query may look at.
+"""Footprints: the part of a document that a query may look at.
 
-A footprint is a set of *wants*: a path without filters, and what is needed of the nodes that it
-selects. Because the paths have no filters, every node that a filter would have to look at or count
-is there: ``/a/b[3]`` wants all ``/a/b``, so the third one is still the third.
+A footprint is a set of *wants*: a path without filters, and the need for the nodes that it selects.
+Because the paths have no filters, they include every node that a filter looks at or counts:
+``/a/b[3]`` wants all ``/a/b``, so the third one is still the third.
 
-What always holds (`tests.support.projector` is the test of it): on a document reduced to its
-wants, with the ancestors of what is kept, a query selects the same nodes as on the whole document.
-What is not understood wants the whole document, and says why.
+Always holds (`tests.support.projector` tests it): on a document reduced to its wants, with their
+ancestors, a query selects the same nodes as on the whole document. An expression that is not
+understood wants the whole document, with a reason.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Pattern = tuple[Step, ...]  # steps without filters from the document node; () i
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What a query may look at.
+    """The part of a document that a query may look at.
 
     Attributes:
-        wants: Pattern to need, the needs of one pattern united.
+        wants: Need by pattern.
         whole: Why the whole document is needed; empty if it is not.
     """
 
@@ -55,7 +55,7 @@ class Footprint:
         return Footprint(self.wants | other.wants, self.whole or other.whole)
 
     def needs(self) -> dict[str, Need]:
-        """XPath of each pattern, with its needs united; in canonical order."""
+        """Returns the need of each pattern, as XPath; in canonical order."""
         out: dict[str, Need] = {}
         for pattern, need in self.wants:
             text = pattern_text(pattern)
@@ -64,7 +64,7 @@ class Footprint:
 
 
 def pattern_text(pattern: Pattern) -> str:
-    """A pattern as XPath.
+    """Returns a pattern as XPath.
 
     >>> pattern_text((make_step("child", ANY_NAME), make_step("descendant", ANY_NAME)))
     '/*/descendant::*'
@@ -73,7 +73,7 @@ def pattern_text(pattern: Pattern) -> str:
 
 
 def footprint(expr: Expr) -> Footprint:
-    """The footprint of a query, given absolute (as in a normal form)."""
+    """Returns the footprint of an absolute query (as in a normal form)."""
     tracer = _Tracer()
     try:
         tracer.value(expr, _DOCUMENT, Need.SUBTREE)
@@ -83,7 +83,7 @@ def footprint(expr: Expr) -> Footprint:
 
 
 class _WholeDocument(Exception):
-    """The expression looks at what a pattern cannot say."""
+    """The expression looks at nodes that no pattern can describe."""
 
 
 Contexts = frozenset[Pattern]
@@ -96,7 +96,7 @@ _DOCUMENT: Final[Contexts] = frozenset([()])
 
 
 class _Tracer:
-    """Follows an expression as evaluation would, and notes what it would look at."""
+    """Follows an expression as evaluation would, and records what it would look at."""
 
     def __init__(self) -> None:
         self.wants: set[tuple[Pattern, Need]] = set()
@@ -109,15 +109,15 @@ class _Tracer:
         self.wants.update((context, need) for context in contexts)
 
     def value(self, expr: Expr, contexts: Contexts, need: Need) -> Contexts:
-        """Notes what an expression looks at.
+        """Records what an expression looks at.
 
         Args:
             expr: The expression.
-            contexts: Where its context node may stand.
-            need: What is needed of the nodes that it selects, if it selects nodes.
+            contexts: The possible places of its context node.
+            need: The need for the nodes that it selects, if it selects nodes.
 
         Returns:
-            Where the nodes that it selects may stand; nothing if it is not a node set.
+            The possible places of the selected nodes; empty if it is not a node set.
         """
         if isinstance(expr, LocationPath):
             start = _DOCUMENT if expr.absolute else contexts
@@ -127,7 +127,7 @@ class _Tracer:
         if isinstance(expr, FilterPath):
             selected = self.value(expr.primary, contexts, Need.NODE if expr.steps else need)
             if expr.predicates:
-                # A filter on a node set may count it, so all of it stays.
+                # A filter on a node set may count its nodes, so all of them stay.
                 self.want(selected, Need.NODE)
             self.predicates(expr.predicates, selected)
             return self.walk(expr.steps, selected, need) if expr.steps else selected
@@ -141,9 +141,9 @@ class _Tracer:
 
     def operands(self, expr: Binary, contexts: Contexts) -> None:
         exists = expr.op in ("and", "or")
-        for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+        for operand, other in ((expr.left, expr.right), (expr.right, expr.left)):
             only_exists = exists or (expr.op in ("=", "!=") and type_of(other) is Type.BOOLEAN)
-            self.value(one, contexts, Need.NODE if only_exists else Need.STRING)
+            self.value(operand, contexts, Need.NODE if only_exists else Need.STRING)
 
     def call(self, call: FunctionCall, contexts: Contexts) -> None:
         name = call.name if not call.prefix else f"{call.prefix}:{call.name}"
@@ -172,10 +172,11 @@ class _Tracer:
                     self.beyond_leaf(steps[i:])
                 return contexts
             if step.axis not in _DOWN:
-                # What comes next is not below these nodes, so nothing else would keep them.
+                # The next step does not go below these nodes, so nothing else would keep them.
                 self.want(contexts, Need.NODE)
             if isinstance(step.test, KindTest):
-                # Only from elements does a path go down; else texts and comments count as well.
+                # Only from elements does a path go down; otherwise texts and comments count as
+                # well.
                 down = not last and steps[i + 1].axis in ("child", "descendant", "attribute")
                 selected = self.kind(step, contexts, down and not has_positions(step))
                 if step.test != ANY_NODE:
@@ -191,7 +192,7 @@ class _Tracer:
             self.predicates(step.predicates, selected)
             contexts = selected
         if need is Need.SUBTREE:
-            # As a result, the document node itself gives no row.
+            # The document node as a result has no row.
             self.want(contexts & _DOCUMENT, Need.NODE)
             self.want(contexts - _DOCUMENT, need)
         else:
@@ -208,7 +209,7 @@ class _Tracer:
             raise _WholeDocument(f"{steps[1]} is reached from a {steps[0]}")
 
     def elements(self, step: Step, contexts: Contexts) -> Contexts:
-        """Where the elements that a step by name selects may stand."""
+        """Returns the possible places of elements that a step by name selects."""
         test, axis = step.test, step.axis
         if axis in ("child", "descendant", "descendant-or-self"):
             bare = make_step(axis, test)
@@ -219,10 +220,10 @@ class _Tracer:
             return _parents(contexts)
         if axis in ("following-sibling", "preceding-sibling"):
             return frozenset([(*c, make_step("child", test)) for c in _parents(contexts)])
-        # Ancestors are kept anyway; following and preceding nodes may stand anywhere.
+        # Ancestors are kept anyway; following and preceding nodes may be anywhere.
         if axis == "preceding" and self.beyond_elements:
-            # From a comment after the root, libxml2 finds the root or not: that depends on what
-            # stands before the root.
+            # From a comment after the root, libxml2 finds the root or not, depending on the nodes
+            # before the root.
             raise _WholeDocument("preceding:: may start from a comment after the root element")
         selected: Contexts = frozenset([(make_step("descendant", test),)])
         if axis in ("following", "preceding"):
@@ -230,7 +231,7 @@ class _Tracer:
         return selected
 
     def kind(self, step: Step, contexts: Contexts, only_elements: bool) -> Contexts:
-        """The same for ``text()``, ``comment()``, ``processing-instruction()`` and ``node()``."""
+        """Does the same for ``node()``, ``text()`` and the other node type tests."""
         axis, skip = step.axis, only_elements and step.test == ANY_NODE
         self.beyond_elements |= not skip
         if axis == "child":
@@ -250,7 +251,7 @@ class _Tracer:
 
 
 def _parents(contexts: Contexts) -> Contexts:
-    """Where the parents of nodes in these places may stand."""
+    """Returns the possible places of the parents of nodes in these places."""
     out: set[Pattern] = set()
     for context in contexts:
         if not context:
@@ -266,7 +267,7 @@ def _parents(contexts: Contexts) -> Contexts:
 
 @lru_cache(maxsize=4096)
 def _looks_only_at_itself(expr: Expr) -> bool:
-    """Whether a filter on a leaf looks at nothing but the leaf's own value or position."""
+    """Whether a filter on a leaf looks only at the leaf's own value or position."""
     if isinstance(expr, LocationPath):
         return not expr.absolute and all(
             s.axis == "self" and all(map(_looks_only_at_itself, s.predicates)) for s in expr.steps

@@ -1,11 +1,11 @@
-"""How often the branches of a chunk need each path, so that branches can be removed again.
+"""Counts how often the branches of a chunk need each path, so that branches can be removed again.
 
-A chunk keeps the union of its branches' footprints, and from a union nothing can be taken away. So
-every need, a path and what is needed there, is counted; one whose count is zero is dropped.
+A chunk keeps the union of its branches' footprints, and nothing can be subtracted from a union. So
+every need, a path with one bit of `Need`, is counted; one whose count is zero is dropped.
 
 Needs below a *covered* path, one that is kept with its whole subtree, are not counted: the chunk
 keeps nothing more for them. There may be a million of these, and they would be most of a scheme.
-When the last branch that needs the subtree is removed, what it covered is counted from the
+When the last branch that needs the subtree is removed, the needs below are counted from the
 remaining branches (`NeedCounts.uncover`).
 """
 
@@ -20,7 +20,7 @@ from extract.preptool.footprints.footprint import Pattern, pattern_text
 from extract.preptool.footprints.partial_footprints import PartialFootprint
 from extract.scheme.model import Chunk, Need, Uses, Want
 
-PathNeed: TypeAlias = tuple[str, Need]  # a path without filters, and what is needed there: one bit
+PathNeed: TypeAlias = tuple[str, Need]  # a path without filters, and one bit of its need
 _NODE, _SUBTREE = 0, 3  # positions in a row: node, children, string, subtree
 _ESSENCE = [Need(bits).essence for bits in range(16)]
 
@@ -50,15 +50,15 @@ class NeedCounts:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[int]] = {}
-        # Paths whose subtrees were kept, and no branch needs them any more. Until the needs below
-        # them are counted, they still count as covered.
+        # Paths whose subtrees were kept and are not needed any more. Until the needs below them are
+        # counted, they still count as covered.
         self._uncovered: set[str] = set()
-        # Whether a subtree is needed now that may cover older rows.
+        # Whether a new need of a subtree may cover older rows.
         self._may_cover = False
 
     @classmethod
     def of(cls, partials: Mapping[PartialFootprint, int]) -> NeedCounts:
-        """The counts of branches whose parts have these footprints, each so often."""
+        """Counts the needs of branches, given the footprints of their parts with numbers."""
         counts = cls()
         counts.count_all(partials, 1)
         counts.uncover(lambda _: ())
@@ -66,7 +66,7 @@ class NeedCounts:
 
     @classmethod
     def of_chunk(cls, chunk: Chunk) -> NeedCounts | None:
-        """The counts that a scheme has; None if it has none."""
+        """Returns the counts in a scheme; None if it has none."""
         wants = (*chunk.filters, *chunk.inside)
         if len(wants) != len(chunk.uses):
             return None
@@ -79,10 +79,10 @@ class NeedCounts:
         """Counts the needs of partial footprints.
 
         Args:
-            partials: Footprints that do not need the whole document, each with how often.
+            partials: Footprints that do not need the whole document, with their numbers.
             sign: 1 if branches with these footprints are added, -1 if they are removed.
         """
-        # From the top down: below a subtree that is kept anyway nothing needs to be looked at.
+        # From the top down: below a subtree that is kept anyway nothing needs to be counted.
         for partial in sorted(partials, key=_depth):
             times = sign * partials[partial]
             if partial.below is not None:
@@ -95,7 +95,7 @@ class NeedCounts:
                 self.count(path, need, times)
 
     def count(self, path: str, need: Need, times: int) -> None:
-        """Counts one need so many times more, or less.
+        """Adds to the count of one need; ``times`` may be negative.
 
         Raises:
             SchemeError: The count becomes negative.
@@ -125,8 +125,8 @@ class NeedCounts:
         """Counts the needs below paths that are no longer covered.
 
         Args:
-            recount: Gives the needs of the chunk's branches at some paths and below, each with
-                how often; needs elsewhere are ignored.
+            recount: Returns the needs of the chunk's branches at some paths and below, with their
+                numbers; needs elsewhere are ignored.
         """
         if self._uncovered:
             self._drop_covered()
@@ -142,7 +142,7 @@ class NeedCounts:
             self._may_cover = False
 
     def chunk_needs(self, prefix: str) -> ChunkNeeds:
-        """The needs of the chunk, after `uncover`.
+        """Returns the needs of the chunk, after `uncover`.
 
         Args:
             prefix: The chunk's prefix; empty for the potpourri.
@@ -161,7 +161,7 @@ class NeedCounts:
         )
 
     def _covers(self, path: str) -> bool:
-        """Whether the whole subtree is kept there."""
+        """Whether the whole subtree of a path is kept."""
         row = self._rows.get(path)
         return row is not None and (row[_SUBTREE] > 0 or path in self._uncovered)
 
@@ -175,7 +175,7 @@ class NeedCounts:
 
 
 def path_needs(partial: PartialFootprint) -> Iterator[PathNeed]:
-    """The needs of a part of a branch, with paths from the document node."""
+    """Yields the needs of a part of a branch, with paths from the document node."""
     if partial.below is None:
         for pattern, need in partial.beyond.wants:
             yield pattern_text(pattern), need
@@ -186,7 +186,7 @@ def path_needs(partial: PartialFootprint) -> Iterator[PathNeed]:
 
 
 def is_at_or_below(path: str, tops: Collection[str]) -> bool:
-    """Whether a path is one of some, or begins with one.
+    """Whether a path is one of the paths in ``tops``, or below one.
 
     >>> [is_at_or_below(path, {"/a/b"}) for path in ("/a/b", "/a/b/c", "/a/bc", "/a")]
     [True, True, False, False]
@@ -195,7 +195,7 @@ def is_at_or_below(path: str, tops: Collection[str]) -> bool:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The paths that a path begins with, from the longest up; without the document node."""
+    """Yields the prefixes of a path, from the longest up, without the document node."""
     end = path.rfind("/")
     while end > 0:
         yield path[:end]
@@ -207,7 +207,7 @@ def _depth(partial: PartialFootprint) -> int:
 
 
 def _is_everywhere(path: str) -> bool:
-    """Whether it is the document node or the document element, which every chunk has."""
+    """Whether a path is the document node or the document element, which every chunk has."""
     return path.rfind("/") == 0 and "::" not in path
 
 
@@ -220,5 +220,5 @@ def _trimmed(row: list[int]) -> Uses:
 
 @lru_cache(maxsize=1 << 16)
 def _rest(pattern: Pattern) -> str:
-    """A pattern as text to put after a path."""
+    """Returns a pattern as text to append to a path."""
     return pattern_text(pattern) if pattern else ""

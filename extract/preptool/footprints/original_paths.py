@@ -1,4 +1,4 @@
-"""The paths below which the queries as written look, before they are normalised by the schema.
+"""The paths below which queries as written look, before they are normalised by the schema.
 
 A normal form looks only where the schema allows a node. A document that breaks the schema may have
 a node elsewhere, and if a query as written would select it, the scan must notice the violation and
@@ -18,12 +18,12 @@ EVERYWHERE = ("/",)
 
 _NAME = r"[^/\[\]()@*:'\" |=<>,.+$-][^/\[\]()@*:'\" |=<>,+$]*"
 _PLAIN = re.compile(rf"(?:/{_NAME}(?::{_NAME})?(?![^/\[]))+")
-# What leads out of the subtree that a filter or tail stands in, or into it from elsewhere.
+# Constructs that leave the subtree of a filter or tail, or enter it from elsewhere.
 _ELSEWHERE = re.compile(r"\.\.|parent::|ancestor|preceding|following|id\(|[\[(|,\s-]/|^[^/]|\|")
 
 
 def original_paths(absolutes: Iterable[str]) -> tuple[str, ...]:
-    """The paths below which queries, in canonical form from the document node, may look.
+    """Returns the paths below which queries, in canonical form from the document node, may look.
 
     >>> original_paths(["/db/student/name", "/db/student[email]/url", "/db/book//title", "/db/x"])
     ('/db/book', '/db/student', '/db/x')

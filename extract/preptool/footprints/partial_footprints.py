@@ -1,10 +1,11 @@
-"""Footprints of a million branches, put together from those of a few thousand parts.
+"""Footprints of a million branches, composed from those of a few thousand parts.
 
 The parts of a branch are the filters of each spine step, and the tail. The footprint of a part does
-not depend on the other parts, for filters do not change where a path leads. Nor, as a rule, on the
+not depend on the other parts, because filters do not change where a path leads. Nor, as a rule, on
+the
 spine: a part that only looks below its own step does so below any other. So each text is followed
-once, below a step that stands for any spine; only what leaves that subtree (``..``, absolute paths,
-``following::``) is followed again for each spine.
+once, below a step that stands for any spine; only parts that leave that subtree (``..``, absolute
+paths, ``following::``) are followed again for each spine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from extract.xpath.parser import parse
 
 Wants: TypeAlias = frozenset[tuple[Pattern, Need]]
 
-# No query can say these: they are no names.
+# No query can contain these: they are not names.
 _HERE = make_step("child", name_test("#here"))
 _RESULT = make_step("child", name_test("#result"))
 
@@ -33,9 +34,9 @@ class PartialFootprint:
 
     Attributes:
         above: The names of the spine down to the step that the part belongs to.
-        below: What the part looks at, in patterns that start from that step; None if it looks
+        below: The wants of the part, in patterns that start from that step; None if it looks
             outside of the step's subtree.
-        beyond: What the part looks at if it looks outside of the step's subtree.
+        beyond: The footprint of the part if it looks outside of the step's subtree.
     """
 
     above: NamePath
@@ -44,7 +45,7 @@ class PartialFootprint:
 
     @property
     def wants(self) -> Wants:
-        """What the part looks at, in patterns that start from the document node."""
+        """Returns the wants of the part, in patterns that start from the document node."""
         if self.below is None:
             return self.beyond.wants
         start = child_steps(self.above)
@@ -53,10 +54,10 @@ class PartialFootprint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpineFootprint:
-    """The footprint of a spine with its filters, which many branches have in common.
+    """The footprint of a spine with its filters, which many branches share.
 
     Attributes:
-        spine: The spine taken apart; its tail is empty.
+        spine: The parsed spine; its tail is empty.
         filters: The footprints of its filters.
         indivisible: Whether a branch with this spine has a footprint only as a whole.
         whole: Why its filters need the whole document; empty if they do not.
@@ -69,7 +70,7 @@ class SpineFootprint:
 
 
 class PartialFootprints:
-    """Finds the footprints of the parts of branches, each once."""
+    """Computes the footprints of the parts of branches, each once."""
 
     def __init__(self) -> None:
         self._spines: dict[tuple[str, int, bool], SpineFootprint] = {}
@@ -77,16 +78,16 @@ class PartialFootprints:
         self._partials: dict[tuple[NamePath, str], PartialFootprint] = {}
 
     def of(self, branch: Branch) -> tuple[PartialFootprint, ...]:
-        """The footprints of a branch's parts; together they are that of the branch."""
+        """Returns the footprints of a branch's parts; their union is that of the branch."""
         tail = take_apart(branch).tail
         spine = self.of_spine(branch, tail)
         return (*spine.filters, self.of_tail(branch, spine, tail))
 
     def of_spine(self, branch: Branch, tail: str) -> SpineFootprint:
-        """The footprint of a branch but for its tail."""
+        """Returns the footprint of a branch without its tail."""
         xpath, steps = branch
-        # Without a spine there is nothing to share; and whether preceding:: is understood depends
-        # on the other parts.
+        # Without a spine there is nothing to share; and whether preceding:: is supported depends on
+        # the other parts.
         indivisible = not steps or "preceding::" in xpath
         key = (xpath[: len(xpath) - len(tail)], steps, indivisible)
         on_spine = self._spines.get(key)
@@ -94,12 +95,12 @@ class PartialFootprints:
             spine = take_apart(Branch(key[0], steps))
             texts = () if indivisible else spine.filters
             filters = tuple([self._partial(spine.names[:step], text) for step, text in texts])
-            whole = next((one.beyond.whole for one in filters if one.beyond.whole), "")
+            whole = next((part.beyond.whole for part in filters if part.beyond.whole), "")
             on_spine = self._spines[key] = SpineFootprint(spine, filters, indivisible, whole)
         return on_spine
 
     def of_tail(self, branch: Branch, spine: SpineFootprint, tail: str) -> PartialFootprint:
-        """The footprint of a branch's tail; of all of the branch if it is indivisible."""
+        """Returns the footprint of a branch's tail; of the whole branch if it is indivisible."""
         if spine.indivisible:
             return self._partial((), branch.xpath)
         return self._partial(spine.spine.names, tail)
@@ -127,7 +128,7 @@ _NOTHING = Footprint()
 
 
 def _follow(spine: Pattern, text: str) -> Footprint:
-    """The footprint of a filter or tail at the end of a spine."""
+    """Returns the footprint of a filter or tail at the end of a spine."""
     first, *tail = _steps(f"x{text}")
     if not text.startswith("["):
         return footprint(LocationPath(True, (*spine, *tail)))
@@ -144,9 +145,9 @@ def _steps(text: str) -> tuple[Step, ...]:
 
 
 def _without_spine(part: Footprint) -> Wants | None:
-    """The wants from the step that stands for any spine; None if it looks beyond that step."""
-    # From the document node, which is right above that step, it may want the whole document where
-    # from further down it does not.
+    """Returns the wants from the step that stands for any spine; None if it looks beyond it."""
+    # From the document node, which is right above that step, a part may want the whole document
+    # where it does not from further down.
     if part.whole or any(pattern[:1] != (_HERE,) for pattern, _ in part.wants):
         return None
     return frozenset([(pattern[1:], need) for pattern, need in part.wants])
@@ -154,7 +155,7 @@ def _without_spine(part: Footprint) -> Wants | None:
 
 @lru_cache(maxsize=1 << 16)
 def child_steps(names: NamePath) -> Pattern:
-    """Names as the steps of a pattern."""
+    """Returns names as the steps of a pattern."""
     return tuple([make_step("child", name_test(*_local_and_prefix(name))) for name in names])
 
 

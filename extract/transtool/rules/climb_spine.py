@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def climb_spine(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """Replaces an upward step, where the elements above are known from the spine.
+    """Replaces an upward step where the spine determines the elements above.
 
     ``//d/..`` ==> ``/a/b/k[d]``; ``/a/*/c/ancestor::a`` ==> ``/a[b[c]]``
 
-    `fold_parent` and `fold_ancestor` do the same on paths whose steps are next to each other; this
-    rule does what only expansion brings together. Declines on positions, and at a filter's context
-    node, above which the elements are unknown.
+    `fold_parent` and `fold_ancestor` do the same on paths whose steps are adjacent; this rule
+    handles steps that only expansion makes adjacent. Declines on positions, and at a filter's
+    context node, above which the elements are unknown.
     """
     step, rest, spine = branch.tail[0], branch.tail[1:], branch.spine
     if step.axis not in ("parent", "ancestor", "ancestor-or-self") or has_positions(step):
@@ -32,26 +32,26 @@ def climb_spine(branch: PartialBranch, context: Context) -> Sequence[PartialBran
             return (PartialBranch(spine, (make_step("self", step.test, step.predicates), *rest)),)
         context.missing(spine, branch.tail)
         return ()
-    here = make_step("self", step.test, step.predicates)
+    itself = make_step("self", step.test, step.predicates)
     if step.axis == "ancestor-or-self":
         further = make_step("ancestor", step.test, step.predicates)
-        return (PartialBranch(spine, (here, *rest)), PartialBranch(spine, (further, *rest)))
-    above, seen = spine.parent, make_path(False, (spine.step,))
+        return (PartialBranch(spine, (itself, *rest)), PartialBranch(spine, (further, *rest)))
+    above, below = spine.parent, make_path(False, (spine.step,))
     if above.step is not None:
-        simple = context.simplify(above, (*above.step.predicates, seen))
+        simple = context.simplify(above, (*above.step.predicates, below))
         if simple is None:
             return ()
         return (PartialBranch(above.where(simple), (_at_or_above(step), *rest)),)
     if above.absolute or step.axis == "parent":
         return (
-            PartialBranch(above, (here.where(seen), *rest)),
-        )  # above the document there is nothing
+            PartialBranch(above, (itself.where(below), *rest)),
+        )  # nothing is above the document
     return (
-        PartialBranch(above, (make_step("self", ANY_NODE, (seen,)), _at_or_above(step), *rest)),
+        PartialBranch(above, (make_step("self", ANY_NODE, (below,)), _at_or_above(step), *rest)),
     )
 
 
 def _at_or_above(step: Step) -> Step:
-    """The upward step as it continues one level up."""
+    """Returns the upward step as it continues one level up."""
     axis: Axis = "self" if step.axis == "parent" else "ancestor-or-self"
     return make_step(axis, step.test, step.predicates)

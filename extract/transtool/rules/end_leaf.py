@@ -1,4 +1,4 @@
-"""A path may end in an attribute, a text, a comment or a processing instruction."""
+"""Ends a path in an attribute, a text, a comment or a processing instruction."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def end_leaf(branch: PartialBranch, context: Context) -> Sequence[PartialBranch]
 
     ``/a/@x`` without such an attribute ==> nothing; ``/a/@*`` with just one attribute ==> ``/a/@x``
 
-    Text, comments and processing instructions may stand in any element (TRAPS 5), so those are
-    never pruned; below the document node there is no text. ``@*`` is not expanded: all attributes
-    of an element are in its start tag anyway.
+    Text, comments and processing instructions may be in any element (TRAPS 5), so they are never
+    pruned; below the document node there is no text. ``@*`` is not expanded: all attributes of an
+    element are in its start tag anyway.
     """
     step, rest = branch.tail[0], branch.tail[1:]
     if step.axis == "child":

@@ -1,4 +1,4 @@
-"""A child step by name moves to the spine, if the schema has the edge."""
+"""Moves a named child step to the spine, if the schema has the edge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def enter_child(branch: PartialBranch, context: Context) -> Sequence[PartialBran
 
     ``/a/d`` with ``<!ELEMENT a (b+)>`` ==> nothing: ``a`` has no child ``d``.
 
-    Positions need no care: the step counts among the same siblings as before.
+    Positions stay exact: the step counts among the same siblings as before.
     """
     step = branch.tail[0]
     if step.axis != "child" or not isinstance(step.test, NameTest) or step.test.local == "*":

@@ -1,4 +1,4 @@
-"""``//`` becomes the first occurrences of what follows it."""
+"""Replaces ``//`` by the first occurrences of the step after it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """One branch for each way to a first occurrence, stopping where the schema recurses.
+    """Makes one branch for each way to a first occurrence, up to where the schema recurses.
 
     ``//c`` ==> ``/a/b/l/c`` and ``/a/b/m//c``, if ``m`` may contain another ``a``
 
-    Past the limit the ``//`` stays, behind the longest path that all occurrences share. Declines on
-    positions (``descendant::c[1]`` counts over all depths) and where nodes other than elements
+    Beyond the limit the ``//`` stays, behind the longest path that all occurrences share. Declines
+    on positions (``descendant::c[1]`` counts over all depths) and where nodes other than elements
     matter.
     """
     step, rest = branch.tail[0], branch.tail[1:]
@@ -62,7 +62,7 @@ def expand_descendant(branch: PartialBranch, context: Context) -> Sequence[Parti
 
 
 def keep_prefix(branch: PartialBranch, context: Context) -> PartialBranch:
-    """The branch with its ``//`` kept, behind the longest prefix that all its matches share."""
+    """Keeps the ``//`` of a branch, behind the longest prefix that all its matches share."""
     spine, know, step = branch.spine, context.know, branch.tail[0]
     stop = f"more than {know.limits.branches} branches, or too long"
     if step.axis not in ("descendant", "descendant-or-self"):
@@ -77,7 +77,7 @@ def keep_prefix(branch: PartialBranch, context: Context) -> PartialBranch:
 
 
 def _filtered(end: Spine, step: Step, context: Context) -> Spine | None:
-    """The spine to an occurrence with the step's filters on it; None if they cannot hold."""
+    """Adds the step's filters to the spine of an occurrence; None if they cannot hold."""
     if not step.predicates or end.step is None:
         return end
     simple = context.simplify(end, end.step.predicates + step.predicates)

@@ -1,4 +1,4 @@
-"""``*`` becomes the names that the schema allows."""
+"""Replaces ``*`` by the names that the schema allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def expand_wildcard(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """One branch for each child that the rest of the path can continue from.
+    """Makes one branch for each child that the rest of the path can continue from.
 
     ``/a/b/*/c`` ==> ``/a/b/l/c`` and ``/a/b/m/c``
 
@@ -37,10 +37,10 @@ def expand_wildcard(branch: PartialBranch, context: Context) -> Sequence[Partial
         return (PartialBranch(spine, branch.tail, f"{step} counts children of any name"),)
     if spine.place.open:
         return (PartialBranch(spine, branch.tail, f"the schema is open below {spine.text or '/'}"),)
-    wanted = know.targets(branch.tail)
+    targets = know.targets(branch.tail)
     out: list[PartialBranch] = []
     for name, place in spine.place.children.items():
-        if place.bit & wanted:
+        if place.bit & targets:
             longer = context.enter(spine, know.prefixes.test(name), place, step.predicates)
             if longer is not None:
                 out.append(PartialBranch(longer, rest))

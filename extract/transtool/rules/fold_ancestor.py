@@ -1,4 +1,4 @@
-"""``ancestor::`` and ``ancestor-or-self::`` become filters further up."""
+"""Replaces ``ancestor::`` and ``ancestor-or-self::`` by filters further up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from extract.xpath.types import has_positions
 
 
 def fold_ancestor(path: LocationPath) -> tuple[LocationPath, ...] | None:
-    """``/a/b/ancestor::x`` to the union of the places up the path where ``x`` can be.
+    """Rewrites ``/a/b/ancestor::x`` to the union of the places up the path where ``x`` can be.
 
     ======================================= ====================================================
     before                                  after
@@ -42,23 +42,23 @@ def fold_ancestor(path: LocationPath) -> tuple[LocationPath, ...] | None:
         if step.axis == "ancestor-or-self":
             if before.axis not in ("child", "attribute", "descendant", "self"):
                 continue
-            here = make_step("self", step.test, step.predicates)
+            itself = make_step("self", step.test, step.predicates)
             return (
-                make_path(path.absolute, (*head, before, here, *rest)),
+                make_path(path.absolute, (*head, before, itself, *rest)),
                 make_path(path.absolute, (*head, before, upward, *rest)),
             )
         if before.axis in ("child", "attribute"):
-            seen = make_step("self", ANY_NODE, (make_path(False, (before,)),))
+            filtered = make_step("self", ANY_NODE, (make_path(False, (before,)),))
             up = make_step("ancestor-or-self", step.test, step.predicates)
-            return (make_path(path.absolute, (*head, seen, up, *rest)),)
+            return (make_path(path.absolute, (*head, filtered, up, *rest)),)
         if before.axis == "descendant" and not has_positions(before):
             below = make_path(False, (before,))
             inside = make_step("descendant-or-self", step.test, (*step.predicates, below))
             paths = [make_path(path.absolute, (*head, inside, *rest))]
             if head or not path.absolute:
-                seen = make_step("self", ANY_NODE, (below,))
-                paths.append(make_path(path.absolute, (*head, seen, upward, *rest)))
+                filtered = make_step("self", ANY_NODE, (below,))
+                paths.append(make_path(path.absolute, (*head, filtered, upward, *rest)))
             return tuple(paths)
         if before.axis == "self" and not head and path.absolute:
-            return ()  # nothing stands above the document node
+            return ()  # nothing is above the document node
     return None

@@ -1,4 +1,4 @@
-"""``//`` becomes a step of its own kind."""
+"""Folds ``//`` into a ``descendant`` step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOGETHER: dict[str, Axis] = {
 
 
 def fold_descendant(path: LocationPath) -> tuple[LocationPath, ...] | None:
-    """``a//b`` to ``a/descendant::b``.
+    """Rewrites ``a//b`` to ``a/descendant::b``.
 
     Declines where the second step counts positions: ``//b[1]`` is the first ``b`` of *each* parent.
 
@@ -49,7 +49,7 @@ def fold_descendant(path: LocationPath) -> tuple[LocationPath, ...] | None:
 
 
 def _is_never_one(step: Step, path: LocationPath, i: int) -> bool:
-    """Whether a text, comment or instruction is sought from what can be none itself."""
+    """Whether a step selects leaves from nodes that cannot be leaves themselves."""
     if not isinstance(step.test, KindTest) or step.test == ANY_NODE:
         return False
     return isinstance(path.steps[i - 1].test, NameTest) if i else path.absolute

@@ -1,4 +1,4 @@
-"""``..`` and ``parent::`` become context."""
+"""Replaces ``..`` and ``parent::`` by filters on the step before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from extract.xpath.types import has_positions
 
 
 def fold_parent(path: LocationPath) -> tuple[LocationPath, ...] | None:
-    """``/a/b/../c`` to ``/a[b]/c``: the paper's cleaning step.
+    """Rewrites ``/a/b/../c`` to ``/a[b]/c``: the paper's cleaning step.
 
     A position on the child stays exact (``b[1]/..`` is ``self::node()[b[1]]``), since the filter
     counts among the same siblings. On ``descendant::`` it does not, nor does a position on the
@@ -30,11 +30,11 @@ def fold_parent(path: LocationPath) -> tuple[LocationPath, ...] | None:
             continue
         before, head, rest = steps[i - 1], steps[: i - 1], steps[i + 1 :]
         if before.axis in ("child", "attribute"):
-            seen = make_path(False, (before,))
-            folded = make_step("self", step.test, (*step.predicates, seen))
+            child = make_path(False, (before,))
+            folded = make_step("self", step.test, (*step.predicates, child))
         elif before.axis == "descendant" and not has_positions(before):
-            seen = make_path(False, (make_step("child", before.test, before.predicates),))
-            folded = make_step("descendant-or-self", step.test, (*step.predicates, seen))
+            child = make_path(False, (make_step("child", before.test, before.predicates),))
+            folded = make_step("descendant-or-self", step.test, (*step.predicates, child))
         else:
             continue
         return (make_path(path.absolute, (*head, folded, *rest)),)

@@ -1,4 +1,4 @@
-"""``self::`` steps become part of the step before them."""
+"""Folds ``self::`` steps into the step before them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fold_self(path: LocationPath) -> tuple[LocationPath, ...] | None:
 
 
 def _narrow(before: Step, test: NodeTest) -> NodeTest | None:
-    """The test for nodes that pass both tests, None if there are none."""
+    """Returns the test for nodes that pass both tests; None if there are none."""
     first = before.test
     if test == ANY_NODE:
         return first

@@ -1,4 +1,4 @@
-"""Steps that leave the path downwards stay as they are."""
+"""Keeps steps that leave the path downwards."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def keep_elsewhere(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """Keeps siblings, ``following``, ``preceding`` and what is left of the upward axes.
+    """Keeps siblings, ``following``, ``preceding`` and the remaining upward axes.
 
-    Only a name that the schema has nowhere prunes the branch:
+    Only a name that the schema does not have prunes the branch:
     ``/a/b/following::zzz`` ==> nothing
     """
     step = branch.tail[0]

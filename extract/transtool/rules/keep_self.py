@@ -1,4 +1,4 @@
-"""``self::`` steps that could not be folded are checked against the place."""
+"""Checks ``self::`` steps that could not be folded against the place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def keep_self(branch: PartialBranch, context: Context) -> Sequence[PartialBranch] | None:
-    """Answers ``self::b`` from the schema: at an element ``b`` it is ``.``, elsewhere nothing.
+    """Decides ``self::b`` by the schema: at an element ``b`` it is ``.``, elsewhere nothing.
 
     ``/a/b[self::b]`` ==> ``/a/b``; ``/a/b[self::c]`` ==> nothing
     """

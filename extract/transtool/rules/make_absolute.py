@@ -1,4 +1,4 @@
-"""A subscription starts at the document node, whatever its paths look like."""
+"""Makes a subscription start at the document node, whatever its paths look like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from extract.xpath.traverse import rebuild
 
 
 def make_absolute(expr: Expr) -> Expr:
-    """Makes paths outside of filters absolute, and says which node ``string()`` is about.
+    """Makes paths outside of filters absolute, and adds the implicit argument of ``string()``.
 
     >>> from extract.xpath.parser import parse
     >>> str(make_absolute(parse("count(a/b[c]) + string-length()")))
@@ -36,7 +36,7 @@ def make_absolute(expr: Expr) -> Expr:
         if function is not None and function.context:
             return replace(expr, arguments=(make_path(True, ()),))
     if isinstance(expr, FunctionCall) and expr.name == "lang" and not expr.prefix:
-        # It asks about its context node, and takes no other; lxml's is the root element.
-        here = make_step("self", ANY_NODE, (rebuild(expr, make_absolute),))
-        return FunctionCall("boolean", (make_path(True, (here,)),))
+        # The function tests its context node, and takes no other; in lxml that is the root element.
+        itself = make_step("self", ANY_NODE, (rebuild(expr, make_absolute),))
+        return FunctionCall("boolean", (make_path(True, (itself,)),))
     return rebuild(expr, make_absolute)

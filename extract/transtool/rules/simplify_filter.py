@@ -1,4 +1,4 @@
-"""Filters are decided where the schema decides them, and written in one way where it does not."""
+"""Decides filters by the schema, and writes the others in one canonical way."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def simplify_filter(
     spine: Spine, predicates: tuple[Expr, ...], context: Context
 ) -> tuple[Expr, ...] | None:
-    """The predicates in normal form, or None if they cannot all hold at this place.
+    """Returns the predicates in normal form, or None if they cannot all hold at this place.
 
     ``/a/b[zzz or m]`` ==> ``/a/b[m]``; ``/a/b[not(zzz)]`` ==> ``/a/b``; ``/a/b[k and m]`` ==>
     ``/a/b[k][m]``
@@ -52,7 +52,7 @@ def simplify_filter(
 
 
 def in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
-    """Sorted and without repetition between the positional ones, which stay where they are."""
+    """Sorts and deduplicates predicates between the positional ones, which stay in place."""
     if len(predicates) < 2:
         return tuple(predicates)
     out: list[Expr] = []
@@ -69,7 +69,7 @@ def in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
 
 
 def united(parts: Sequence[Expr]) -> Expr:
-    """The union of node sets, each written once and in alphabetical order."""
+    """Returns the union of node sets, each once and in alphabetical order."""
     together = union(tuple(parts))
     if not isinstance(together, Union):
         return together
@@ -77,7 +77,7 @@ def united(parts: Sequence[Expr]) -> Expr:
 
 
 def conjuncts(expr: Expr) -> list[Expr]:
-    """``a and b`` as two filters, unless one of them would become a position of its own."""
+    """Splits ``a and b`` into two filters, unless one of them would become a position."""
     if isinstance(expr, Binary) and expr.op == "and":
         parts = [*conjuncts(expr.left), *conjuncts(expr.right)]
         if not any(is_positional(p) for p in parts):
@@ -86,7 +86,7 @@ def conjuncts(expr: Expr) -> list[Expr]:
 
 
 def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
-    """The expression as a condition; `TRUE` or `FALSE` where the schema decides it."""
+    """Returns the expression as a condition; `TRUE` or `FALSE` where the schema decides it."""
     if isinstance(expr, LocationPath):
         selected = context.nodes(spine, expr)
         if selected is None:
@@ -113,7 +113,7 @@ def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
 
 
 def _boolean(spine: Spine, call: FunctionCall, context: Context) -> FunctionCall:
-    """``not(x)`` or ``boolean(x)``; `TRUE` or `FALSE` where the schema decides it."""
+    """Returns ``not(x)`` or ``boolean(x)``; `TRUE` or `FALSE` where the schema decides it."""
     inner = _truth(spine, call.arguments[0], context)
     if inner in (TRUE, FALSE):
         return TRUE if (inner == TRUE) == (call.name == "boolean") else FALSE
@@ -125,27 +125,27 @@ def _connect(expr: Binary, spine: Spine, context: Context) -> Expr:
     decides, neutral = (FALSE, TRUE) if expr.op == "and" else (TRUE, FALSE)
     if decides in (left, right):
         return decides
-    for one, other in ((left, right), (right, left)):
-        if one == neutral:
+    for operand, other in ((left, right), (right, left)):
+        if operand == neutral:
             # Alone, a number would be a position: count(c) and true() is not count(c).
             return FunctionCall("boolean", (other,)) if type_of(other) is Type.NUMBER else other
     return expr if left is expr.left and right is expr.right else Binary(expr.op, left, right)
 
 
 def _compare(expr: Binary, spine: Spine, context: Context) -> Expr:
-    for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+    for operand, other in ((expr.left, expr.right), (expr.right, expr.left)):
         # An empty node set compares as false with everything but a boolean.
         if (
-            isinstance(one, (LocationPath, Union))
+            isinstance(operand, (LocationPath, Union))
             and type_of(other) is not Type.BOOLEAN
-            and context.nodes(spine, one) is None
+            and context.nodes(spine, operand) is None
         ):
             return FALSE
     return simplify_value(spine, expr, context)
 
 
 def simplify_value(spine: Spine, expr: Expr, context: Context) -> Expr:
-    """An expression used for its value, with the paths in it in normal form."""
+    """Returns an expression used for its value, with its paths in normal form."""
     if isinstance(expr, (LocationPath, Union)):
         return context.nodes(spine, expr) or expr
     if isinstance(expr, FilterPath):

@@ -1,4 +1,4 @@
-"""Unions come to the top, and parentheses go."""
+"""Moves unions to the top, and removes parentheses."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from extract.xpath.types import is_positional
 def split_union(expr: Expr) -> Expr:
     """Distributes steps and filters over a union in front of them.
 
-    Each node is walked from on its own, so ``(a | b)/c[1]`` is ``a/c[1] | b/c[1]``. A filter on the
-    union itself may go inside unless it counts: ``(a | b)[1]`` is one node and stays.
+    Steps start from each node separately, so ``(a | b)/c[1]`` is ``a/c[1] | b/c[1]``. A filter on
+    the union itself moves inside unless it counts: ``(a | b)[1]`` is one node and stays.
 
     >>> from extract.xpath.parser import parse
     >>> str(split_union(parse("(/a | /b)/c[1]"))), str(split_union(parse("(//a)[x][3]/b")))
@@ -52,7 +52,7 @@ def split_union(expr: Expr) -> Expr:
 
 
 def _filter(expr: Expr, predicate: Expr) -> Expr | None:
-    """The node set with one more filter, on the last step of each of its paths."""
+    """Adds a filter to the last step of each path of a node set."""
     if isinstance(expr, LocationPath):
         last = expr.steps[-1] if expr.steps else make_step("self", ANY_NODE)
         return make_path(expr.absolute, (*expr.steps[:-1], last.where(predicate)))
@@ -64,7 +64,7 @@ def _filter(expr: Expr, predicate: Expr) -> Expr | None:
 
 
 def _walk(expr: Expr, steps: tuple[Step, ...]) -> Expr | None:
-    """The node set with more steps after each of its paths."""
+    """Appends steps to each path of a node set."""
     if not steps:
         return expr
     if isinstance(expr, LocationPath):

@@ -1,4 +1,4 @@
-"""The filters of a residual tail are written in one way, too."""
+"""Writes the filters of a residual tail in one canonical way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from extract.xpath.types import is_positional
 
 @lru_cache(maxsize=1 << 14)
 def tidy_residual(tail: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Splits, sorts and folds filters that no place in the schema says more about.
+    """Splits, sorts and folds filters at steps whose place in the schema is unknown.
 
     ``/a/b/m//b[m and ./k]`` ==> ``/a/b/m//b[k][m]``
 
-    Needs no schema, so it does less than `simplify_filter`; but queries that differ in nothing but
-    their spelling have one normal form also where they recurse.
+    It needs no schema, so it does less than `simplify_filter`; but queries that differ only in
+    their spelling have one normal form even where the schema recurses.
     """
     if not any(step.predicates for step in tail):
         return tail
@@ -49,7 +49,7 @@ def _tidy(expr: Expr) -> Expr:
 
 
 def _folded(path: LocationPath) -> LocationPath:
-    """The path with ``.`` and ``//`` folded into its steps."""
+    """Folds ``.`` and ``//`` into the steps of a path."""
     for rule in (fold_self, fold_descendant):
         results = rule(path)
         if results:

@@ -1,11 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The bridge between the scanner in C and the automaton in Python."""
+"""The Cython binding between the scanner in C and the automaton in Python."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
+
+from extract.chunktool.scan.kernel.c_scan cimport (
+    CT_BAD_QNAME, CT_CDATA, CT_COMMENT, CT_ERROR, CT_FOLLOW, CT_HAND_OVER, CT_MISS_ALLOWED,
+    CT_MISS_CONTEXT, CT_MISS_ELEMENT, CT_MISS_STEP, CT_MORE, CT_NO_COLON, CT_OK, CT_PI,
+    CT_REFERENCES, CT_TEXT, CT_UNBOUND, ct_cut_open, ct_finish, ct_frame, ct_key, ct_map,
+    ct_map_get, ct_map_put, ct_name, ct_names, ct_output, ct_rows, ct_run, ct_scan, ct_scan_free,
+    ct_scan_memory, ct_scan_new, ct_scan_reset, ct_tables, ct_tables_cells, ct_tables_free,
+    ct_tables_new, ct_tables_put_state,
+)
 
 import os
 import threading
@@ -21,132 +30,7 @@ from extract.limits import DEFAULTS, RAISE
 from extract.markup.node_kinds import NodeKind
 
 
-cdef extern from "scan.h" nogil:
-    ctypedef struct ct_map:
-        pass
-    ctypedef struct ct_pair:
-        pass
-    ctypedef struct ct_name:
-        uint32_t offset
-        uint32_t length
-        int32_t colon
-        int32_t attribute_symbol
-    ctypedef struct ct_names:
-        ct_name *items
-        uint8_t *bytes
-        size_t count
-    ctypedef struct ct_state:
-        int32_t known
-    ctypedef struct ct_tables:
-        ct_names names
-        ct_names declarations
-        ct_map elements
-        ct_map attributes
-        ct_map contexts
-        ct_map steps
-        ct_map allowed
-        ct_state *states
-        size_t state_room
-    ctypedef struct ct_frame:
-        int64_t start
-        int64_t content
-        size_t name
-        uint32_t length
-    ctypedef struct ct_output:
-        int64_t *ends
-        size_t count
-        int64_t open
-        int32_t whole
-    ctypedef struct ct_attribute:
-        int32_t name
-    ctypedef struct ct_rows:
-        size_t elements
-        size_t ends
-        size_t leaves
-        int32_t first
-        int32_t *state
-        int32_t *parent
-        int32_t *position
-        int32_t *symbol
-        int64_t *start
-        int64_t *content
-        int64_t *close
-        int64_t *end
-        int32_t *end_row
-        int64_t *end_close
-        int64_t *end_end
-        int32_t *leaf_parent
-        int32_t *leaf_number
-        int8_t *leaf_kind
-        int64_t *leaf_start
-        int64_t *leaf_end
-    ctypedef struct ct_scan:
-        int64_t token_limit, name_limit, value_limit, tag_limit
-        int32_t depth_limit
-        int32_t attribute_limit
-        int table
-        int assume_valid
-        int64_t base
-        size_t at
-        int mode
-        ct_frame *frames
-        int32_t depth
-        uint8_t *names
-        int32_t check_depth
-        ct_output *outputs
-        int32_t output_count
-        ct_rows rows
-        const char *reason
-        int64_t error_at
-        const char *limit
-        int32_t closing
-        int32_t miss_first
-        int32_t miss_second
-        int32_t tag_context
-        ct_attribute *attributes
-        size_t attribute_count
-        int64_t violation_at
-        uint8_t *violation
-        size_t path_length
-        size_t child_length
-    enum:
-        CT_OK
-        CT_MORE
-        CT_MISS_ELEMENT
-        CT_MISS_ATTRIBUTE
-        CT_MISS_CONTEXT
-        CT_MISS_STEP
-        CT_MISS_ALLOWED
-        CT_ERROR
-        CT_HAND_OVER
-        CT_FOLLOW
-        CT_UNBOUND
-        CT_NO_COLON
-        CT_BAD_QNAME
-        CT_TEXT
-        CT_CDATA
-        CT_REFERENCES
-        CT_COMMENT
-        CT_PI
-    ct_tables *ct_tables_new(uint64_t seed, size_t most_names)
-    void ct_tables_free(ct_tables *t)
-    int ct_tables_put_state(ct_tables *t, int32_t state, int inside, int skip,
-                            const int32_t *subtree, size_t subtrees, const int32_t *tag,
-                            size_t tags, const int32_t *content, size_t contents)
-    int ct_tables_cells(ct_tables *t, size_t expanded_names)
-    int ct_map_put(ct_map *map, uint64_t key, int32_t first, int32_t second)
-    const ct_pair *ct_map_get(const ct_map *map, uint64_t key)
-    uint64_t ct_key(int32_t a, int32_t b)
-    ct_scan *ct_scan_new(ct_tables *tables, int32_t outputs)
-    void ct_scan_reset(ct_scan *s)
-    void ct_scan_free(ct_scan *s)
-    size_t ct_scan_memory(const ct_scan *s)
-    int ct_run(ct_scan *s, const uint8_t *data, size_t length)
-    int ct_finish(ct_scan *s, size_t left)
-    int ct_cut_open(ct_scan *s)
-
-
-cdef size_t MOST_NAMES = 1 << 20  # in tables; a document that needs more goes to another scanner
+cdef size_t MOST_NAMES = 1 << 20  # in tables; documents with more go to the reference scanner
 cdef int32_t MOST_SHOWN = 200  # bytes of a name in a message
 cdef size_t MOST_MEMORY = 1 << 27  # bytes that the next scanner may inherit
 
@@ -170,12 +54,12 @@ _NO_RANGES = np.empty((0, 2), _INT64)
 
 
 cdef class _Core:
-    """What is in C, and outlives a scanner: the answers of one automaton, and working memory."""
+    """The C structures that outlive a scanner: the answers of one automaton, and working memory."""
 
     cdef ct_tables *c
     cdef ct_scan *s
-    cdef object contexts  # and beside it, what the next answers need
-    cdef dict expanded
+    cdef object contexts
+    cdef dict expanded  # number of each expanded name
 
     def __cinit__(self, int32_t outputs):
         seed = int.from_bytes(os.urandom(8), "little")
@@ -192,7 +76,7 @@ cdef class _Core:
         ct_tables_free(self.c)
 
     cdef bint crowded(self):
-        """Whether a huge or hostile document has filled it, so that it is better thrown away."""
+        """Whether a huge or hostile document has filled the tables, so that they are not reused."""
         return (
             self.c.names.count > MOST_NAMES // 8
             or self.c.declarations.count > 10_000
@@ -214,7 +98,7 @@ cdef class _Core:
             for i in range(count):
                 flat[i] = numbers[i]
                 if not 0 <= flat[i] < self.s.output_count:
-                    raise IndexError("the automaton names an output that there is not")
+                    raise IndexError("the automaton names an output that does not exist")
             if ct_tables_put_state(self.c, state, bool(info.inside), bool(info.skip), flat,
                                    subtrees, flat + subtrees, tags, flat + subtrees + tags,
                                    contents) < 0:
@@ -228,7 +112,7 @@ cdef class _Core:
         return PyBytes_FromStringAndSize(<char *>names.bytes + name.offset, name.length)
 
     cdef int learn(self, automaton, int code) except -1:
-        """Asks the automaton for what the scan has missed."""
+        """Gets the answer that the scan lacks from the automaton."""
         cdef int32_t first = self.s.miss_first, second = self.s.miss_second
         if code == CT_MISS_ELEMENT:
             self.learn_name(automaton, first, second, False)
@@ -267,7 +151,7 @@ cdef class _Core:
         return 0
 
     cdef int learn_attributes(self, automaton, int code) except -1:
-        """Answers for all attributes of the tag at once: it is read again after each miss."""
+        """Gets the answers for all attributes of the tag, which is read again after each miss."""
         cdef size_t i
         cdef int32_t number, context
         cdef ct_name *name
@@ -299,11 +183,11 @@ class _Pool:
     """Cores of one automaton that no scanner is using.
 
     A scanner has its core for itself as long as it lives: look-ups in C run without the GIL and
-    without locks, and nothing is ever read while it is written. As many cores come to be as there
-    were scanners at a time. The automaton itself is asked by one scanner at a time.
+    without locks, and no core is read while it is written. There are as many cores as there were
+    scanners at a time. The lock lets one scanner at a time call the automaton.
 
-    The list needs no lock, and must not have one: a scanner may come to its end in a garbage
-    collection, which happens anywhere, also where another one has the lock.
+    The list needs no lock, and must not have one: a scanner may be finalised in a garbage
+    collection, which happens anywhere, even where another scanner holds the lock.
     """
 
     def __init__(self):
@@ -324,7 +208,7 @@ def _pool_of(automaton):
 
 
 cdef class _Block:
-    """Memory for all columns of a batch: one piece, which is quicker to get and to give back."""
+    """Memory for all columns of a batch: one block is faster to allocate and to free."""
 
     cdef bytes memory
     cdef size_t used
@@ -333,7 +217,7 @@ cdef class _Block:
         self.memory = PyBytes_FromStringAndSize(NULL, size)
 
     cdef object column(self, const void *data, size_t count, size_t size, dtype):
-        """A copy of a column, as an array. Columns of numbers begin at multiples of eight."""
+        """Returns a copy of a column as an array. Columns begin at multiples of eight."""
         cdef size_t start = self.used
         if count:
             memcpy(<char *>self.memory + start, data, count * size)
@@ -349,13 +233,13 @@ cdef class KernelScanner:
     """Scans one document, in C. See `extract.chunktool.scan.protocol.Scanner`.
 
     Args:
-        automaton: What to look for.
-        limits: How large a document may be.
+        automaton: The automaton to follow.
+        limits: The largest document, depth and so on.
         table: Whether to fill the node table.
     """
 
     cdef ct_scan *s
-    cdef object automaton, pool, found, limits
+    cdef object automaton, pool, reported, limits
     cdef _Core core
     cdef dict tags
     cdef size_t left
@@ -388,31 +272,31 @@ cdef class KernelScanner:
         self.tags = {}
 
     def __del__(self):
-        """Gives the core to the next scanner."""
+        """Returns the core to the pool."""
         if self.core is not None and not self.busy and not self.core.crowded():
             self.pool.free.append(self.core)
 
     @property
     def violation(self):
         """The first edge that the schema does not have."""
-        if self.found is None and self.s.violation_at >= 0:
+        if self.reported is None and self.s.violation_at >= 0:
             text = PyBytes_FromStringAndSize(
                 <char *>self.s.violation, self.s.path_length + self.s.child_length
             )
             path = text[:self.s.path_length].decode()
             child = text[self.s.path_length:].decode()
-            self.found = Violation(self.s.violation_at, path, child)
-        return self.found
+            self.reported = Violation(self.s.violation_at, path, child)
+        return self.reported
 
     def feed(self, data):
-        """Scans a window; says how many bytes of it were consumed."""
+        """Scans a window; returns the number of bytes consumed."""
         cdef Py_buffer buffer
         cdef int code
         cdef size_t consumed
         if self.over or self.busy:
             raise RuntimeError("the scan is over, or under way in another thread")
         PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
-        self.busy = self.over = True  # unless it comes to a good end
+        self.busy = self.over = True  # until the window is scanned without an error
         try:
             while True:
                 with nogil:
@@ -436,7 +320,7 @@ cdef class KernelScanner:
         return consumed
 
     def finish(self):
-        """Says that no more bytes come."""
+        """Ends the document: no bytes follow."""
         if self.over:
             raise RuntimeError("the scan is over")
         self.over = True
@@ -451,7 +335,7 @@ cdef class KernelScanner:
             self.fail(code, NULL)
 
     def take(self):
-        """What was found since the last time."""
+        """Returns the report since the last call."""
         if ct_cut_open(self.s) != CT_OK:
             raise MemoryError
         cdef _Block block = _Block(self.batch_size())
@@ -471,12 +355,12 @@ cdef class KernelScanner:
         return Batch(ranges, tags, self.elements(block), self.ends(block), self.leaves(block))
 
     def keep(self, data, int32_t output=0):
-        """Scans a document that is at hand as a whole, for what one output keeps.
+        """Scans a whole document in memory and returns the bytes of one output.
 
-        The same as to feed, to finish, to take and to gather, with nothing in between.
+        Equivalent to `feed`, `finish`, `take` and `gather`, in one call.
 
         Returns:
-            The bytes that it keeps; None if the document breaks the schema.
+            The bytes; None if the document breaks the schema.
         """
         self.feed(data)
         self.finish()
@@ -485,8 +369,8 @@ cdef class KernelScanner:
         cdef const uint8_t[::1] view = data
         if not 0 <= output < self.s.output_count or self.s.outputs[output].whole:
             raise ValueError("there is no such output, or it is the whole document")
-        cdef ct_output *found = &self.s.outputs[output]
-        return _gathered(<const char *>&view[0], found.ends, <Py_ssize_t>found.count, 0)
+        cdef ct_output *kept = &self.s.outputs[output]
+        return _gathered(<const char *>&view[0], kept.ends, <Py_ssize_t>kept.count, 0)
 
     # -- within
 
@@ -504,7 +388,7 @@ cdef class KernelScanner:
         raise DocumentError(reason, hint, "", 0, 0, self.s.error_at)
 
     cdef tuple mismatch(self, const char *name):
-        """Reason and hint for an end tag that is not that of the open element."""
+        """Returns reason and hint for an end tag that does not match the open element."""
         cdef ct_frame *frame = &self.s.frames[self.s.depth]
         closing = PyBytes_FromStringAndSize(name, min(self.s.closing, MOST_SHOWN))
         opened = PyBytes_FromStringAndSize(
@@ -519,7 +403,7 @@ cdef class KernelScanner:
         cdef int32_t depth = self.s.depth
         cdef ct_frame *frame
         if self.s.mode != CT_FOLLOW:
-            depth = self.s.check_depth  # what is skipped is written nowhere
+            depth = self.s.check_depth  # no output keeps skipped elements
         while depth > 0:
             frame = &self.s.frames[depth]
             if frame.start < self.s.base:
@@ -530,7 +414,7 @@ cdef class KernelScanner:
             depth -= 1
 
     cdef dict open_tags(self):
-        """Those of the remembered start tags whose elements are still open."""
+        """Returns the remembered start tags of elements that are still open."""
         cdef int32_t depth
         if not self.tags:
             return {}
@@ -550,7 +434,7 @@ cdef class KernelScanner:
             sum += r.elements * 32 + 4 * _padded(r.elements * 4)
             sum += r.ends * 16 + _padded(r.ends * 4)
             sum += r.leaves * 16 + 2 * _padded(r.leaves * 4) + _padded(r.leaves)
-        return sum + 8  # numpy wants some memory even for nothing
+        return sum + 8  # numpy needs a buffer even for empty columns
 
     cdef object elements(self, _Block block):
         cdef ct_rows *r = &self.s.rows
@@ -592,7 +476,7 @@ cdef class KernelScanner:
 
 
 def gather(data, ranges, int64_t start=0):
-    """The bytes of many ranges, one after the other. See `extract.chunktool.scan.byte_ranges.gather`."""
+    """Returns the bytes of many ranges: `extract.chunktool.scan.byte_ranges.gather` in C."""
     cdef Py_buffer buffer
     cdef const int64_t[:, ::1] pairs = np.ascontiguousarray(ranges, _INT64)
     cdef Py_ssize_t i, count = pairs.shape[0]
@@ -613,7 +497,7 @@ def gather(data, ranges, int64_t start=0):
 
 
 cdef bytes _gathered(const char *data, const int64_t *ends, Py_ssize_t count, int64_t start):
-    """The bytes of ranges that are known to lie in the data."""
+    """Returns the bytes of ranges that lie in the data."""
     cdef Py_ssize_t i
     cdef int64_t total = 0
     for i in range(count):

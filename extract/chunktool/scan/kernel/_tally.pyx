@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Counts what the node tables of documents show, for schema inference: no Python runs for a tag.
+"""Counts the nodes in node tables for schema inference, without Python code for each tag.
 
 States of the automaton are edges here: see `extract.chunktool.inference.edges.EdgeAutomaton`.
 """
@@ -19,16 +19,16 @@ cdef extern from "scan.h":
         REFERENCES "CT_REFERENCES"
 
 cdef enum:
-    SPACES = 1  # what is in an element, as in extract.schema.observations.ElementContent
+    SPACES = 1  # kinds of content, as in extract.schema.observations.ElementContent
     CHARACTERS = 2
     OTHER = 4
 
 ctypedef struct Edge:
     int64_t count  # elements in this state
-    int64_t parents  # elements that have at least one such child
-    int32_t repeated  # whether one has several
-    int32_t content  # what is in them
-    int32_t signature  # that of the last start tag; -1
+    int64_t parents  # elements with at least one such child
+    int32_t repeated  # whether an element has several
+    int32_t content  # kinds of content
+    int32_t signature  # of the last start tag; -1
 
 ctypedef struct Open:
     int32_t row
@@ -42,7 +42,7 @@ cdef inline bint _is_space(uint8_t c) noexcept nogil:
 
 
 cdef bint _is_blank(const uint8_t *p, const uint8_t *end, bint references) noexcept nogil:
-    """Whether a text is white space, also where characters are written as ``&#10;``."""
+    """Whether a text is white space, including character references such as ``&#10;``."""
     cdef int64_t number
     cdef int base
     while p < end:
@@ -104,11 +104,11 @@ cdef class Tally:
         free(self.times)
 
     def __len__(self):
-        """How many different start tags it knows, by names."""
+        """The number of different start tags, by names."""
         return len(self.keys)
 
     def begin(self):
-        """Says that another document begins."""
+        """Begins another document."""
         self.depth = 0
         self.rows = 0
 
@@ -117,9 +117,9 @@ cdef class Tally:
 
         Args:
             data: Its bytes.
-            start: Where in the document they begin.
-            elements, leaves: The rows of the node table that were found in it.
-            states: How many states the automaton has.
+            start: Its offset in the document.
+            elements, leaves: Its rows of the node table.
+            states: The number of states of the automaton.
 
         Raises:
             HandOver: There are too many namespace contexts.
@@ -136,10 +136,10 @@ cdef class Tally:
         finally:
             PyBuffer_Release(&buffer)
 
-    # -- what was counted
+    # -- the counts
 
     def edges_seen(self):
-        """Rows (state, elements, parents that have one, whether one has several, content)."""
+        """Returns rows (state, elements, parents with one, whether one has several, content)."""
         cdef size_t i
         cdef Edge *e
         rows = []
@@ -150,7 +150,7 @@ cdef class Tally:
         return rows
 
     def successions(self):
-        """Pairs of states: a child in the second came next after one in the first."""
+        """Returns pairs of states: a child in the second state followed one in the first."""
         cdef size_t i
         return [
             (self.pairs[i] >> 32, self.pairs[i] & 0xffffffff)
@@ -158,7 +158,7 @@ cdef class Tally:
         ]
 
     def tags(self):
-        """Rows (state, name as written, attributes, times).
+        """Returns rows (state, name as written, attributes, times).
 
         Attributes are (URI, name as written); declarations are left out.
         """
@@ -167,11 +167,11 @@ cdef class Tally:
             state = int.from_bytes(key[:4], "little")
             context = int.from_bytes(key[4:8], "little")
             name, *attributes = key[8:].decode().split("\0")
-            found = [
-                (self.contexts.expand(context, one, True)[0] if ":" in one else "", one)
-                for one in attributes
+            names = [
+                (self.contexts.expand(context, attribute, True)[0] if ":" in attribute else "", attribute)
+                for attribute in attributes
             ]
-            rows.append((state, name, found, self.times[number]))
+            rows.append((state, name, names, self.times[number]))
         return rows
 
     # -- counting
@@ -197,7 +197,7 @@ cdef class Tally:
                         const int32_t[::1] states, const int32_t[::1] parent,
                         const int8_t[::1] kind, const int64_t[::1] start,
                         const int64_t[::1] end) except -1:
-        """Notes texts, comments and instructions; the stack is that of the window before."""
+        """Counts texts, comments and instructions; the stack is that of the window before."""
         cdef Py_ssize_t i, at, stop, count = parent.shape[0]
         cdef int32_t state, content
         cdef bint blank
@@ -223,7 +223,7 @@ cdef class Tally:
         return 0
 
     cdef int32_t open_state(self, int32_t row) except -1:
-        """The state of an element that began in an earlier window."""
+        """Returns the state of an element that began in an earlier window."""
         cdef size_t low = 0, high = self.depth, middle
         while low < high:
             middle = (low + high) // 2
@@ -309,7 +309,7 @@ cdef class Tally:
 
     cdef int32_t add_tag(self, const uint8_t *tag, Py_ssize_t length, int32_t state,
                          int32_t context) except -1:
-        """Counts a start tag, which is well-formed; returns the context inside."""
+        """Counts a well-formed start tag; returns the context inside."""
         cdef const uint8_t *p = tag + 1
         cdef const uint8_t *end = tag + length - 1  # the closing >
         cdef const uint8_t *begin = p
@@ -364,7 +364,7 @@ cdef class Tally:
         return 0
 
     cdef int count_key(self, int32_t state) except -1:
-        """Counts the tag whose key was put together; mostly it is the last one of its state."""
+        """Counts the tag with the present key; usually it is the last one of its state."""
         cdef Edge *edge = &self.edges[state]
         cdef bytes key
         cdef size_t room
@@ -392,17 +392,17 @@ cdef class Tally:
         return 0
 
     cdef int32_t declare(self, int32_t state, int32_t context, bytes declaration) except -1:
-        """The context inside an element with a namespace declaration."""
-        known = self.scopes.get((state, context, declaration))
-        if known is None:
-            known = self.contexts.declare(context, declaration)
-            if known < 0:
+        """Returns the context inside an element with a namespace declaration."""
+        inner = self.scopes.get((state, context, declaration))
+        if inner is None:
+            inner = self.contexts.declare(context, declaration)
+            if inner < 0:
                 raise HandOver("too many names")
-            self.scopes[state, context, declaration] = known
+            self.scopes[state, context, declaration] = inner
             prefix = declaration.partition(b"=")[0].strip().decode().partition(":")[2]
             if prefix != "xml":
-                self.bindings.add((state, prefix, self.contexts.uri(known, prefix)))
-        return known
+                self.bindings.add((state, prefix, self.contexts.uri(inner, prefix)))
+        return inner
 
 
 cdef inline size_t _slot(uint64_t pair, size_t mask) noexcept nogil:

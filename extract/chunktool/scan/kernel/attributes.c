@@ -43,7 +43,7 @@ int ct_resolve_slow(ct_scan *s, ct_bytes tag, int32_t id, int32_t context, int a
     return CT_OK;
 }
 
-/* The context that a declaration makes. */
+/* Finds the context that a declaration makes. */
 static int declare(ct_scan *s, ct_bytes tag, const ct_attribute *attribute, int32_t *context)
 {
     int32_t id = ct_intern_slow(&s->tables->declarations, attribute->begin,
@@ -64,7 +64,8 @@ static int declare(ct_scan *s, ct_bytes tag, const ct_attribute *attribute, int3
     return CT_OK;
 }
 
-/* Prefixes must be bound, and no two attributes may be the same by namespace and local name. */
+/* Checks that prefixes are bound, and that no two attributes have the same namespace and local
+ * name. */
 static int resolve_all(ct_scan *s, ct_bytes tag, int32_t context, uint64_t serial)
 {
     for (size_t i = 0; i < s->attribute_count; i++) {
@@ -86,7 +87,7 @@ static int resolve_all(ct_scan *s, ct_bytes tag, int32_t context, uint64_t seria
     return CT_OK;
 }
 
-/* One attribute: name, equals sign, value. */
+/* Reads one attribute: name, equals sign, value. */
 static int attribute(ct_scan *s, ct_bytes p, ct_bytes end, ct_attribute *into)
 {
     static const char within[] = "a tag";
@@ -120,9 +121,8 @@ static int attribute(ct_scan *s, ct_bytes p, ct_bytes end, ct_attribute *into)
 
 static const char there_twice[] = "an attribute that is there twice";
 
-/* An attribute's name is there a second time. That is an error for good only if the prefix is
- * bound, which is known at the end of the tag, or the declaration allowed: CT_OK if it remains to
- * be seen. */
+/* An attribute's name occurs a second time. That is an error only if the prefix is bound, which is
+ * known at the end of the tag, or if the declaration is allowed: CT_OK if that is still open. */
 static int repeated(ct_scan *s, ct_bytes tag, const ct_attribute *attribute, const ct_name *name,
                     int32_t context)
 {
@@ -142,7 +142,7 @@ int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *
     static const char within[] = "a tag";
     uint64_t serial = ++s->tables->serial;
     size_t count = 0;
-    int32_t twice = -1; /* a name with a prefix that is there twice */
+    int32_t twice = -1; /* a name with a prefix that occurs twice */
     int code;
     s->attribute_count = 0;
     s->id = NULL;
@@ -238,21 +238,11 @@ int ct_long_tag(ct_scan *s, ct_bytes tag, ct_bytes name, ct_bytes after)
     return longest > s->value_limit ? ct_beyond(s, tag, "attribute_bytes") : CT_OK;
 }
 
-static int plain_id(ct_bytes p, ct_bytes end)
-{
-    if (p == end || !(ct_class[*p] & CT_NAME_START))
-        return 0;
-    for (; p < end; p++)
-        if (!(ct_class[*p] & CT_NAME) || *p == ':')
-            return 0;
-    return 1;
-}
-
 enum { CT_MOST_IDS = 1 << 22 };
 
 int ct_remember_id(ct_scan *s)
 {
-    if (!plain_id(s->id, s->id_end))
+    if (!ct_is_plain_name(s->id, s->id_end))
         return ct_hand_over(s, "xml:id");
     if (s->id_count * 2 >= s->id_mask) {
         size_t slots = s->ids == NULL ? 256 : (s->id_mask + 1) * 2;
@@ -283,7 +273,7 @@ int ct_remember_id(ct_scan *s)
     size_t i = hash & s->id_mask;
     for (; s->ids[i]; i = (i + 1) & s->id_mask)
         if (s->ids[i] == hash)
-            return ct_hand_over(s, "xml:id"); /* the same again, or one with the same hash */
+            return ct_hand_over(s, "xml:id"); /* a duplicate, or another id with the same hash */
     s->ids[i] = hash;
     s->id_count++;
     return CT_OK;

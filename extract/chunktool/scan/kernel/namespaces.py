@@ -1,7 +1,7 @@
-"""What names of a document mean: namespace contexts, asked for by the kernel when one is new.
+"""Namespace contexts: resolves the prefixes of names for the kernel, once for each new context.
 
-A context is what all prefixes are bound to at some place of a document. Contexts have numbers;
-equal ones have the same, so that a document that declares the same again and again has few.
+A context is the set of all prefix bindings at a place of a document. Contexts have numbers; equal
+contexts have equal numbers, so a document that repeats its declarations has few.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from lxml import etree
 from extract.markup.lxml_parser import parse_tree
 
 XML: Final = "http://www.w3.org/XML/1998/namespace"
-_MOST: Final = 20_000  # contexts; a document that needs more goes to another scanner
-_MOST_PREFIXES: Final = 1_000  # in one context; the same
+_MOST: Final = 20_000  # contexts; documents with more go to the reference scanner
+_MOST_PREFIXES: Final = 1_000  # in one context; likewise
 
 
 class Contexts:
-    """The namespace contexts of the documents that were scanned so far.
+    """The namespace contexts of the documents scanned so far.
 
     >>> contexts = Contexts()
     >>> inner = contexts.declare(Contexts.OUTSIDE, b"xmlns:p='urn:x'")
@@ -30,7 +30,7 @@ class Contexts:
     True
     """
 
-    OUTSIDE: Final = 0  # where nothing is declared
+    OUTSIDE: Final = 0  # no declarations
     REFUSED: Final = -1  # lxml refuses the declaration
     FULL: Final = -2  # there are too many contexts
 
@@ -39,24 +39,24 @@ class Contexts:
         self._numbers = {frozenset(self._bindings[0].items()): self.OUTSIDE}
 
     def declare(self, context: int, declaration: bytes) -> int:
-        """The context inside an element with a namespace declaration.
+        """Returns the context inside an element with a namespace declaration.
 
         Args:
-            context: That outside of it.
-            declaration: The attribute as it is written.
+            context: The context outside of the element.
+            declaration: The attribute as written.
 
         Returns:
             A context; or `REFUSED` or `FULL`.
         """
         name = declaration.partition(b"=")[0].strip().decode()
         prefix = name.partition(":")[2]
-        # Which URIs libxml2 takes and how it reads them nobody knows better than libxml2.
+        # Only libxml2 itself knows which URIs it accepts and how it reads them.
         try:
             element = parse_tree(b"<a " + declaration + b"/>").getroot()
         except etree.XMLSyntaxError:
             return self.REFUSED
         bindings = dict(self._bindings[context])
-        if prefix != "xml":  # which can only be bound to what it is bound to
+        if prefix != "xml":  # has one fixed binding
             bindings[prefix] = element.nsmap.get(prefix or None, "")
         key = frozenset(bindings.items())
         number = self._numbers.get(key)
@@ -69,12 +69,12 @@ class Contexts:
         return number
 
     def expand(self, context: int, name: str, attribute: bool = False) -> tuple[str, str] | None:
-        """Namespace and local name of a name; None if its prefix is bound to nothing.
+        """Returns namespace and local name of a name; None if its prefix is not bound.
 
         Args:
-            context: Where the name is.
-            name: As it is written.
-            attribute: Whether it is one of an attribute: those have no default namespace.
+            context: The context of the name.
+            name: The name as written.
+            attribute: Whether it names an attribute, to which the default namespace does not apply.
         """
         prefix, colon, local = name.rpartition(":")
         if not colon and attribute:
@@ -83,5 +83,5 @@ class Contexts:
         return None if uri is None else (uri, local)
 
     def uri(self, context: int, prefix: str) -> str:
-        """What a prefix that is bound stands for; the empty one for the default namespace."""
+        """Returns the namespace of a bound prefix; the empty prefix is the default namespace."""
         return self._bindings[context][prefix]

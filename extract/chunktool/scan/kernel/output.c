@@ -25,7 +25,7 @@ int ct_keep_everywhere(ct_scan *s, int64_t start, int64_t end)
     return CT_OK;
 }
 
-/* Notes with an open element that an output has something to do when it ends. */
+/* Notes in an open element that an output has work at its end. */
 static int link_output(ct_scan *s, ct_frame *frame, int32_t output)
 {
     int32_t link = s->link_free;
@@ -41,7 +41,7 @@ static int link_output(ct_scan *s, ct_frame *frame, int32_t output)
     return CT_OK;
 }
 
-/* Writes the start tags of open elements down to `depth` that the output has not written yet. */
+/* Writes the start tags of open elements down to `depth` that the output does not have yet. */
 static int write_tags(ct_scan *s, int32_t output, int32_t depth)
 {
     ct_output *o = &s->outputs[output];
@@ -110,7 +110,7 @@ int ct_cut_open(ct_scan *s)
     return CT_OK;
 }
 
-/* Grows columns of one length together. */
+/* Grows the columns of one table together. */
 #define GROW(column, room) \
     do { \
         size_t room_ = (room); \

@@ -1,6 +1,6 @@
 #include "scan.h"
 
-/* `name = "value"` in an XML declaration. Returns the byte after it, or NULL. */
+/* Reads `name = "value"` in an XML declaration. Returns the byte after it, or NULL. */
 static ct_bytes pseudo(ct_bytes p, ct_bytes end, const char *name, ct_bytes *value, size_t *length)
 {
     if (ct_begins(p, end, name) != 1)
@@ -29,7 +29,7 @@ static int equals(ct_bytes p, size_t length, const char *text)
     return 1;
 }
 
-/* What of the encodings is done here: UTF-8, and those that begin as ASCII as long as they do. */
+/* Supported encodings: UTF-8, and supersets of ASCII as long as the document is ASCII. */
 static int encoding(ct_scan *s, ct_bytes p, size_t length, int marked)
 {
     if (equals(p, length, "utf-8") || equals(p, length, "utf8"))
@@ -42,7 +42,7 @@ static int encoding(ct_scan *s, ct_bytes p, size_t length, int marked)
     return ct_hand_over(s, "encoding");
 }
 
-/* The XML declaration between `<?xml` and `?>`. */
+/* Reads the XML declaration between `<?xml` and `?>`. */
 static int declaration(ct_scan *s, ct_bytes p, ct_bytes end, int marked)
 {
     static const char wrong[] = "an XML declaration that is none";
@@ -113,7 +113,7 @@ int ct_begin(ct_scan *s, ct_bytes *p, ct_bytes end)
     return CT_OK;
 }
 
-/* A quoted string of the DOCTYPE; `p` is its first quote. Empty ones are for others to judge. */
+/* Reads a quoted string of the DOCTYPE; `p` is its first quote. Empty strings are handed over. */
 static int literal(ct_scan *s, ct_bytes p, ct_bytes end, int is_public, ct_bytes *after)
 {
     static const char within[] = "the DOCTYPE", wrong[] = "DOCTYPE";
@@ -143,7 +143,7 @@ static int literal(ct_scan *s, ct_bytes p, ct_bytes end, int is_public, ct_bytes
     return CT_OK;
 }
 
-/* Skips white space; CT_HAND_OVER if there must be some and is none. */
+/* Skips white space; CT_HAND_OVER if there must be some and there is none. */
 static int space(ct_scan *s, ct_bytes *p, ct_bytes end, int required)
 {
     ct_bytes q = ct_skip_space(*p, end);
@@ -174,7 +174,8 @@ static int external_id(ct_scan *s, ct_bytes *p, ct_bytes end)
     return space(s, p, end, 0);
 }
 
-/* An internal subset of comments and processing instructions; declarations are for others. */
+/* Reads an internal subset of comments and processing instructions; declarations are handed
+ * over. */
 static int subset(ct_scan *s, ct_bytes *p, ct_bytes end)
 {
     int code;

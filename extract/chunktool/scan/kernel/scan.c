@@ -90,7 +90,7 @@ void ct_scan_free(ct_scan *s)
     free(s);
 }
 
-/* From here on nothing but well-formedness matters. */
+/* From here on the scan only checks well-formedness. */
 static void only_check(ct_scan *s)
 {
     s->mode = CT_CHECK;
@@ -108,7 +108,7 @@ int ct_soft(ct_scan *s, ct_bytes p, const char *reason, ct_bytes doubt)
     return CT_AGAIN;
 }
 
-/* Notes the first edge that the schema does not have: path of names, then the child. */
+/* Stores the first edge that the schema does not have: path of names, then the child. */
 static int violate(ct_scan *s, ct_bytes tag, size_t length, const ct_name *attribute)
 {
     const ct_names *names = &s->tables->names;
@@ -139,7 +139,7 @@ static int violate(ct_scan *s, ct_bytes tag, size_t length, const ct_name *attri
     return CT_AGAIN;
 }
 
-/* The state of a child element, its attributes looked at too. */
+/* Finds the state of a child element, and checks its attributes. */
 static int follow(ct_scan *s, ct_bytes tag, size_t length, int32_t symbol, int32_t *state)
 {
     ct_tables *t = s->tables;
@@ -166,14 +166,14 @@ static int follow(ct_scan *s, ct_bytes tag, size_t length, int32_t symbol, int32
     return CT_OK;
 }
 
-/* Puts an element on the stack, with what the end tag needs. */
+/* Pushes an element on the stack, with the data that the end tag needs. */
 static ct_frame *push(ct_scan *s, ct_bytes name, size_t length, int32_t context, ct_bytes end)
 {
     size_t depth = (size_t)s->depth + 1;
     if (CT_UNLIKELY(depth >= s->frame_room) &&
         ct_grow(&s->frames, &s->frame_room, depth + 1, sizeof *s->frames) < 0)
         return NULL;
-    /* 16 more: names are copied and compared in blocks */
+    /* 16 more bytes, because names are copied and compared in blocks. */
     if (CT_UNLIKELY(s->names_used + length + 16 > s->names_size) &&
         ct_grow(&s->names, &s->names_size, s->names_used + length + 16, 1) < 0)
         return NULL;
@@ -190,12 +190,12 @@ static ct_frame *push(ct_scan *s, ct_bytes name, size_t length, int32_t context,
     return frame;
 }
 
-/* The element on top of the stack ends. */
+/* Ends the element on top of the stack. */
 static int pop(ct_scan *s, int64_t close, int64_t end)
 {
     ct_frame *frame = &s->frames[s->depth];
     if (s->mode != CT_FOLLOW && s->depth == s->check_depth)
-        s->mode = CT_FOLLOW; /* what was skipped ends */
+        s->mode = CT_FOLLOW; /* the skipped element ends */
     if (s->mode == CT_FOLLOW) {
         if (frame->outputs >= 0 && ct_close_outputs(s, close, end) != CT_OK)
             return CT_MEMORY;
@@ -211,7 +211,7 @@ static int pop(ct_scan *s, int64_t close, int64_t end)
     return CT_OK;
 }
 
-/* A child element that matters begins. */
+/* Begins a child element that is not skipped. */
 static int open_element(ct_scan *s, ct_frame *frame, int32_t state, const ct_name *name)
 {
     const ct_state *info = &s->tables->states[state];
@@ -245,17 +245,6 @@ static int open_element(ct_scan *s, ct_frame *frame, int32_t state, const ct_nam
     return CT_OK;
 }
 
-/* Is it a name of ASCII letters without a colon? Then nothing about it needs to be looked up. */
-static int simple_name(ct_bytes p, ct_bytes end)
-{
-    if (p == end || !(ct_class[*p] & CT_NAME_START))
-        return 0;
-    for (; p < end; p++)
-        if (!(ct_class[*p] & CT_NAME) || *p == ':')
-            return 0;
-    return 1;
-}
-
 static int start_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
 {
     static const char within[] = "a tag";
@@ -267,7 +256,7 @@ static int start_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
     if (ct_is_foreign(s, name, q))
         return ct_hand_over(s, "encoding");
     size_t length = (size_t)(q - name);
-    if (following || !simple_name(name, q)) {
+    if (following || !ct_is_plain_name(name, q)) {
         id = ct_intern(&s->tables->names, name, length, end);
         if (CT_UNLIKELY(id < 0)) {
             if (id == CT_UNKNOWN)
@@ -302,7 +291,7 @@ static int start_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
     }
     if (CT_UNLIKELY(s->depth >= s->depth_limit))
         return ct_beyond(s, p, "depth");
-    /* The tag is known now; from here on it has effects. */
+    /* The whole tag is read and checked; from here on it has effects. */
     if (CT_UNLIKELY(s->id != NULL) && (code = ct_remember_id(s)) != CT_OK)
         return code;
     if (empty && !following && s->depth > 0)
@@ -333,7 +322,7 @@ static int same_name(ct_bytes p, ct_bytes end, ct_bytes name, size_t length)
     return (size_t)(end - p) >= length && memcmp(p, name, length) == 0;
 }
 
-/* An end tag that is not that of the open element. */
+/* Reports an end tag that does not match the open element. */
 static int wrong_end_tag(ct_scan *s, ct_bytes p, ct_bytes end)
 {
     const ct_frame *frame = &s->frames[s->depth];
@@ -387,7 +376,7 @@ static int leaf(ct_scan *s, int kind, ct_bytes p, ct_bytes after)
     return ct_keep_leaf(s, info, kind, ct_offset(s, p), ct_offset(s, after));
 }
 
-/* What begins with `<!` or `<?`. */
+/* Reads a token that begins with `<!` or `<?`. */
 static int markup(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
 {
     int code, kind, is_comment, is_cdata;
@@ -408,7 +397,7 @@ static int markup(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
     return code == CT_OK ? leaf(s, kind, p, *after) : code;
 }
 
-/* The end of a start tag, found by its quotes alone. */
+/* Finds the end of a start tag by its quotes alone. */
 static ct_bytes tag_end(ct_bytes p, ct_bytes end)
 {
     for (; p < end; p++) {
@@ -423,16 +412,16 @@ static ct_bytes tag_end(ct_bytes p, ct_bytes end)
     return NULL;
 }
 
-/* Is this the name of a tag, and not only its beginning? The byte after it can be read. */
+/* Whether the name of a tag ends after these bytes. The byte after them can be read. */
 static int tag_has_name(ct_bytes p, ct_bytes end, ct_bytes name, size_t length)
 {
     return same_name(p, end, name, length) &&
            (p[length] == '>' || p[length] == '/' || ct_is_space(p[length]));
 }
 
-/* Finds the end tag of the skipped element. Of the tags in between only those of the same name
- * matter: a document that is well-formed has every '<' at the beginning of a tag, a comment, a
- * processing instruction or a CDATA section, or within one of the last three. */
+/* Finds the end tag of the skipped element. Of the tags in between only those with the same name
+ * matter: in a well-formed document every '<' begins a tag, a comment, a processing instruction or
+ * a CDATA section, or is inside one of the last three. */
 static int find_end(ct_scan *s, ct_bytes *at, ct_bytes end)
 {
     const ct_frame *frame = &s->frames[s->depth];
@@ -497,7 +486,7 @@ static int content(ct_scan *s, ct_bytes *at, ct_bytes end)
     return code;
 }
 
-/* One token outside of the root element. */
+/* Reads one token outside of the root element. */
 static int outside(ct_scan *s, ct_bytes *at, ct_bytes end)
 {
     ct_bytes p = ct_skip_space(*at, end), after = p;
@@ -546,7 +535,7 @@ int ct_run(ct_scan *s, ct_bytes data, size_t length)
     } while (code == CT_OK || code == CT_AGAIN);
     if (code == CT_MORE && end - p > s->token_limit)
         code = ct_beyond(s, p, "token_bytes");
-    /* After an error of namespaces libxml2 does not see what follows the root element. */
+    /* After a namespace error libxml2 does not read behind the root element. */
     return code == CT_ERROR && s->doubtful ? ct_hand_over(s, "namespace error") : code;
 }
 

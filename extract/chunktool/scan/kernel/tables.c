@@ -4,7 +4,7 @@
 
 int ct_grow_more(void *array_of_pointer, size_t *room, size_t n, size_t size)
 {
-    void *array; /* copied in and out: a pointer of another type is no `void *` to the compiler */
+    void *array; /* copied in and out, because a pointer of another type does not alias `void *` */
     memcpy(&array, array_of_pointer, sizeof array);
     size_t more = *room ? *room : 16;
     while (more < n)
@@ -44,7 +44,7 @@ int ct_map_init(ct_map *map) { return map_size(map, 64); }
 
 int ct_map_put(ct_map *map, uint64_t key, int32_t first, int32_t second)
 {
-    /* At most half full: a look-up that fails ends soon. */
+    /* At most half full, so that failing look-ups end soon. */
     if ((map->count + 1) * 2 > map->mask + 1 && map_size(map, (map->mask + 1) * 2) < 0)
         return -1;
     size_t i = ct_map_slot(key, map->mask);

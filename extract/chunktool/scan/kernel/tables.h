@@ -1,7 +1,8 @@
-/* What one automaton has taught the kernel so far: names, namespace contexts, transitions.
+/* The tables of one automaton's answers so far: names, namespace contexts, transitions.
  *
- * The tables know no rules. They hold answers of the Python automaton; where an answer is missing
- * the scanner stops with a miss, the binding asks and stores it here, and the scan goes on.
+ * The tables contain no rules, only answers of the Python automaton; where an answer is missing the
+ * scanner stops with a miss, the binding asks the automaton and stores the answer, and the scan
+ * goes on.
  *
  * A set of tables serves one scanner at a time (the binding keeps a pool of them for each
  * automaton), so that there is nothing to lock and nothing that two threads could see half done.
@@ -22,10 +23,10 @@ typedef struct {
     size_t mask, count;
 } ct_map;
 
-/* Results of look-ups; the answers of the automaton are never these. */
+/* Results of failing look-ups; the automaton never answers these. */
 enum { CT_UNKNOWN = INT32_MIN, CT_NO_MEMORY = INT32_MIN + 1, CT_TOO_MANY = INT32_MIN + 2 };
 
-/* An answer about a name: the prefix is not bound. */
+/* The answer for a name whose prefix is not bound. */
 enum { CT_UNBOUND = -1 };
 
 static inline uint64_t ct_key(int32_t a, int32_t b) { return (uint64_t)(uint32_t)a << 32 | (uint32_t)b; }
@@ -50,16 +51,16 @@ static inline const ct_pair *ct_map_get(const ct_map *map, uint64_t key)
 int ct_map_init(ct_map *map);
 int ct_map_put(ct_map *map, uint64_t key, int32_t first, int32_t second); /* 0, or -1: no memory */
 
-/* What is special about an attribute's name. */
+/* Attributes with names of special meaning. */
 enum { CT_PLAIN, CT_XMLNS, CT_XML_PREFIX, CT_XML_ID };
 
-/* A name as written, with the last answer about it, which is nearly always the next one too. */
+/* A name as written, with the last answer for it, which is nearly always the next one too. */
 typedef struct {
     uint8_t head[32]; /* its first bytes, zeros behind */
     uint64_t hash;
     uint64_t stamp; /* the last tag that had it as an attribute: finds duplicates */
     uint32_t offset, length;
-    int32_t colon;   /* as `ct_name_shape` says */
+    int32_t colon;   /* as returned by `ct_name_shape` */
     uint32_t kind;
     int32_t context, symbol, expanded; /* as an element */
     int32_t attribute_context, attribute_symbol, attribute_expanded;
@@ -74,7 +75,7 @@ typedef struct {
     uint8_t *bytes;
     size_t used, size;
     uint64_t seed;
-    size_t most; /* how many there may be */
+    size_t most; /* the largest count */
 } ct_names;
 
 typedef struct {
@@ -82,7 +83,7 @@ typedef struct {
     uint32_t subtree, subtrees, tag, tags, content, contents; /* offset and number in `lists` */
 } ct_state;
 
-/* A sibling counter of one expanded name, and which open element it counts for. */
+/* A sibling counter of one expanded name, and the open element that it counts for. */
 typedef struct {
     uint64_t owner;
     uint64_t stamp; /* the last tag that had an attribute of this expanded name */
@@ -117,15 +118,16 @@ static inline int ct_grow(void *array_of_pointer, size_t *room, size_t n, size_t
     return CT_LIKELY(n <= *room) ? 0 : ct_grow_more(array_of_pointer, room, n, size);
 }
 
-/* Stores what the automaton says of a state. Lists are numbers of outputs. Returns -1: no memory. */
+/* Stores the automaton's answer for a state. Lists are numbers of outputs. Returns -1: no
+ * memory. */
 int ct_tables_put_state(ct_tables *t, int32_t state, int inside, int skip, const int32_t *subtree,
                         size_t subtrees, const int32_t *tag, size_t tags, const int32_t *content,
                         size_t contents);
 
-/* Sibling counters for this many expanded names. */
+/* Makes sibling counters for this many expanded names. */
 int ct_tables_cells(ct_tables *t, size_t expanded_names);
 
-/* The slow way of `ct_intern`: hashes long names and enters new ones. */
+/* The slow path of `ct_intern`: hashes long names and adds new ones. */
 int32_t ct_intern_slow(ct_names *names, ct_bytes p, size_t length, int is_name);
 
 static inline uint64_t ct_mix(uint64_t low, uint64_t high, uint64_t seed)
@@ -135,8 +137,8 @@ static inline uint64_t ct_mix(uint64_t low, uint64_t high, uint64_t seed)
     return h ^ h >> 29;
 }
 
-/* The number of a name; entered if it is new. CT_UNKNOWN if the bytes are no name, CT_NO_MEMORY,
- * CT_TOO_MANY. `end` is where the readable bytes end. */
+/* Returns the number of a name, which is added if it is new. CT_UNKNOWN if the bytes are no name,
+ * CT_NO_MEMORY, CT_TOO_MANY. `end` is the end of the readable bytes. */
 static inline int32_t ct_intern(ct_names *names, ct_bytes p, size_t length, ct_bytes end)
 {
 #ifdef CT_SSE2

@@ -105,7 +105,7 @@ int ct_text(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after, int *referenc
         case ']':
             if (end - q >= 3 && q[1] == ']' && q[2] == '>')
                 return ct_fail(s, q, "]]> in a text");
-            /* At the end of a window the rest decides: a text ends only at a '<' anyway. */
+            /* At the end of a window more bytes decide: a text ends only at a '<' anyway. */
             q++;
             break;
         default:
@@ -141,19 +141,30 @@ int ct_value(ct_scan *s, ct_bytes p, ct_bytes end, uint8_t quote, ct_bytes *afte
     }
 }
 
+/* Moves `*p` to the next `stop`, and checks the characters on the way. */
+static int skip_to(ct_scan *s, ct_bytes *p, ct_bytes end, uint8_t stop, const char *within)
+{
+    for (;;) {
+        *p = ct_find_stop(*p, end, stop);
+        if (end - *p < 1)
+            return ct_more(s, within);
+        if (**p == stop)
+            return CT_OK;
+        int code = ct_character(s, p, end, within);
+        if (code != CT_OK)
+            return code;
+    }
+}
+
 int ct_comment(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
 {
     static const char within[] = "a comment";
     ct_bytes q = p + 4;
     for (;;) {
-        q = ct_find_stop(q, end, '-');
-        if (end - q < 1)
-            return ct_more(s, within);
-        if (*q != '-') {
-            int code = ct_character(s, &q, end, within);
-            if (code != CT_OK)
-                return code;
-        } else if (end - q < 2) {
+        int code = skip_to(s, &q, end, '-', within);
+        if (code != CT_OK)
+            return code;
+        if (end - q < 2) {
             return ct_more(s, within);
         } else if (q[1] != '-') {
             q++;
@@ -197,14 +208,10 @@ int ct_pi(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
             return ct_fail(s, q, "no space after the target of a processing instruction");
     }
     for (;;) {
-        q = ct_find_stop(q, end, '?');
-        if (end - q < 1)
-            return ct_more(s, within);
-        if (*q != '?') {
-            int code = ct_character(s, &q, end, within);
-            if (code != CT_OK)
-                return code;
-        } else if (end - q < 2) {
+        int code = skip_to(s, &q, end, '?', within);
+        if (code != CT_OK)
+            return code;
+        if (end - q < 2) {
             return ct_more(s, within);
         } else if (q[1] == '>') {
             break;
@@ -223,14 +230,10 @@ int ct_cdata(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
     static const char within[] = "a CDATA section";
     ct_bytes q = p + 9;
     for (;;) {
-        q = ct_find_stop(q, end, ']');
-        if (end - q < 1)
-            return ct_more(s, within);
-        if (*q != ']') {
-            int code = ct_character(s, &q, end, within);
-            if (code != CT_OK)
-                return code;
-        } else if (end - q < 3) {
+        int code = skip_to(s, &q, end, ']', within);
+        if (code != CT_OK)
+            return code;
+        if (end - q < 3) {
             return ct_more(s, within);
         } else if (q[1] == ']' && q[2] == '>') {
             *after = q + 3;

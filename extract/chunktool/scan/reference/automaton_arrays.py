@@ -1,4 +1,4 @@
-"""What the reference scanner knows of an automaton, in arrays: names, steps, what states keep."""
+"""The automaton as numpy arrays, for the reference scanner: names, steps, and what states keep."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from extract.chunktool.automaton.automaton import Automaton
 from extract.chunktool.scan.protocol import Numbers
 
-SEPARATOR: Final = "\x01"  # between the parts of expat's names: a character that XML does not have
-NOTHING: Final = -1  # the state of what is below an element that is skipped
-_MANY: Final = 100_000  # names with their attributes, before all are forgotten
-_BITS: Final = 32  # of a number for names
+SEPARATOR: Final = "\x01"  # between the parts of expat's names; XML does not allow this character
+NOTHING: Final = -1  # the state of elements inside a skipped element
+_MANY: Final = 100_000  # names with their attributes, before the arrays are made anew
+_BITS: Final = 32  # of the number of a name
 _MASK: Final = (1 << _BITS) - 1
 
 Key = str | tuple[str, ...]
-"""The name of an element as expat has it, followed by those of its attributes if there are any."""
+"""An element name as expat reports it, followed by the names of its attributes if it has any."""
 
 Flags = NDArray[np.bool_]
 Bits = NDArray[np.uint64]
@@ -27,7 +27,7 @@ Bits = NDArray[np.uint64]
 
 
 def split_name(name: str) -> tuple[str, str, str]:
-    """The namespace, the local name and the name as written, of a name as expat has it."""
+    """Splits a name of expat into namespace, local name and name as written."""
     parts = name.split(SEPARATOR)
     if len(parts) == 1:
         return "", name, name
@@ -37,14 +37,14 @@ def split_name(name: str) -> tuple[str, str, str]:
 
 
 class TagNames(dict[Key, int]):
-    """Numbers for all names of elements with their attributes.
+    """Numbers for element names together with their attribute names.
 
     Attributes:
         keys_: The keys by number.
         written: Element names as written, by number.
         symbol: The automaton's symbol, by number.
-        expanded: The same number for the same expanded name, by number.
-        attributes: How many attributes, by number.
+        expanded: By number; equal for equal expanded names.
+        attributes: The number of attributes, by number.
     """
 
     def __init__(self, automaton: Automaton) -> None:
@@ -69,21 +69,21 @@ class TagNames(dict[Key, int]):
         return number
 
     def numbers(self, keys: list[Key]) -> Numbers:
-        """The numbers of some keys."""
-        found = np.fromiter([self[key] for key in keys], np.int64, len(keys))
+        """Returns the numbers of keys."""
+        numbers = np.fromiter([self[key] for key in keys], np.int64, len(keys))
         if self._made < len(self.keys_):
             self._made = len(self.keys_)
             self.symbol, self.expanded, self.attributes = (
                 np.array(column, np.int64) for column in self._columns
             )
-        return found
+        return numbers
 
 
-class _Known:
-    """A function of numbers that is asked once for each, and then for many at a time.
+class _CachedFunction:
+    """A function of integers, called once for each argument and cached for arrays.
 
     Args:
-        ask: The function; what it gives for some numbers.
+        ask: The function: maps a list of arguments to their values.
     """
 
     def __init__(self, ask: Callable[[list[int]], dict[int, int]]) -> None:
@@ -93,7 +93,7 @@ class _Known:
         self._found = np.array([NOTHING], np.int64)
 
     def of(self, codes: Numbers) -> Numbers:
-        """The values, in the same order; `NOTHING` for -1."""
+        """Returns the values in the order of the arguments; `NOTHING` for -1."""
         at = self._keys.searchsorted(codes)
         at[at == len(self._keys)] = 0
         unknown = self._keys[at] != codes
@@ -106,19 +106,19 @@ class _Known:
         return self._found[at]
 
 
-class Atlas:
-    """The states of an automaton as far as documents have led there.
+class StateArrays:
+    """The states of an automaton that documents have reached, as arrays.
 
-    The last column of each array is that of `NOTHING`.
+    The last column of each array belongs to `NOTHING`.
 
     Attributes:
-        words: How many words a set of outputs has.
-        own: By word and state, the outputs that keep the element, or all of it.
-        subtree: The outputs that keep all of it.
-        content: The outputs that keep its texts, comments and processing instructions.
-        skip: By state, whether nothing below needs a look.
-        texts: Whether the texts are in the node table.
-        asides: Whether comments and processing instructions are.
+        words: The number of words in a set of outputs.
+        own: By word and state, the outputs that keep the element, or its subtree.
+        subtree: The outputs that keep the element's subtree.
+        content: The outputs that keep the element's texts, comments and processing instructions.
+        skip: By state, whether a scan may skip everything below.
+        texts: Whether the element's texts are in the node table.
+        asides: Whether its comments and processing instructions are.
         outside: The outputs that keep comments around the root.
         whole: The outputs that are the whole document.
     """
@@ -130,8 +130,8 @@ class Atlas:
         self.outside, self.whole = start.content, start.subtree
         self.words = len(automaton.outputs) // 64 + 1
         self._filled = 0
-        self._steps = _Known(self._ask_steps)
-        self._attributes = _Known(self._ask_attributes)
+        self._steps = _CachedFunction(self._ask_steps)
+        self._attributes = _CachedFunction(self._ask_attributes)
         sets = [np.zeros((self.words, 2), np.uint64) for _ in range(3)]
         self.own, self.subtree, self.content = sets
         flags = [np.zeros(2, np.bool_) for _ in range(3)]
@@ -140,7 +140,7 @@ class Atlas:
         self._fill()
 
     def _fill(self) -> None:
-        """Takes over the states that are new."""
+        """Adds the automaton's new states."""
         states = self.automaton.states
         if states >= len(self.skip):
             more = max(64, 2 * states) - len(self.skip)
@@ -169,19 +169,19 @@ class Atlas:
             bits[output // 64, state] |= np.uint64(1 << output % 64)
 
     def step(self, states: Numbers, symbols: Numbers) -> Numbers:
-        """The states of children; one less than `Automaton.ILLEGAL` or `FULL` if there is none."""
+        """Returns the states of children; `Automaton.ILLEGAL` - 1 or `FULL` - 1 for none."""
         codes = states * self.automaton.symbols + symbols
         codes[self.skip[states] | (states < 0)] = -1
         return self._steps.of(codes)
 
     def _ask_steps(self, codes: list[int]) -> dict[int, int]:
         width, step = self.automaton.symbols, self.automaton.step
-        found = {code: step(*divmod(code, width)) for code in codes}
+        targets = {code: step(*divmod(code, width)) for code in codes}
         self._fill()
-        return {code: state if state >= 0 else state - 1 for code, state in found.items()}
+        return {code: state if state >= 0 else state - 1 for code, state in targets.items()}
 
     def bad_attributes(self, states: Numbers, names: Numbers) -> Flags:
-        """Which elements have attributes that the schema does not have."""
+        """Returns a mask of the elements with attributes that the schema does not have."""
         bad: Flags = self._attributes.of((states << _BITS) + names) != 0
         return bad
 
@@ -189,7 +189,7 @@ class Atlas:
         return {c: int(bool(self.bad_attribute(c >> _BITS, c & _MASK))) for c in codes}
 
     def bad_attribute(self, state: int, name: int) -> str:
-        """The first attribute that the schema does not have, as written."""
+        """Returns the first attribute that the schema does not have, as written."""
         automaton = self.automaton
         for attribute in self.names.keys_[name][1:]:
             uri, local, written = split_name(attribute)
@@ -198,19 +198,19 @@ class Atlas:
         return ""
 
     @property
-    def worn(self) -> bool:
-        """Whether too many names have been seen for it to be of use any longer."""
+    def overgrown(self) -> bool:
+        """Whether the cache of names has grown too large."""
         return len(self.names) > _MANY
 
 
 @lru_cache(maxsize=8)
-def _kept(automaton: Automaton) -> list[Atlas]:
+def _cached_arrays(automaton: Automaton) -> list[StateArrays]:
     return []
 
 
-def atlas_of(automaton: Automaton) -> Atlas:
-    """The atlas of an automaton, the same one for its next document."""
-    kept = _kept(automaton)
-    if not kept or kept[0].worn:
-        kept[:] = [Atlas(automaton)]
-    return kept[0]
+def state_arrays(automaton: Automaton) -> StateArrays:
+    """Returns the arrays of an automaton, shared by all its documents."""
+    cached = _cached_arrays(automaton)
+    if not cached or cached[0].overgrown:
+        cached[:] = [StateArrays(automaton)]
+    return cached[0]

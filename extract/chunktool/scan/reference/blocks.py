@@ -1,7 +1,8 @@
-"""A block of a document for the reference scanner: its elements in columns, and what is kept.
+"""A block of a document for the reference scanner: its elements in columns, and their outputs.
 
 Elements are numbered within a block: 0 is the document node, then come the elements that are open
-where the block begins, by depth, then those that begin in it.
+    at
+the beginning of the block, by depth, then the elements that begin in it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from extract.chunktool.scan.protocol import Numbers
-from extract.chunktool.scan.reference.automaton_arrays import Atlas, Bits
+from extract.chunktool.scan.reference.automaton_arrays import Bits, StateArrays
 from extract.chunktool.scan.reference.tokens import Nesting
 
 
 @dataclass(slots=True)
 class Open:
-    """The elements that are open where a block begins, the document node first.
+    """The elements that are open at the beginning of a block, the document node first.
 
     Attributes:
-        start, stop: Where their start tags begin and end.
+        start, stop: Offsets of their start tags.
         name: Their numbers in `TagNames`.
         written: By word and element, the outputs that have the start tag.
-        inside: By word and element, the outputs that keep all of it.
+        inside: By word and element, the outputs that keep the whole element.
     """
 
     start: Numbers
@@ -39,16 +40,15 @@ class ElementBlock:
     """The elements of a block; columns by element, but for the last three.
 
     Attributes:
-        count: How many were open before, with the document node.
+        count: The number of elements that were open before, including the document node.
         parent: The element's parent.
-        start, stop: Where its start tag begins and ends.
-        first, end: Where its end tag begins and ends; -1 if that is not in the block.
-        written: By word and element, the outputs that have its tags, but for those that keep all
-            of it.
-        inside: By word and element, the outputs that keep all of it.
-        element: By event, which element begins or ends.
-        around: By event, which element one is in after it.
-        at, after: By event, where the tag begins and ends.
+        start, stop: Offsets of the start tag.
+        first, end: Offsets of the end tag; -1 if it is not in the block.
+        written: By word and element, the outputs that have the tags but not the whole element.
+        inside: By word and element, the outputs that keep the whole element.
+        element: By event, the element that begins or ends.
+        around: By event, the innermost element that is open after it.
+        at, after: By event, the offsets of the tag.
     """
 
     count: int
@@ -69,7 +69,7 @@ class ElementBlock:
 
 
 def nothing(opened: Open) -> ElementBlock:
-    """A block in which no element begins or ends."""
+    """Returns a block in which no element begins or ends."""
     none = np.zeros(0, np.int64)
     count = len(opened.start)
     parent = np.maximum(np.arange(count) - 1, 0)
@@ -78,13 +78,15 @@ def nothing(opened: Open) -> ElementBlock:
     return ElementBlock(count, *columns, opened.written, opened.inside, none, none, none, none)
 
 
-def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tuple[Bits, Bits]:
-    """By word and element, the outputs that have its tags, and those that keep all of it.
+def wanted(
+    arrays: StateArrays, opened: Open, state: Numbers, nesting: Nesting
+) -> tuple[Bits, Bits]:
+    """Returns, by word and element, the outputs with the tags, and the outputs with all of it.
 
-    An output has the tags of what it wants, and those of all ancestors of that.
+    An output has the tags of the elements that it wants, and of all their ancestors.
     """
     count, parent = len(opened.start), nesting.parent
-    inside, written = atlas.subtree[:, state], atlas.own[:, state]
+    inside, written = arrays.subtree[:, state], arrays.own[:, state]
     inside[:, :count] = opened.inside
     written[:, :count] = opened.written
     if inside.any():
@@ -101,9 +103,9 @@ def wanted(atlas: Atlas, opened: Open, state: Numbers, nesting: Nesting) -> tupl
 
 
 class OutputRanges:
-    """The ranges of an output: starts and ends one after the other, in parts.
+    """The ranges of an output: starts and ends in turn, in parts.
 
-    There is a start without an end where a range is open.
+    The last range may be open: a start without an end.
 
     >>> spans = OutputRanges()
     >>> spans.add(np.array([0, 3, 5, 9])); spans.add(np.array([9]))
@@ -115,7 +117,7 @@ class OutputRanges:
         self._parts: list[Numbers] = []
 
     def add(self, offsets: Numbers) -> None:
-        """Goes on with starts and ends; what touches becomes one."""
+        """Appends starts and ends; ranges that touch are merged."""
         parts = self._parts
         while parts and len(offsets) and parts[-1][-1] == offsets[0]:
             offsets = offsets[1:]
@@ -126,22 +128,22 @@ class OutputRanges:
             parts.append(offsets)
 
     def end(self, length: int) -> None:
-        """Ends the range that is open, if there is one, with the document."""
+        """Ends the open range, if there is one, at the end of the document."""
         if sum(map(len, self._parts)) % 2:
             self.add(np.array([length], np.int64))
 
     def take(self, consumed: int) -> Numbers:
-        """The ranges up to a byte; they are forgotten."""
-        found = np.concatenate([np.zeros(0, np.int64), *self._parts])
+        """Returns the ranges up to a byte, and drops them."""
+        bounds = np.concatenate([np.zeros(0, np.int64), *self._parts])
         self._parts.clear()
-        if len(found) & 1:
+        if len(bounds) & 1:
             self._parts.append(np.array([consumed], np.int64))
-            found = found[:-1] if found[-1] == consumed else np.append(found, consumed)
-        return found.reshape(-1, 2)
+            bounds = bounds[:-1] if bounds[-1] == consumed else np.append(bounds, consumed)
+        return bounds.reshape(-1, 2)
 
 
 def without_pairs(offsets: Numbers) -> Numbers:
-    """Offsets in order, without those that are there an even number of times."""
+    """Removes the offsets that occur an even number of times from a sorted array."""
     same = offsets[1:] == offsets[:-1]
     if not same.any():
         return offsets

@@ -1,10 +1,10 @@
-"""The reference scanner: expat's events, libxml2's verdict, pure Python.
+"""The reference scanner: expat's events and libxml2's verdict, in pure Python.
 
-It does every document that libxml2 reads, or says why not: any encoding that Python knows, internal
-subsets, entities. Two parsers read each window side by side. expat says what is where; libxml2
-says, as the judge, whether the document is well-formed, for that is the verdict that counts.
-Where the two differ, and where a document has nodes that are nowhere in its bytes, the document is
-handed over to be evaluated whole, at its end: then it is known to be well-formed.
+It reads every document that libxml2 reads, in any encoding that Python knows, with internal subsets
+and entities, or gives a reason. Two parsers read each window side by side: expat finds the offsets,
+and libxml2, whose verdict counts, judges whether the document is well-formed. Where the two differ,
+and where a document has nodes that are not in its bytes, the scanner hands the document over to be
+evaluated whole; it does so at the end, when the document is known to be well-formed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from extract.limits import DEFAULTS, RAISE, Limits
 from extract.markup.encodings import Encoding, Transcoder, Unmappable, find_encoding
 from extract.markup.tags import MISC, TAG
 
-_BLOCK: Final = 1 << 20  # bytes that the parsers get at a time; expat is slow with long tokens else
-_LARGE: Final = 1 << 16  # bytes of a token from which on expat waits for it to double
+_BLOCK: Final = 1 << 20  # bytes per call of the parsers; expat is slow if long tokens are torn
+_LARGE: Final = 1 << 16  # bytes of a token from which expat waits until it has doubled
 _INTERNED: Final = 100_000  # names that expat remembers
 _XML_ID: Final = f"http://www.w3.org/XML/1998/namespace{SEPARATOR}id{SEPARATOR}xml"
 _ID: Final = re.compile(rb"xml:id")  # several times as fast as `in`
@@ -50,8 +50,8 @@ class ReferenceScanner:
     """Scans one document with expat, and with libxml2 as the judge.
 
     Args:
-        automaton: What to look for.
-        limits: How large a document may be.
+        automaton: The automaton to follow.
+        limits: The largest document, depth and so on.
         table: Whether to fill the node table.
     """
 
@@ -62,24 +62,24 @@ class ReferenceScanner:
         self._limits = limits or DEFAULTS
         self._table = table
         self._begun = False
-        # Where we stand, in bytes of the document.
+        # Positions in bytes of the document.
         self._consumed = 0
         self._rows_taken = 0
         self._seen = 0
-        self._head = b""  # bytes from before the encoding was known
-        self._waiting: list[bytes] = []  # bytes that the judge has not seen
-        # Where we stand, in bytes of what expat reads.
-        self._buffer = b""  # what is still needed, or not yet fed
-        self._base = 0  # where the buffer begins
-        self._fed = 0  # up to where expat has read
-        self._torn = -1  # where a token begins that was not complete then
-        self._prolog = 0  # up to where the prolog is done with; -1 when all of it is
+        self._head = b""  # bytes read before the encoding was known
+        self._waiting: list[bytes] = []  # bytes that libxml2 has not read
+        # Positions in the bytes that expat reads.
+        self._buffer = b""  # bytes that are still needed, or not yet fed
+        self._base = 0  # offset of the buffer
+        self._fed = 0  # end of the bytes fed to expat
+        self._torn = -1  # start of a token that was incomplete at that point
+        self._prolog = 0  # end of the consumed part of the prolog; -1 after the prolog
         self._lines = 0  # line ends before the buffer
-        self._failure: tuple[int, int, int] | None = None  # of expat: line, column, byte
-        self._unread = 0  # up to where it came, in what it reads
-        self._decoded = True  # whether all could be turned into what it reads
+        self._failure: tuple[int, int, int] | None = None  # expat's error: line, column, byte
+        self._unread = 0  # where expat stopped
+        self._decoded = True  # whether the transcoder could read all bytes
         self._obstacle = ""
-        self._complaint: DocumentError | None = None  # what libxml2 would notice building a tree
+        self._complaint: DocumentError | None = None  # an error that libxml2 reports for trees only
         self._ids: set[str] = set()
         self._expanded = 0
         self._references = 0
@@ -96,13 +96,13 @@ class ReferenceScanner:
         """Scans a window.
 
         Args:
-            data: The bytes that follow those consumed so far.
+            data: The bytes after the consumed ones.
 
         Returns:
-            How many of them were consumed. The others come again, as those of the kernel do.
+            The number of bytes consumed. The caller passes the others again.
 
         Raises:
-            DocumentError: The document is not well-formed, or a limit is passed.
+            DocumentError: The document is not well-formed, or exceeds a limit.
         """
         view = memoryview(data)
         consumed = self._consumed
@@ -117,11 +117,11 @@ class ReferenceScanner:
         return self._consumed - consumed
 
     def finish(self) -> None:
-        """Says that no more bytes come.
+        """Ends the document: no bytes follow.
 
         Raises:
-            DocumentError: The document ends too early, or there is something wrong with it that
-                counts only now.
+            DocumentError: The document ends too early, or has an error that can only be judged at
+                its end.
             HandOver: The document is well-formed, but must be evaluated whole.
         """
         self._block(b"", True)
@@ -141,7 +141,7 @@ class ReferenceScanner:
         self._consumed = self._seen
 
     def take(self) -> Batch:
-        """What was found since the last time; the scanner forgets it."""
+        """Returns the report since the last call; the scanner drops it."""
         outputs = range(len(self._automaton.outputs))
         if not self._begun:
             ranges = [np.zeros((0, 2), np.int64) for _ in outputs]
@@ -155,14 +155,14 @@ class ReferenceScanner:
         parts = self._sweep.elements, self._sweep.ends, self._sweep.leaves
         table = _table(*parts, self._rows_taken)
         self._rows_taken += len(table[0].start)
-        for each in parts:
-            each.clear()
+        for part in parts:
+            part.clear()
         return Batch(ranges, tags, *table)
 
     # -- blocks
 
     def _block(self, data: bytes, ended: bool) -> None:
-        """Both parsers read some more."""
+        """Lets both parsers read the next bytes."""
         if not self._begun:
             self._head += data
             encoding = find_encoding(self._head, ended)
@@ -188,7 +188,8 @@ class ReferenceScanner:
         if self._failure is not None:
             self._guard()
         if not (self._sweep.begun or self._failure or ended):
-            # In pieces, libxml2 takes a "]>" in a processing instruction for the subset's end.
+            # Fed in pieces, libxml2 takes a "]>" in a processing instruction for the end of the
+            # subset.
             self._advance()
             return
         waiting, self._waiting = b"".join(self._waiting), []
@@ -204,7 +205,7 @@ class ReferenceScanner:
         self._begun = True
         self._encoding = encoding
         self._transcoder = None if encoding.direct else Transcoder(encoding.codec)
-        # libxml2 reads UTF-32 only when it has the whole document at once.
+        # libxml2 reads UTF-32 only if it gets the whole document at once.
         self._judge_reads_ours = encoding.codec.startswith("utf-32")
         self._judge = Judge("utf-8" if self._judge_reads_ours else None)
         codec = encoding.codec if encoding.direct else "utf-8"
@@ -213,10 +214,10 @@ class ReferenceScanner:
         self._parser = parser
         parser.namespace_prefixes = True
         parser.ordered_attributes = True
-        parser.specified_attributes = True  # as libxml2 has it without attribute_defaults
-        parser.DefaultHandler = None  # and with that, expat does not expand entities in content
+        parser.specified_attributes = True  # as in libxml2 without attribute_defaults
+        parser.DefaultHandler = None  # so expat does not expand entities in content
         if hasattr(parser, "SetReparseDeferralEnabled"):
-            parser.SetReparseDeferralEnabled(False)  # we do that ourselves
+            parser.SetReparseDeferralEnabled(False)  # the scanner does this itself
         kind = TableSweep if self._table else Sweep
         self._sweep = kind(parser, self._automaton, self._limits, self._originals)
         parser.XmlDeclHandler = self._declaration
@@ -227,12 +228,12 @@ class ReferenceScanner:
         parser.SkippedEntityHandler = self._reference
 
     def _parse(self, ended: bool) -> None:
-        """expat reads what it has not read yet."""
+        """Lets expat read the bytes that it has not read yet."""
         if not self._base and self._fed == 0 and self._buffer.startswith(b"\xef\xbb\xbf"):
             self._sweep.keep(0, 3)
             self._prolog = 3
         if self._fed == 0 and b"\0" in self._buffer[:4]:
-            self._fail(1, 1, 0)  # expat would guess UTF-16, whatever it is told; libxml2 does not
+            self._fail(1, 1, 0)  # expat would guess UTF-16; libxml2 does not
             return
         self._sweep.move(self._buffer, self._base)
         if not self._sweep.careful and _ID.search(self._buffer):
@@ -248,20 +249,20 @@ class ReferenceScanner:
                 place = error.lineno, error.offset + 1, self._original(at)
                 reason = self._limits.passed("entity_bytes")
                 raise DocumentError(reason, _BOMB_HINT, "", *place) from None
-            back = 2 * (self._buffer[: at - self._base][-2:] == b"</")  # of a name, to its tag
+            back = 2 * (self._buffer[: at - self._base][-2:] == b"</")  # at the < of an end tag
             self._fail(error.lineno, error.offset + 1 - back, at - back)
         except DocumentError as error:
             raise self._mapped(error) from None
 
     def _fail(self, line: int, column: int, offset: int) -> None:
-        """Goes on with libxml2 alone."""
+        """Notes an error of expat and goes on with libxml2 alone."""
         self._failure = (line, column, self._original(offset))
         self._unread = offset
         self._obstacle = "libxml2 reads it, expat does not"
         self._sweep.give_up()
 
     def _guard(self) -> None:
-        """Makes sure that libxml2 is never left alone with a bomb."""
+        """Checks entity expansion where libxml2 would read the rest without expat."""
         unread = max(0, self._unread - self._base)
         if self._subset.entities or self._buffer.find(_ENTITY, unread) >= 0:
             assert self._failure is not None
@@ -270,7 +271,7 @@ class ReferenceScanner:
             raise DocumentError(reason, hint, "", *self._failure)
 
     def _advance(self) -> None:
-        """Puts aside what was found, and drops the bytes that are no longer needed."""
+        """Stores the report, and drops the bytes that are no longer needed."""
         sweep = self._sweep
         end = self._base + len(self._buffer)
         index = end - len(_ENTITY) if self._failure else self._parser.CurrentByteIndex
@@ -292,7 +293,7 @@ class ReferenceScanner:
             self._parser.intern.clear()
 
     def _pass_prolog(self, keep: int) -> int:
-        """Moves on over comments before the root; a DOCTYPE must stay until it is complete."""
+        """Consumes comments before the root; a DOCTYPE stays until it is complete."""
         if self._sweep.begun:
             self._prolog = -1
             return keep
@@ -305,7 +306,7 @@ class ReferenceScanner:
         return min(keep, self._prolog)
 
     def _check_tokens(self, index: int, end: int) -> None:
-        """Rejects tokens that are too long; all of those are torn between blocks."""
+        """Rejects tokens that are too long; all such tokens are torn between blocks."""
         longest = self._limits.token_bytes
         torn = self._torn
         self._torn = index if index < end else -1
@@ -317,10 +318,10 @@ class ReferenceScanner:
             reason = self._limits.passed("token_bytes")
             raise DocumentError(reason, RAISE, "", 0, 0, self._original(at))
 
-    # -- what was found
+    # -- the report
 
     def _remember_tags(self, view: memoryview, consumed: int) -> None:
-        """Keeps the open start tags that begin in a window."""
+        """Stores the open start tags that begin in a window."""
         starts, stops = map(self._originals, self._sweep.open_tags())
         for number in np.flatnonzero(starts >= consumed).tolist():
             start, stop = int(starts[number]), int(stops[number])
@@ -411,15 +412,15 @@ class ReferenceScanner:
                     error = self._sweep.error(problem, "IDs are names, each used only once")
                     self._complaint = self._mapped(error)
 
-    # -- what goes wrong
+    # -- errors
 
     def _mapped(self, error: DocumentError) -> DocumentError:
-        """The error with an offset in the document, where it has one in what expat reads."""
+        """Maps the offset of an error from the bytes that expat reads to the document."""
         place = error.line, error.column, self._original(error.offset)
         return DocumentError(error.reason, error.hint, "", *place)
 
     def _rejected(self, rejection: ParserRejection) -> DocumentError:
-        """libxml2's reason, with expat's place where both mean the same."""
+        """Returns libxml2's reason, with expat's position where both report the same error."""
         reason, hint, line, column = rejection
         offset = -1
         if self._failure is not None and self._failure[0] in (line, 0):
@@ -429,7 +430,7 @@ class ReferenceScanner:
         return DocumentError(reason, hint, "", line, column, offset)
 
     def _find(self, line: int, column: int) -> int:
-        """The byte at a line and column of the buffer, in what expat reads."""
+        """Returns the offset of a line and column of the buffer, in the bytes that expat reads."""
         at = 0
         for _ in range(line - self._lines - 1):
             at = self._buffer.find(b"\n", at) + 1
@@ -439,16 +440,16 @@ class ReferenceScanner:
 def _table(
     elements: list[Columns], ends: list[Columns], leaves: list[Columns], first: int
 ) -> tuple[Elements, Ends, Leaves]:
-    """The node table from columns in parts; ``first`` is the row that it begins with."""
+    """Joins columns to a node table; ``first`` is its first row."""
     state, parent, start, content, position, symbol = _joined(elements, "iiqqii")
     close, end = np.full((2, len(start)), -1, np.int64)
     row, closed, ended = _joined(ends, "iqq")
-    here = row >= first
-    close[row[here] - first] = closed[here]
-    end[row[here] - first] = ended[here]
+    own = row >= first
+    close[row[own] - first] = closed[own]
+    end[row[own] - first] = ended[own]
     return (
         Elements(state, parent, start, content, position, symbol, close, end),
-        Ends(row[~here], closed[~here], ended[~here]),
+        Ends(row[~own], closed[~own], ended[~own]),
         Leaves(*_joined(leaves, "ibqqi")),
     )
 
@@ -463,7 +464,7 @@ _AMPLIFICATION: Final = "limit on input amplification factor (from DTD and entit
 
 
 def _end_of_token(buffer: bytes, at: int) -> int:
-    """Where a tag, comment or processing instruction ends that is complete."""
+    """Returns the end of a complete tag, comment or processing instruction."""
     for start, stop in ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!", b">"), (b"</", b">")):
         if buffer.startswith(start, at):
             return buffer.find(stop, at) + len(stop)

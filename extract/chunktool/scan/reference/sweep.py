@@ -1,9 +1,8 @@
-"""The sweep of the reference scanner: from expat's events to what outputs keep, block by block.
+"""The sweep of the reference scanner: from expat's events to ranges of outputs, block by block.
 
-Python code runs for every tag, and that is slow; so the handlers only write down what comes, and
-everything else happens once for each block of about a megabyte, in arrays.
-expat says which elements there are, in which namespaces and with which attributes; where their tags
-are is found in the bytes.
+Python code for every tag is slow, so the handlers only record events, and everything else happens
+in numpy arrays, once for each block of about a megabyte. expat reports the elements, their
+namespaces and their attributes; the offsets of their tags are found in the bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,12 @@ import numpy as np
 
 from extract.chunktool.automaton.automaton import Automaton
 from extract.chunktool.scan.protocol import Numbers, Violation
-from extract.chunktool.scan.reference.automaton_arrays import NOTHING, Atlas, Key, atlas_of
+from extract.chunktool.scan.reference.automaton_arrays import (
+    NOTHING,
+    Key,
+    StateArrays,
+    state_arrays,
+)
 from extract.chunktool.scan.reference.blocks import (
     ElementBlock,
     Open,
@@ -30,26 +34,26 @@ from extract.limits import RAISE, Limits
 from extract.markup.node_kinds import NodeKind
 from extract.markup.tags import TAG
 
-_NAMES: Final = 1_000_000  # different names with their attributes that a document may have
+_NAMES: Final = 1_000_000  # different names with their attributes in one document
 _NONE: Final = np.zeros(0, np.int64)
 
 Start = Callable[[str, list[str]], None]
 
 
 class Sweep:
-    """Follows the automaton through a document and collects what its outputs keep.
+    """Follows the automaton through a document and collects the ranges of its outputs.
 
     Args:
-        parser: expat's parser; its handlers for elements are set here.
-        automaton: What to look for.
-        limits: How deep elements may be nested, how many attributes they may have, and so on.
-        original: Turns offsets in what expat reads into those of the document.
+        parser: expat's parser; the sweep sets its handlers for elements.
+        automaton: The automaton to follow.
+        limits: The largest depth, number of attributes and so on.
+        original: Maps offsets in the bytes that expat reads to the document.
 
     Attributes:
         violation: The first edge that the schema does not have.
         obstacle: Why the document must be evaluated whole; empty if it need not be.
         begun: Whether the root element has begun.
-        in_doctype: Whether what comes is in the internal subset.
+        in_doctype: Whether the parser is in the internal subset.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class Sweep:
         self.begun = False
         self.in_doctype = False
         self._spans = [OutputRanges() for _ in automaton.outputs]
-        self._atlas: Atlas = atlas_of(automaton)
+        self._arrays: StateArrays = state_arrays(automaton)
         self._parser = parser
         self._limits = limits
         self._long = min(limits.token_bytes, limits.name_bytes, limits.attribute_bytes)
@@ -73,15 +77,15 @@ class Sweep:
         self._base = 0
         self._check: Start | None = None
         self._dead = False
-        self._cdata = -1  # where a CDATA section began that has not ended
-        self._done = 0  # up to where all tags are worked up
-        self._last = 0  # where the last of them ended
-        self._keys: list[Key] = []  # of the start tags
-        self._declaring: list[int] = []  # which of them have namespace declarations
-        self._asides: list[int] = []  # comments and the like: kind, start, end
-        none = np.zeros((self._atlas.words, 1), np.uint64)
+        self._cdata = -1  # start of the open CDATA section
+        self._done = 0  # end of the bytes whose tags are processed
+        self._last = 0  # end of the last processed tag
+        self._keys: list[Key] = []  # keys of the start tags
+        self._declaring: list[int] = []  # indices of start tags with namespace declarations
+        self._asides: list[int] = []  # comments, instructions, CDATA sections: kind, start, end
+        none = np.zeros((self._arrays.words, 1), np.uint64)
         zero = np.zeros(1, np.int64)
-        inside = self._atlas.subtree[:, Automaton.START : Automaton.START + 1].copy()
+        inside = self._arrays.subtree[:, Automaton.START : Automaton.START + 1].copy()
         self._open = Open(zero, zero, zero + Automaton.START, zero, none, inside)
         self._start, namespace = self._make()
         self._current: Start = self._root
@@ -91,13 +95,13 @@ class Sweep:
         parser.EndCdataSectionHandler = self._end_cdata
         parser.CommentHandler = lambda _: self._aside(NodeKind.COMMENT, b"-->", 4)
         parser.ProcessingInstructionHandler = lambda *_: self._aside(NodeKind.PI, b"?>", 2)
-        for output in self._atlas.whole:
+        for output in self._arrays.whole:
             self._spans[output].add(np.zeros(1, np.int64))
 
     # -- handlers
 
     def _make(self) -> tuple[Start, Callable[[str, str], None]]:
-        """The handlers for start tags, and for namespaces."""
+        """Makes the handlers for start tags and for namespaces."""
         keys = self._keys
         put, declare = keys.append, self._declaring.append
 
@@ -134,10 +138,10 @@ class Sweep:
                 self._outside(kind, *span)
 
     def _outside(self, kind: int, start: int, stop: int) -> None:
-        """A comment or processing instruction before or after the root."""
+        """Records a comment or processing instruction before or after the root."""
         span = self._original(np.array([start, stop], np.int64))
-        for output in self._atlas.outside:
-            if output not in self._atlas.whole:
+        for output in self._arrays.outside:
+            if output not in self._arrays.whole:
                 self._spans[output].add(span)
 
     def _use(self, start: Start) -> None:
@@ -149,58 +153,58 @@ class Sweep:
         self._check(name, attributes)
         self._current(name, attributes)
 
-    # -- what the scanner tells
+    # -- the scanner's interface
 
     @property
     def careful(self) -> bool:
-        """Whether every start tag is shown to a function first."""
+        """Whether a function checks every start tag."""
         return self._check is not None
 
     def be_careful(self, check: Start) -> None:
-        """From now on every start tag is shown to a function first."""
+        """From now on calls a function with every start tag."""
         self._check = check
         self._use(self._current)
 
     def move(self, buffer: bytes, base: int) -> None:
-        """Says which bytes can be looked at, and where they begin; some are not yet parsed."""
+        """Sets the bytes that can be read, and their offset; some are not yet parsed."""
         self._buffer = buffer
         self._base = base
 
     def keep(self, start: int, end: int) -> None:
-        """Every output has these bytes of the prolog."""
+        """Adds bytes of the prolog to every output."""
         if start < end:
             span = self._original(np.array([start, end], np.int64))
             for output, spans in enumerate(self._spans):
-                if output not in self._atlas.whole:
+                if output not in self._arrays.whole:
                     spans.add(span)
 
     def end(self, length: int) -> None:
-        """Says that the document has ended well."""
+        """Ends the document."""
         for spans in self._spans:
             spans.end(length)
 
     def pending(self, index: int) -> int:
-        """From where on bytes are still needed, if expat needs those from ``index`` on."""
+        """Returns the first byte that is still needed, if expat needs bytes from ``index`` on."""
         return index
 
     def end_of_tag(self, at: int) -> int:
-        """Where the start tag ends that begins at a byte of the buffer."""
+        """Returns the end of the start tag that begins at a byte of the buffer."""
         tag = TAG.match(self._buffer, at - self._base)
         assert tag is not None, "expat has seen the whole tag"
         return tag.end() + self._base
 
     def open_tags(self) -> tuple[Numbers, Numbers]:
-        """Where the start tags of the open elements begin and end, in what expat reads."""
+        """Returns starts and ends of the open start tags, in the bytes that expat reads."""
         return self._open.start[1:], self._open.stop[1:]
 
     def take(self, output: int, consumed: int) -> Numbers:
-        """The ranges of an output up to a byte of the document; it forgets them."""
+        """Returns the ranges of an output up to a byte of the document, and drops them."""
         return self._spans[output].take(consumed)
 
     # -- blocks
 
     def digest(self) -> None:
-        """Works up what the handlers have written down."""
+        """Processes the events that the handlers have recorded."""
         low, self._done = self._done, self._parser.CurrentByteIndex
         if self._dead or not self.begun:
             return
@@ -212,14 +216,14 @@ class Sweep:
         others = asides[:, 1:].reshape(-1)
         if self._cdata >= 0:
             others = np.append(others, self._cdata)
-        names = self._atlas.names.numbers(self._keys)
-        complex_ = self._atlas.names.attributes[names] > 0
+        names = self._arrays.names.numbers(self._keys)
+        complex_ = self._arrays.names.attributes[names] > 0
         complex_[self._declaring] = True
         tags = read_tags(self._buffer, base, low, high, others, complex_)
         declared = np.bincount(self._declaring, minlength=len(names))
-        many = self._atlas.names.attributes[names] + declared > self._limits.attributes
-        if many.any():
-            raise self._beyond("attributes", int(tags.at[tags.begins][many.argmax()]))
+        over = self._arrays.names.attributes[names] + declared > self._limits.attributes
+        if over.any():
+            raise self._beyond("attributes", int(tags.at[tags.begins][over.argmax()]))
         for number in np.flatnonzero(tags.after - tags.at > self._long).tolist():
             self._check_tag(int(tags.at[number]), int(tags.after[number]))
         self._check_texts(
@@ -240,7 +244,7 @@ class Sweep:
         self._carry(block)
 
     def _check_texts(self, at: Numbers, after: Numbers) -> None:
-        """Rejects texts that are too long, between tokens that begin and end somewhere."""
+        """Rejects texts that are too long, given starts and ends of the other tokens."""
         if self._asides:
             at, after = np.sort(at), np.sort(after)
         ends = np.concatenate([[self._last], after])
@@ -257,9 +261,9 @@ class Sweep:
             raise self._beyond(passed, start)
 
     def _arrange(self, tags: Tags, names: Numbers) -> ElementBlock | None:
-        """The elements of a block; None if they break the schema."""
+        """Returns the elements of a block; None if they break the schema."""
         begins, at, after = tags
-        atlas, opened = self._atlas, self._open
+        arrays, opened = self._arrays, self._open
         count = len(opened.start)
         level = count - 1 + np.cumsum(np.where(begins, 1, -1))
         depth = level + ~begins
@@ -272,9 +276,9 @@ class Sweep:
         name = np.concatenate([opened.name, names])
         state = np.empty(len(name), np.int64)
         state[:count] = opened.state
-        symbol = atlas.names.symbol[name]
+        symbol = arrays.names.symbol[name]
         for elements in nesting.levels:
-            state[elements] = atlas.step(state[parent[elements]], symbol[elements])
+            state[elements] = arrays.step(state[parent[elements]], symbol[elements])
         if self._illegal(state, name, start, parent, count, int(level[-1])):
             return None
         stop = np.concatenate([opened.stop, after[begins]])
@@ -283,7 +287,7 @@ class Sweep:
         first[ending] = at[~begins]
         end[ending] = after[~begins]
         around = np.where(begins, element, parent[element])
-        sets = wanted(atlas, opened, state, nesting)
+        sets = wanted(arrays, opened, state, nesting)
         columns = state, name, parent, start, stop, first, end
         return ElementBlock(count, *columns, *sets, element, around, at, after)
 
@@ -293,55 +297,55 @@ class Sweep:
     def _illegal(
         self, state: Numbers, name: Numbers, start: Numbers, parent: Numbers, count: int, depth: int
     ) -> bool:
-        """Looks for the first edge that the schema does not have."""
-        atlas = self._atlas
+        """Finds the first edge that the schema does not have; whether there is one."""
+        arrays = self._arrays
         wrong = state < NOTHING
-        some = np.flatnonzero((atlas.names.attributes[name] > 0) & (state >= 0))
-        some = some[some >= count]
+        attributed = np.flatnonzero((arrays.names.attributes[name] > 0) & (state >= 0))
+        attributed = attributed[attributed >= count]
         bad = np.zeros(len(state), np.bool_)
-        if len(some):
-            bad[some] = atlas.bad_attributes(state[some], name[some])
-        if not (wrong.any() or bad.any() or len(atlas.names) > _NAMES):
+        if len(attributed):
+            bad[attributed] = arrays.bad_attributes(state[attributed], name[attributed])
+        if not (wrong.any() or bad.any() or len(arrays.names) > _NAMES):
             return False
         number = int(np.argmax(wrong | bad))
         if state[number] == Automaton.FULL - 1:
             self.obstacle = "too many states"
-        elif len(atlas.names) > _NAMES:
+        elif len(arrays.names) > _NAMES:
             self.obstacle = "too many names"
         else:
             path: list[str] = []
             above = int(parent[number])
             while above:
-                path.append(atlas.names.written[name[above]])
+                path.append(arrays.names.written[name[above]])
                 above = int(parent[above])
             path.reverse()
-            child = atlas.names.written[name[number]]
+            child = arrays.names.written[name[number]]
             if bad[number]:
                 path.append(child)
-                child = f"@{atlas.bad_attribute(int(state[number]), int(name[number]))}"
+                child = f"@{arrays.bad_attribute(int(state[number]), int(name[number]))}"
             offset = int(self._original(start[number : number + 1])[0])
-            self.violation = Violation(offset, "".join(f"/{each}" for each in path), child)
+            self.violation = Violation(offset, "".join(f"/{name}" for name in path), child)
         self.give_up(depth)
         return True
 
     # -- ranges
 
     def _cut(self, block: ElementBlock) -> None:
-        """Adds the ranges of a block to those of the outputs."""
+        """Adds the ranges of a block to the outputs."""
         edges = np.empty(2 * len(block.at), np.int64)
         edges[::2] = block.at
         edges[1::2] = block.after
         flags = np.empty(len(edges) + 1, np.bool_)
         top = block.count - 1
-        for word in range(self._atlas.words):
+        for word in range(self._arrays.words):
             inside, written = block.inside[word], block.written[word]
-            gap = inside | self._atlas.content[word, block.state]
+            gap = inside | self._arrays.content[word, block.state]
             tags, gaps = (written | inside)[block.element], gap[block.around]
-            some = int(np.bitwise_or.reduce(tags) | np.bitwise_or.reduce(gaps) | gap[top])
+            active = int(np.bitwise_or.reduce(tags) | np.bitwise_or.reduce(gaps) | gap[top])
             fresh = written[: block.count] & ~self._open.written[word]
             for output in range(64 * word, min(64 * word + 64, len(self._spans))):
                 bit = np.uint64(1 << output % 64)
-                if not some >> output % 64 & 1:
+                if not active >> output % 64 & 1:
                     continue
                 for above in np.flatnonzero(fresh & bit).tolist():
                     span = np.array([block.start[above], block.stop[above]])
@@ -354,10 +358,10 @@ class Sweep:
                     self._spans[output].add(self._original(without_pairs(offsets)))
 
     def _fill_table(self, block: ElementBlock, asides: Numbers, around: Numbers) -> None:
-        """Nothing: there is no node table."""
+        """Does nothing: there is no node table."""
 
     def _carry(self, block: ElementBlock) -> None:
-        """Keeps the elements that are open where the block ends."""
+        """Stores the elements that are open at the end of the block."""
         still = block.opened = np.flatnonzero(block.first < 0)
         self._open = Open(
             block.start[still],
@@ -368,17 +372,17 @@ class Sweep:
             block.inside[:, still],
         )
 
-    # -- what goes wrong
+    # -- errors
 
     def give_up(self, depth: int = -1) -> None:
-        """Forgets all that was found, and goes on only to see how deep it gets."""
+        """Drops everything collected, and goes on only to check depth and sizes."""
         self._dead = True
         depth = len(self._open.start) - 1 if depth < 0 else depth
         self._spans = [OutputRanges() for _ in self._spans]
         self._keys.clear()
         self._asides.clear()
         parser, deepest, most = self._parser, self._limits.depth, 2 * self._limits.attributes
-        long = self._long // 4  # characters may have four bytes
+        long = self._long // 4  # a character has up to four bytes
 
         def start(name: str, attributes: list[str]) -> None:
             nonlocal depth
@@ -402,7 +406,7 @@ class Sweep:
         parser.EndElementHandler = end
 
     def error(self, reason: str, hint: str = "") -> DocumentError:
-        """An error where expat stands."""
+        """Returns an error at expat's position."""
         parser = self._parser
         line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
         return DocumentError(reason, hint, "", line, column, parser.CurrentByteIndex)

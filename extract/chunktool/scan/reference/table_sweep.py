@@ -22,8 +22,8 @@ Columns = tuple[Numbers, ...]
 class TableSweep(Sweep):
     """Collects ranges, and the rows of the node table.
 
-    A text is what lies between two tokens, so no text needs a handler; but the bytes of a text that
-    has not ended must not go away.
+    A text lies between two tokens, so texts need no handler; but the bytes of a text that has not
+    ended must stay in the buffer.
 
     Attributes:
         elements, ends, leaves: Columns of `Elements`, `Ends` and `Leaves`, in parts.
@@ -40,17 +40,17 @@ class TableSweep(Sweep):
         self.ends: list[Columns] = []
         self.leaves: list[Columns] = []
         self._count = 0
-        self._row = np.full(1, -1, np.int64)  # of the open elements
+        self._row = np.full(1, -1, np.int64)  # rows of the open elements
         self._tally = np.zeros((1, 3), np.int64)  # their texts, comments and PIs so far
-        self._children: list[dict[int, int]] = [{}]  # their children so far, by name
+        self._children: list[dict[int, int]] = [{}]  # the number of their children so far, by name
         self._position = np.zeros(1, np.int64)
-        self._cursor = 0  # where the last token ended
-        self._joined = False  # whether that was a CDATA section
+        self._cursor = 0  # end of the last token
+        self._joined = False  # whether the last token was a CDATA section
         super().__init__(parser, automaton, limits, original)
 
     def _outside(self, kind: int, start: int, stop: int) -> None:
         super()._outside(kind, start, stop)
-        if not self.begun and self._atlas.asides[Automaton.START]:
+        if not self.begun and self._arrays.asides[Automaton.START]:
             which = int(_CLASSES[kind])
             self._tally[0, which] += 1
             span = self._original(np.array([start, stop], np.int64)).tolist()
@@ -58,14 +58,14 @@ class TableSweep(Sweep):
             self.leaves.append(tuple(row[:, None]))
 
     def give_up(self, depth: int = -1) -> None:
-        """Forgets all that was found, and goes on only to see how deep it gets."""
+        """Drops everything collected, and goes on only to check depth and sizes."""
         super().give_up(depth)
         for rows in (self.elements, self.ends, self.leaves):
             rows.clear()
 
     def pending(self, index: int) -> int:
-        """From where on bytes are still needed, if expat needs those from ``index`` on."""
-        if self._dead or not self._atlas.texts[self._open.state[-1]]:
+        """Returns the first byte that is still needed, if expat needs bytes from ``index`` on."""
+        if self._dead or not self._arrays.texts[self._open.state[-1]]:
             return index
         return self._cursor
 
@@ -79,7 +79,7 @@ class TableSweep(Sweep):
                 self._original(block.start[fresh]),
                 self._original(block.stop[fresh]),
                 position[fresh],
-                self._atlas.names.symbol[block.name[fresh]],
+                self._arrays.names.symbol[block.name[fresh]],
             )
             self.elements.append(columns)
         self._end(block)
@@ -87,7 +87,7 @@ class TableSweep(Sweep):
         self._position_now = position
 
     def _number(self, block: ElementBlock) -> Numbers:
-        """Gives rows to the elements that are kept and have none; which those are."""
+        """Assigns rows to kept elements that have none; returns these elements."""
         self._rows = np.full(len(block.state), -1, np.int64)
         self._rows[: block.count] = self._row
         kept = np.bitwise_or.reduce(block.written | block.inside, axis=0) != 0
@@ -98,14 +98,14 @@ class TableSweep(Sweep):
         return fresh
 
     def _count_children(self, block: ElementBlock) -> Numbers:
-        """The positions of elements among siblings of the same name."""
+        """Returns the positions of elements among siblings of the same name."""
         count = block.count
         position = np.zeros(len(block.state), np.int64)
         position[:count] = self._position
         self._later: dict[int, dict[int, int]] = {}
         if len(position) == count:
             return position
-        name = self._atlas.names.expanded[block.name[count:]]
+        name = self._arrays.names.expanded[block.name[count:]]
         parent = block.parent[count:]
         width = int(name.max()) + 1
         key = parent * width + name
@@ -115,12 +115,12 @@ class TableSweep(Sweep):
         sizes = np.diff(np.append(heads, len(groups)))
         base = np.zeros(len(heads), np.int64)
         parents, names = np.divmod(groups[heads], width)
-        for each in np.flatnonzero(parents < count).tolist():
-            base[each] = self._children[parents[each]].get(int(names[each]), 0)
+        for group in np.flatnonzero(parents < count).tolist():
+            base[group] = self._children[parents[group]].get(int(names[group]), 0)
         position[count + order] = np.arange(len(groups)) - np.repeat(heads - base, sizes) + 1
-        for each in np.flatnonzero(block.first[parents] < 0).tolist():
-            later = self._later.setdefault(int(parents[each]), {})
-            later[int(names[each])] = int(base[each] + sizes[each])
+        for group in np.flatnonzero(block.first[parents] < 0).tolist():
+            later = self._later.setdefault(int(parents[group]), {})
+            later[int(names[group])] = int(base[group] + sizes[group])
         return position
 
     def _end(self, block: ElementBlock) -> None:
@@ -131,7 +131,7 @@ class TableSweep(Sweep):
             self.ends.append((self._rows[ending], first, end))
 
     def _text(self, block: ElementBlock, asides: Numbers, around_asides: Numbers) -> None:
-        """Rows for texts, comments and processing instructions."""
+        """Adds rows for texts, comments and processing instructions."""
         at, after, around = block.at, block.after, block.around
         tally = np.zeros((len(block.state), 3), np.int64)
         tally[: block.count] = self._tally
@@ -151,22 +151,22 @@ class TableSweep(Sweep):
         is_cdata = kind == NodeKind.CDATA.value
         joined = np.concatenate([[self._joined], is_cdata[:-1]])
         self._cursor, self._joined = int(after[-1]), bool(is_cdata[-1])
-        gap = (before < at) & self._atlas.texts[block.state][parent]
-        some = np.flatnonzero(gap)
+        gap = (before < at) & self._arrays.texts[block.state][parent]
+        texts = np.flatnonzero(gap)
         columns = [
-            parent[some],
-            np.full(len(some), NodeKind.TEXT, np.int64),
-            before[some],
-            at[some],
+            parent[texts],
+            np.full(len(texts), NodeKind.TEXT, np.int64),
+            before[texts],
+            at[texts],
         ]
-        begins = ~joined[some]
+        begins = ~joined[texts]
         if len(asides):
             states = block.state[around]
-            kept = np.where(is_cdata, self._atlas.texts[states], self._atlas.asides[states])
-            some = np.flatnonzero((kind >= 0) & kept)
-            more = around[some], kind[some], at[some], after[some]
+            kept = np.where(is_cdata, self._arrays.texts[states], self._arrays.asides[states])
+            chosen = np.flatnonzero((kind >= 0) & kept)
+            more = around[chosen], kind[chosen], at[chosen], after[chosen]
             columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
-            begins = np.concatenate([begins, ~(is_cdata & (joined | gap))[some]])
+            begins = np.concatenate([begins, ~(is_cdata & (joined | gap))[chosen]])
             order = np.argsort(columns[2], kind="stable")
             columns, begins = [column[order] for column in columns], begins[order]
         owner, kinds, start, stop = columns
@@ -179,14 +179,14 @@ class TableSweep(Sweep):
             self.leaves.append((self._rows[owner], kinds, *span, number))
 
     def _with_references(self, kinds: Numbers, start: Numbers, stop: Numbers) -> Numbers:
-        """The kinds, with texts told apart that are not just their bytes."""
+        """Returns the kinds, with `REFERENCES` for texts whose value is not their bytes."""
         data = np.frombuffer(self._buffer, np.uint8)
         special = data == _AMPERSAND
         if b"\r" in self._buffer:
             special |= data == _RETURN
         places = np.flatnonzero(special) + self._base
-        some = places.searchsorted(start) < places.searchsorted(stop)
-        return np.where(some & (kinds == NodeKind.TEXT.value), int(NodeKind.REFERENCES), kinds)
+        escaped = places.searchsorted(start) < places.searchsorted(stop)
+        return np.where(escaped & (kinds == NodeKind.TEXT.value), int(NodeKind.REFERENCES), kinds)
 
     def _carry(self, block: ElementBlock) -> None:
         super()._carry(block)
@@ -196,8 +196,8 @@ class TableSweep(Sweep):
         self._tally = self._tally_now[still]
         old = self._children
         self._children = [
-            {**(old[each] if each < block.count else {}), **self._later.get(each, {})}
-            for each in still.tolist()
+            {**(old[element] if element < block.count else {}), **self._later.get(element, {})}
+            for element in still.tolist()
         ]
 
 

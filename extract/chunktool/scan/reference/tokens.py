@@ -1,4 +1,4 @@
-"""Tags in bytes: where they begin and end, and how they nest, without Python code for each."""
+"""Finds the tags in bytes, and how they nest, in numpy without Python code for each tag."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Flags = NDArray[np.bool_]
 
 
 class Tags(NamedTuple):
-    """Tags in their order. An empty-element tag is two: one that begins, and one of no length.
+    """Tags in their order. An empty-element tag counts as two: a start tag, and an empty end tag.
 
     Attributes:
-        begins: Whether an element begins.
-        at, after: Where the tag begins and ends.
+        begins: Whether it is a start tag.
+        at, after: Offsets of the tag.
     """
 
     begins: Flags
@@ -32,14 +32,14 @@ class Tags(NamedTuple):
 def read_tags(
     buffer: bytes, base: int, low: int, high: int, others: Numbers, complex_: Flags
 ) -> Tags:
-    """The tags between two offsets of well-formed bytes.
+    """Returns the tags between two offsets of well-formed bytes.
 
     Args:
         buffer: The bytes.
-        base: The offset of the first of them.
-        low, high: From where to where.
-        others: Where else a < may be, in pairs: starts and ends of comments and the like.
-        complex_: By start tag, whether there may be quotes in it.
+        base: The offset of the first byte.
+        low, high: The two offsets.
+        others: Starts and ends of the tokens that may hold a ``<``: comments and the like.
+        complex_: By start tag, whether it may have quotes.
     """
     data = np.frombuffer(buffer, np.uint8)
     where = np.flatnonzero(data[low - base : high - base] == _LESS) + (low - base)
@@ -49,7 +49,7 @@ def read_tags(
     greater = np.flatnonzero(data == _GREATER)
     greater = greater[greater.searchsorted(low - base) : greater.searchsorted(high - base)]
     if len(greater) == len(where) and _alternate(where, greater):
-        stops = greater + 1  # as nearly everywhere: each < has its >
+        stops = greater + 1  # the usual case: each < has its >
     else:
         stops = greater[greater.searchsorted(where)] + 1
         starts = np.flatnonzero(~ends)
@@ -76,32 +76,32 @@ def _alternate(first: Numbers, second: Numbers) -> bool:
 def _unquoted(
     buffer: bytes, data: NDArray[np.uint8], starts: Numbers, stops: Numbers, complex_: Flags
 ) -> Numbers:
-    """Where start tags end, if ``stops`` are where the first > in them is."""
-    some = np.flatnonzero(complex_)
-    if len(some):
-        low, high = starts[some], stops[some]
+    """Returns the ends of start tags, given the first > in each."""
+    quoted = np.flatnonzero(complex_)
+    if len(quoted):
+        low, high = starts[quoted], stops[quoted]
         double, single = (
             quotes.searchsorted(high) - quotes.searchsorted(low)
             for quotes in (np.flatnonzero(data == _DOUBLE), np.flatnonzero(data == _SINGLE))
         )
-        # With one kind of quote, an odd number of them says that the > is in a value.
+        # If there is one kind of quote, an odd number of quotes means that the > is in a value.
         unsure = ((double & 1) | (single & 1) | ((double > 0) & (single > 0))) != 0
-        for each in some[unsure].tolist():
-            tag = TAG.match(buffer, int(starts[each]))
+        for tag_ in quoted[unsure].tolist():
+            tag = TAG.match(buffer, int(starts[tag_]))
             assert tag is not None, "expat has seen the whole tag"
-            stops[each] = tag.end()
+            stops[tag_] = tag.end()
     return stops
 
 
 class Nesting(NamedTuple):
-    """How elements nest.
+    """The nesting of elements.
 
     Elements are numbered: those that were open before by depth, then those that begin.
 
     Attributes:
-        element: By event, which element begins or ends.
+        element: By event, the element that begins or ends.
         parent: By element, its parent.
-        levels: The elements that begin, by depth; those of one parent are neighbours.
+        levels: The elements that begin, by depth; children of one parent are neighbours.
     """
 
     element: Numbers
@@ -110,18 +110,18 @@ class Nesting(NamedTuple):
 
 
 def nest(begins: Flags, depth: Numbers, count: int) -> Nesting:
-    """Says who is whose parent.
+    """Finds the parents of elements.
 
     Args:
         begins: By event, whether an element begins.
-        depth: How deep the element is that begins or ends.
-        count: How many elements were open before, with the document node.
+        depth: By event, the depth of the element.
+        count: The number of elements that were open before, including the document node.
     """
     number = count - 1 + np.cumsum(begins)  # of the element that begins
     # Events of one depth alternate: an element begins, it ends, the next one begins.
     order = np.argsort(depth.astype(np.int16), kind="stable")
     deep, opening = depth[order], begins[order]
-    before = np.empty(len(order), np.bool_)  # is there one before it at the same depth?
+    before = np.empty(len(order), np.bool_)  # whether an element of the same depth comes before
     before[0] = False
     before[1:] = deep[1:] == deep[:-1]
     numbers = number[order]
@@ -129,23 +129,23 @@ def nest(begins: Flags, depth: Numbers, count: int) -> Nesting:
     previous[1:] = numbers[:-1]
     element = np.empty(len(order), np.int64)
     element[order] = np.where(opening, numbers, np.where(before, previous, deep))
-    # The parent of an element is what begins right before it, or it is that of the sibling before.
+    # An element's parent begins right before it, or is the parent of the sibling before it.
     where = np.flatnonzero(opening)
-    found, levels, event = numbers[where], deep[where], order[where]
+    opened, levels, event = numbers[where], deep[where], order[where]
     size = len(event)
     direct = begins[event - 1] & (event > 0)
     first = np.ones(size, np.bool_)
     first[1:] = levels[1:] != levels[:-1]
     value = np.where(direct, number[event - 1], levels - 1)
-    known = np.where(direct | first, np.arange(size), 0)
+    source = np.where(direct | first, np.arange(size), 0)
     parent = np.empty(count + size, np.int64)
     parent[:count] = np.maximum(np.arange(count) - 1, 0)
-    parent[found] = value[np.maximum.accumulate(known)]
-    return Nesting(element, parent, np.split(found, np.flatnonzero(first)[1:]) if size else [])
+    parent[opened] = value[np.maximum.accumulate(source)]
+    return Nesting(element, parent, np.split(opened, np.flatnonzero(first)[1:]) if size else [])
 
 
 def long_part(tag: bytes, limits: Limits) -> str:
-    """Which limit a well-formed tag passes, or a name or value in it; empty if none.
+    """Returns the limit that a well-formed tag, or a name or value in it, exceeds; else ''.
 
     >>> long_part(b"<a bc='12345'>", Limits(name_bytes=1)), long_part(b"<a b = '>'/>", Limits())
     ('name_bytes', '')

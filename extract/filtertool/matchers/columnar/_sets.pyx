@@ -1,10 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The inner loops of the columnar matcher in C: what `dense` and `bulk` do, some ten times faster.
 
-Sets of rows are bit sets. In these, rows have *positions*: those of one spine are next to each
-other, so that what is asked of a spine is asked of 64 rows at once (`_spines`).
-Nothing here knows what a question is: it runs programs (`extract.filtertool.matchers.columnar.program`) and
-joins what they give with spines.
+Sets of rows are bit sets. In these, rows have *positions*: the rows of one spine are neighbours, so
+that an operation on a spine handles 64 rows at once (`_spines`). This module does not know questions:
+it runs programs (`extract.filtertool.matchers.columnar.program`) and joins their results with spines.
 """
 
 from array import array
@@ -53,12 +52,12 @@ cdef inline void drop(uint64_t* bits, int64_t at) noexcept nogil:
 
 
 cdef inline uint64_t at_most(int64_t left) noexcept nogil:
-    """The first bits of a word, if there are no more."""
+    """Returns the first bits of a word, at most 64."""
     return ~(<uint64_t>0) if left >= 64 else ((<uint64_t>1) << left) - 1
 
 
 cdef inline uint64_t word_of(const uint64_t* bits, int64_t at, int64_t left) noexcept nogil:
-    """The bits from a position on, 64 if so many are left; NULL has all."""
+    """Returns the bits from a position on, at most 64; NULL has all."""
     cdef uint64_t word
     if bits == NULL:
         return at_most(left)
@@ -71,7 +70,7 @@ cdef inline uint64_t word_of(const uint64_t* bits, int64_t at, int64_t left) noe
 cdef int64_t summed(
     const uint64_t* some, bint others, int64_t many, const int32_t* fan
 ) noexcept nogil:
-    """The numbers of the positions that are in a set of so many, or of all the others."""
+    """Returns the sum of the numbers at the positions in a set, or at all others."""
     cdef int64_t total = 0, at
     cdef uint64_t x
     for at in range(0, many, 64):
@@ -85,7 +84,7 @@ cdef int64_t summed(
 
 
 cdef int64_t every_of(int64_t many, const int32_t* fan) noexcept nogil:
-    """The numbers of all positions."""
+    """Returns the sum of the numbers at all positions."""
     cdef int64_t i, total = 0
     for i in range(many):
         total += fan[i]
@@ -95,13 +94,13 @@ cdef int64_t every_of(int64_t many, const int32_t* fan) noexcept nogil:
 cdef int64_t count_in(
     const uint64_t* selected, int64_t many, const int32_t* fan, int64_t every
 ) noexcept nogil:
-    """How many nodes there are below some rows of a spine.
+    """Returns the number of nodes below rows of a spine.
 
     Args:
         selected: The rows; NULL for all.
-        many: How many the spine has.
-        fan: To how many nodes each leads.
-        every: To how many all of them lead.
+        many: The number of rows of the spine.
+        fan: The number of nodes below each row.
+        every: The number of nodes below all rows.
     """
     cdef int64_t at, chosen = 0
     if selected == NULL:
@@ -114,7 +113,7 @@ cdef int64_t count_in(
 
 
 cdef class Sets:
-    """What the operations of a program give on one batch: a set of rows each."""
+    """The results of a program's operations on one batch: a set of rows for each."""
 
     cdef uint64_t* bits
     cdef Py_ssize_t rows, words, count, room, operations
@@ -153,10 +152,10 @@ cdef class Sets:
 
         Args:
             op, name, first, second: The program.
-            given: For each set that is given, its number; the same sets may have the same.
-            seed_at, seeds: Where the rows of each number begin, and the rows.
-            without_at, without: For each set that is given, the rows that are left out.
-            named_at, named: Where the rows of each name begin, and the rows.
+            given: For each seed the number of its set; equal sets may share a number.
+            seed_at, seeds: The start of each set's rows, and the rows.
+            without_at, without: For each seed, the rows to leave out.
+            named_at, named: The start of each name's rows, and the rows.
             row_name, up: For each row its name and its parent.
             item, position: For each position its row, and the other way round.
             parent: For each position that of the row's parent; -1 for a document node.
@@ -210,12 +209,12 @@ cdef class Sets:
         return self.bits + self.place[number] * self.words
 
     cdef uint64_t* fresh(self) except? NULL:
-        """Room for a set, after all others."""
+        """Reserves room for a set, after all others."""
         cdef uint64_t* grown
         cdef Py_ssize_t room
         if self.count >= self.room:
             room = self.room * 2
-            if self.room == 0:  # enough for all, or for some at once: they are not moved then
+            if self.room == 0:  # enough for all, or for many at once, so that they are not moved
                 room = max(64, min(self.operations, AT_ONCE // self.words))
             grown = <uint64_t*>realloc(self.bits, (room * self.words + 1) * sizeof(uint64_t))
             if grown == NULL:
@@ -225,12 +224,12 @@ cdef class Sets:
         return self.bits + self.count * self.words
 
     cdef int32_t keep(self):
-        """The place of the set that was made last."""
+        """Returns the place of the last set."""
         self.count += 1
         return <int32_t>(self.count - 1)
 
     cdef inline void climb(self, uint64_t* out, int64_t row, bint deep) noexcept nogil:
-        """Adds a row and, if deep, all above it; a set that has a row then has those already."""
+        """Adds a row and, if deep, its ancestors; a set with a row already has these."""
         if not deep:
             if row >= 0:
                 put(out, self.position[row])
@@ -259,7 +258,7 @@ cdef class Sets:
         if name >= named_at.shape[0] - 1:
             return False
         memset(out, 0, self.words * sizeof(uint64_t))
-        # Few rows have the name, as a rule; but where any may do, those that are left are fewer.
+        # Few rows have the name, as a rule; if any name will do, the filter leaves fewer rows.
         if name >= 0 and (named_at[name + 1] - named_at[name] < 4 * self.words or (a == NULL and b == NULL)):
             for w in range(named_at[name], named_at[name + 1]):
                 row = named[w]
@@ -291,7 +290,7 @@ cdef class Sets:
         const int64_t[::1] without,
         int32_t[::1] made,
     ) except -2:
-        """The place of the set of some rows that are given; -1 if it is empty."""
+        """Returns the place of the set of a seed; -1 if it is empty."""
         cdef uint64_t* out
         cdef Py_ssize_t i
         cdef int64_t row
@@ -340,10 +339,10 @@ cdef class Sets:
                 some |= out[w]
         return some != 0
 
-    # -- what they give
+    # -- results
 
     def some(self, const int64_t[::1] numbers, uint8_t[::1] out):
-        """Which operations give any rows."""
+        """Sets which operations have rows."""
         cdef Py_ssize_t i
         for i in range(numbers.shape[0]):
             out[i] = self.place[numbers[i]] >= 0
@@ -369,12 +368,12 @@ cdef class Sets:
         const int32_t[:, ::1] fans,
         int64_t[:, ::1] counts,
     ):
-        """Finds the rows that branches select and from which their tails lead on.
+        """Finds the rows that branches select and from which their tails select nodes.
 
         Args:
-            spines: Those that the batch has, the ones above first.
+            spines: The spines of the batch, parents first.
             spine_above: For each spine the one above.
-            row_at, row_count: For each spine the position of its first row, and how many it has.
+            row_at, row_count: For each spine the position of its first row, and the number of rows.
             stem_at, stem_items: The stems of each spine.
             stem_above, stem_filter: For each stem, the stem above and the operation that its filter
                 is; -1 for none.
@@ -382,13 +381,13 @@ cdef class Sets:
             stem, tail, question: For each branch its stem, the operation that its tail is, -1 for
                 none, and its question.
             unit: For each row.
-            out: For each unit a bit for each question that has found anything; or nothing at all.
+            out: For each unit a bit for each question that matches; or empty.
             pairs: Branches and their rows, while there is room.
             counted: For each branch whether its rows need only be counted: `PAIRS` for no, `ROWS`
                 for the rows themselves, else which of the fans says how many nodes its tail leads
                 to; or nothing at all, for no.
-            fans: For each of some tails, to how many nodes it leads from each position.
-            counts: For each unit and question how many nodes the branches that are counted have.
+            fans: For each counted tail, the number of nodes that it selects from each position.
+            counts: For each unit and question the number of nodes of the counted branches.
 
         Returns:
             How many pairs there are.
@@ -493,7 +492,7 @@ cdef class Sets:
 
 
 def count_bits(const uint8_t[:, ::1] bits):
-    """How many bits are set."""
+    """Returns the number of set bits."""
     cdef Py_ssize_t i, j, n = 0
     cdef uint8_t x
     for i in range(bits.shape[0]):
@@ -506,7 +505,7 @@ def count_bits(const uint8_t[:, ::1] bits):
 
 
 def list_bits(const uint8_t[:, ::1] bits, int64_t[:, ::1] out):
-    """The row and column of each bit that is set, in this order."""
+    """Writes row and column of each set bit, in this order."""
     cdef Py_ssize_t i, j, n = 0
     cdef uint8_t x
     for i in range(bits.shape[0]):

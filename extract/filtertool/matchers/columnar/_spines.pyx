@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The spines of rows in C, and the order in which sets have these (see `_sets`)."""
+"""Finds the spines of rows in C, and the order of rows in sets (see `_sets`)."""
 
 import os
 
@@ -16,7 +16,7 @@ SECRET[1] = int.from_bytes(os.urandom(8), "little")
 
 
 cdef class Trie:
-    """Spines: from one to the next by the name of a child."""
+    """A trie of spines, with the names of children as edges."""
 
     cdef Py_ssize_t mask
     cdef int64_t* keys
@@ -31,7 +31,7 @@ cdef class Trie:
         free(self.below)
 
     def __init__(self, const int64_t[::1] above, const int64_t[::1] name):
-        """Takes for each spine, from the second on, the one above and the name of its last step."""
+        """Takes, for each spine from the second on, the one above and the name of its last step."""
         cdef Py_ssize_t i, slot, slots = 64
         while slots < 4 * above.shape[0]:
             slots *= 2
@@ -66,7 +66,7 @@ cdef class Trie:
                 document node.
             spine: For each row its spine: 0 for document nodes, the number after the last for rows
                 that no spine leads to.
-            counts: For each spine, and for none, how many rows it has.
+            counts: For each spine, and last for rows without one, the number of rows.
         """
         cdef Py_ssize_t i, slot
         cdef int32_t none = <int32_t>(counts.shape[0] - 1), above, here
@@ -90,11 +90,11 @@ def lay_out(
     int32_t[::1] position,
     int32_t[::1] parent,
 ):
-    """Gives rows their positions.
+    """Assigns positions to rows.
 
     Args:
         spine, up: For each row its spine, and the row of its parent, which comes before.
-        at: For each spine the next free position; is moved on.
+        at: For each spine the next free position; updated.
         item: For each position its row.
         position: For each row its position.
         parent: For each position that of the row's parent; -1 for a document node.
@@ -110,7 +110,7 @@ def lay_out(
 
 
 def arrange(const int64_t[::1] numbers, const int32_t[::1] item, int32_t[::1] out):
-    """Puts a number for each row in the order of positions."""
+    """Reorders one number for each row by position."""
     cdef Py_ssize_t i
     for i in range(item.shape[0]):
         out[i] = <int32_t>numbers[item[i]]

@@ -15,7 +15,7 @@ cdef extern from "hashing.h":
 
 cdef enum:
     NAME_SLOTS = 4096
-    WINDOW = 8  # bytes of a part that are looked at first
+    WINDOW = 8  # bytes of a part that are compared first
     FILTER = 1 << 15
     TEXT = 1  # as `NodeKind.TEXT`
     SHORTEST = 7  # a tag with an attribute, after its bracket: a name, white space, `a=""` and `>`
@@ -37,9 +37,9 @@ cdef inline bint same(const Slice* one, const Slice* other) noexcept nogil:
 
 
 cdef class Slices:
-    """Parts of some strings of bytes."""
+    """Slices of byte strings."""
 
-    cdef object buffers  # which keeps them alive
+    cdef object buffers  # keeps them alive
     cdef Slice* every
     cdef readonly Py_ssize_t size
     cdef const int64_t[::1] which, start, stop
@@ -53,7 +53,7 @@ cdef class Slices:
     def __init__(
         self, list buffers, const int64_t[::1] which, const int64_t[::1] start, const int64_t[::1] stop
     ):
-        """Takes for each slice the number of its buffer, and where it begins and ends there."""
+        """Takes for each slice the number of its buffer, and its start and end there."""
         cdef Py_ssize_t i, many = len(buffers)
         cdef bytes buffer
         self.buffers, self.size = buffers, start.shape[0]
@@ -77,9 +77,9 @@ cdef class Slices:
 
 
 cdef class Dictionary:
-    """Slices, numbered: the same bytes get the same number. Those of a number are a chain."""
+    """A dictionary of slices: equal bytes get the same number. Slices of a number are a chain."""
 
-    cdef object slices  # which keeps the bytes alive
+    cdef object slices  # keeps the bytes alive
     cdef Py_ssize_t mask
     cdef readonly Py_ssize_t count
     cdef Slice* words
@@ -153,17 +153,17 @@ cdef class Dictionary:
         return self.slots[slot]
 
     def find(self, bytes word):
-        """The number of a value; -1 if there is none."""
+        """Returns the number of a value; -1 if there is none."""
         cdef Slice here
         here.at, here.size = <const uint8_t*>PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)
         return self.slots[self.slot_of(&here)]
 
     def find_all(self, Slices slices, int64_t[:, ::1] out):
-        """Finds the slices that have a number here.
+        """Finds the slices that have a number in this dictionary.
 
         Args:
             slices: The slices.
-            out: Their numbers and which they are, while there is room; in their order.
+            out: Numbers and slices, as far as there is room; in the order of slices.
 
         Returns:
             How many there are.
@@ -182,14 +182,14 @@ cdef class Dictionary:
         return found
 
     def many_of(self, const int64_t[::1] numbers):
-        """How many slices have some numbers, all together."""
+        """Returns the number of slices with these numbers."""
         cdef Py_ssize_t i, n = 0
         for i in range(numbers.shape[0]):
             n += self.many[numbers[i]]
         return n
 
     def list_of(self, const int64_t[::1] numbers, int64_t[::1] out):
-        """The slices that have some numbers, those of the same in order; there must be room."""
+        """Writes the slices with these numbers, those of one number in order."""
         cdef Py_ssize_t i, n = 0
         cdef int32_t at
         for i in range(numbers.shape[0]):
@@ -200,13 +200,13 @@ cdef class Dictionary:
                 at = self.following[at]
 
     def copy_codes(self, int64_t[::1] out):
-        """For each slice its number."""
+        """Writes the number of each slice."""
         cdef Py_ssize_t i
         for i in range(out.shape[0]):
             out[i] = self.codes[i]
 
     def list_words(self):
-        """For each number the value."""
+        """Returns the value of each number."""
         cdef Py_ssize_t i
         return [
             PyBytes_FromStringAndSize(<const char*>self.words[i].at, self.words[i].size)
@@ -214,7 +214,7 @@ cdef class Dictionary:
         ]
 
     def joined(self, int64_t[::1] starts):
-        """All values, each after a zero byte, and eight more; and where these are."""
+        """Returns all values, each after a zero byte, and eight bytes more; and their offsets."""
         cdef Py_ssize_t i, size = 0
         cdef bytes out
         cdef char* at
@@ -241,17 +241,17 @@ cdef inline Py_ssize_t filter_of(uint64_t window) noexcept nogil:
 
 
 def search(bytes text, const int64_t[::1] starts, list parts, Py_ssize_t shortest, int64_t[:, ::1] out):
-    """Looks for many parts in many values at once.
+    """Searches many parts in many values at once.
 
     Args:
         text: All values, each after a zero byte, and eight more bytes.
-        starts: Where these zero bytes are.
-        parts: What to look for.
-        shortest: How many bytes each of them has at least; at least 1.
-        out: Parts and values that have them, while there is room; each pair once.
+        starts: The offsets of these zero bytes.
+        parts: The parts.
+        shortest: The least number of bytes of a part; at least 1.
+        out: Parts and values that contain them, as far as there is room; each pair once.
 
     Returns:
-        How many pairs there are.
+        The number of pairs.
     """
     cdef Py_ssize_t i, word = 0, found = 0, many = len(parts), slot, room = out.shape[1]
     cdef Py_ssize_t size = PyBytes_GET_SIZE(text) - WINDOW
@@ -309,19 +309,19 @@ def texts_of_rows(
     int64_t[::1] piece,
     uint8_t[::1] odd,
 ):
-    """Finds the only piece of text of elements.
+    """Finds the only piece of text of each element.
 
     Args:
-        begin, end: For each element between which places it is; best in this order.
+        begin, end: For each element its place and the place after it; best in this order.
         place, kind: The pieces of text.
         piece: For each element its piece; -1 for none.
-        odd: Whether there are several, or the piece is not just its bytes.
+        odd: Whether there are several pieces, or the piece's value is not its bytes.
     """
     cdef Py_ssize_t i, low, high, middle, step, at = 0, pieces = place.shape[0]
     for i in range(begin.shape[0]):
         if i and begin[i] < begin[i - 1]:
             at = 0
-        low, step = at, 1  # the next one is not far, as a rule
+        low, step = at, 1  # the next piece is not far, as a rule
         while low + step < pieces and place[low + step] < begin[i]:
             low += step
             step *= 2
@@ -342,18 +342,18 @@ cdef inline bint is_space(uint8_t c) noexcept nogil:
 def attributes(
     const uint8_t[::1] data, const int64_t[::1] start, const int64_t[::1] content, int64_t[:, ::1] out
 ):
-    """Finds the attributes in start tags, namespace declarations among them.
+    """Finds the attributes in start tags, including namespace declarations.
 
     Args:
         data: A well-formed document.
-        start, content: Where each start tag begins, and where it ends.
+        start, content: The start and the end of each start tag.
         out: For each attribute, while there is room: the number of its tag, its own number in the
             tag, where its name begins and ends, where its value begins and ends, whether the value
             has to be normalised, and the number of the first attribute of the same name, or its own
             if there are too many names to remember.
 
     Returns:
-        How many there are.
+        The number of attributes.
     """
     cdef Py_ssize_t i, n = 0, room = out.shape[1], slot, names = 0
     cdef int64_t at, end, name, name_end, value, number, known

@@ -1,4 +1,4 @@
-"""Which expressions columns can answer exactly, and on which documents; and why not on others."""
+"""Which expressions columns can answer exactly, and on which documents; and why not others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DECLINED_AXES = frozenset({"following", "preceding", "namespace"})
 
 @lru_cache(maxsize=1 << 18)
 def reason_against(expr: Expr) -> str:
-    """Why an expression cannot be answered; empty if it can."""
+    """Returns why columns cannot answer an expression; empty if they can."""
     if isinstance(expr, Variable):
         return "a variable"
     if isinstance(expr, FunctionCall) and (expr.prefix or expr.name not in SUPPORTED):
@@ -31,17 +31,17 @@ def reason_against(expr: Expr) -> str:
 
 
 def reason_against_document(data: bytes, root: int) -> str:
-    """Why the bytes of a document do not say by themselves what is in it; empty if they do.
+    """Returns why the bytes of a document do not determine its nodes; empty if they do.
 
     Args:
         data: A well-formed document.
-        root: Where its root element begins.
+        root: Offset of its root element.
     """
     encoding = find_encoding(data[:1024], True)
     if encoding is None or encoding.codec not in ("utf-8", "ascii"):
         return "another encoding than UTF-8"
     prolog = data[:root]
-    # Perhaps only in a comment; but then it is only slow.
+    # The match may be in a comment; then the document is only slower.
     if b"<!ENTITY" in prolog or b"<!ATTLIST" in prolog or b"%" in prolog:
         return "declarations of its own"
     return ""

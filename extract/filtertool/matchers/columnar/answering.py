@@ -1,4 +1,4 @@
-"""From selected nodes to answers, and answers of several matchers as one."""
+"""Turns selected nodes into answers, and joins the answers of several matchers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from extract.markup.node_kinds import LEAF_KINDS, NodeKind
 
 
 class Selection(NamedTuple):
-    """Nodes that questions have selected, in any order, some perhaps more than once."""
+    """Nodes that questions select, in any order, perhaps with duplicates."""
 
     question: Ints
     nodes: Ints
@@ -28,14 +28,14 @@ def answers_of(
     values: Sequence[Value],
     matching: Sequence[tuple[Ints, Ints]] = (),
 ) -> Answers:
-    """The answers on a batch.
+    """Returns the answers on a batch.
 
     Args:
         columns: The batch.
-        selections: The nodes that questions have selected.
-        select: What is asked for.
+        selections: The nodes that questions select.
+        select: Whether nodes, counts, or only matching questions are requested.
         values: The values of questions that are no node sets.
-        matching: Units, and questions that have selected something there; only for ``doc``.
+        matching: Pairs of a unit and a question that matches there; only for ``doc``.
     """
     question = np.concatenate([NOTHING, *[part.question for part in selections]])
     nodes = np.concatenate([NOTHING, *[part.nodes for part in selections]])
@@ -63,9 +63,9 @@ def _sorted(
     select: Select,
     values: Sequence[Value],
 ) -> Answers:
-    """The answers of nodes that come in runs: of one unit and question, in document order.
+    """Returns the answers for nodes that come in runs: of one unit and question, in document order.
 
-    Most questions have one run for a unit. Only the nodes of the others have to be sorted.
+    Most questions have one run for a unit. Only the nodes of the other questions have to be sorted.
     """
     order = columns.order_of(nodes)
     begins = _changes(question) | _changes(unit)
@@ -97,7 +97,7 @@ def _sorted(
 
 
 def with_counts(answers: Answers, unit: Ints, question: Ints, count: Ints) -> Answers:
-    """The answers, and those of other questions of which only the numbers are known."""
+    """Adds questions that were only counted to the answers."""
     if not len(unit):
         return answers
     units = np.concatenate([unit, answers.unit])
@@ -123,7 +123,7 @@ def _counted(
 
 
 def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
-    """The nodes as others know them."""
+    """Returns the nodes with references to their unit's table."""
     kind = columns.kind_of(nodes)
     owner = np.where(kind == NodeKind.ELEMENT.value, nodes, columns.parent_of(nodes))
     number = np.zeros(len(nodes), np.int32)
@@ -140,7 +140,7 @@ def _listed(columns: Columns, unit: Ints, question: Ints, nodes: Ints) -> Nodes:
 
 
 class PartialAnswers(NamedTuple):
-    """Answers of one matcher, and which of our units and questions it was asked about."""
+    """The answers of one matcher, with the units and questions that it had."""
 
     answers: Answers
     units: NDArray[np.int32]
@@ -150,7 +150,7 @@ class PartialAnswers(NamedTuple):
 def united(
     shares: Sequence[PartialAnswers], select: Select, failures: Sequence[Failure]
 ) -> Answers:
-    """The answers of several matchers that were asked about different units or questions."""
+    """Joins the answers of several matchers that had different units or questions."""
     none = np.empty(0, np.int32)
     unit = np.concatenate([none, *[s.units[s.answers.unit] for s in shares]])
     question = np.concatenate([none, *[s.questions[s.answers.question] for s in shares]])
@@ -162,7 +162,10 @@ def united(
         count[by],
         _united_nodes(shares) if select == "nodes" else None,
         tuple(_moved_value(s, value) for s in shares for value in s.answers.values),
-        (*failures, *[_moved_failure(s, one) for s in shares for one in s.answers.failures]),
+        (
+            *failures,
+            *[_moved_failure(s, failure) for s in shares for failure in s.answers.failures],
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""The attributes of a batch, found in the bytes of its start tags."""
+"""Finds the attributes of a batch in the bytes of its start tags."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Ints = NDArray[np.int64]
 
 
 class AttributeTable(NamedTuple):
-    """Attributes in document order, namespace declarations left out.
+    """Attributes in document order, without namespace declarations.
 
     Attributes:
-        unit: Which unit.
-        row: Its owner, as a row of the unit's table.
-        number: Which of the tag's attributes it is, from 0, namespace declarations counted.
+        unit: The unit.
+        row: The owner, as a row of the unit's table.
+        number: Index among the tag's attributes, from 0, including namespace declarations.
         name: The number of its name.
         start: Byte where its name begins.
         value: Byte where its value begins, after the quote.
         stop: Byte where its value ends.
-        odd: Whether the value is not just these bytes, but must be normalised.
+        odd: Whether the value differs from these bytes and must be normalised.
     """
 
     unit: Ints
@@ -44,7 +44,7 @@ class AttributeTable(NamedTuple):
 def attribute_table(
     tables: Sequence[NodeTable], scopes: Sequence[Scopes], names: NameBook
 ) -> AttributeTable:
-    """The attributes of all elements of some tables."""
+    """Returns the attributes of all elements of the tables."""
     parts = [_of_table(table, scope, names) for table, scope in zip(tables, scopes, strict=True)]
     unit = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     if len(parts) == 1:
@@ -53,7 +53,7 @@ def attribute_table(
 
 
 def _of_table(table: NodeTable, scopes: Scopes, names: NameBook) -> tuple[Ints, ...]:
-    """The columns of `AttributeTable` but for the unit."""
+    """Returns the columns of `AttributeTable`, without the unit."""
     find = _find_natively if native_available() else _find
     starts, contents = table.elements.start, table.elements.content
     row, number, start, end, value, stop, odd, same = find(table.data, starts, contents)
@@ -74,16 +74,16 @@ def _find_natively(data: bytes, start: Ints, content: Ints) -> Ints:
 
 
 def _find(data: bytes, start: Ints, content: Ints) -> Ints:
-    found: list[tuple[int, ...]] = []
+    attributes: list[tuple[int, ...]] = []
     first_of: dict[bytes, int] = {}
     for tag, (first, last) in enumerate(zip(start.tolist(), content.tolist(), strict=True)):
         if last - first <= len('<a b=""'):
             continue
         for number, span in enumerate(attribute_spans(data, first, last)):
             odd = NORMALISED.search(data, *span[2:]) is not None
-            same = first_of.setdefault(data[slice(*span[:2])], len(found))
-            found.append((tag, number, *span, odd, same))
-    return np.array(found, np.int64).reshape(-1, 8).T
+            same = first_of.setdefault(data[slice(*span[:2])], len(attributes))
+            attributes.append((tag, number, *span, odd, same))
+    return np.array(attributes, np.int64).reshape(-1, 8).T
 
 
 def _name_numbers(
@@ -95,7 +95,7 @@ def _name_numbers(
     scopes: Scopes,
     names: NameBook,
 ) -> Ints:
-    """The numbers of the names; -1 for a namespace declaration."""
+    """Returns the numbers of the names; -1 for a namespace declaration."""
     out = np.empty(len(rows), np.int64)
     for first in np.flatnonzero(same == np.arange(len(same))).tolist():
         name = data[start[first] : end[first]]
@@ -103,7 +103,7 @@ def _name_numbers(
             out[first] = -1
         elif b":" not in name:
             out[first] = names.number("", name.decode())
-        else:  # what the prefix means depends on the place
+        else:  # the prefix may be bound differently in other places
             for at in np.flatnonzero(same == first).tolist():
                 out[at] = names.number(*scopes.attribute(int(rows[at]), name.decode()))
             same[same == first] = np.flatnonzero(same == first)

@@ -1,4 +1,4 @@
-"""Axes and node tests on columns: from many nodes at once to all that a step selects from them."""
+"""Axes and node tests on columns: finds all nodes that a step selects from many nodes at once."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from extract.markup.values import instruction_value
 from extract.schema.model import XML_NAMESPACE
 from extract.xpath.ast import ANY_NAME, Axis, KindTest, NameTest, NodeTest
 
-MAX_PAIRS = 30_000_000  # pairs of nodes that a step may be on; then it is left to others
+MAX_PAIRS = 30_000_000  # pairs of nodes in a step; beyond, the fallback answers
 
 _LEAVES = {kind.node_test.removesuffix("()"): kind for kind in LEAF_KINDS}
 REVERSE = frozenset({"ancestor", "ancestor-or-self", "preceding-sibling", "parent"})
 
 
 class Pairs(NamedTuple):
-    """Nodes, each with the number of what it belongs to; sorted by that and document order."""
+    """Nodes, each with the number of its owner; sorted by owner and document order."""
 
     owner: Ints
     nodes: Ints
 
 
 class Grouped(NamedTuple):
-    """Nodes sorted by parent, and in document order below the same one."""
+    """Nodes sorted by parent, and in document order below the same parent."""
 
     parents: Ints
     nodes: Ints
 
 
 class Axes:
-    """Looks nodes up.
+    """Finds nodes by axis and node test.
 
     Args:
-        columns: Where.
+        columns: The batch.
         namespaces: Prefix to namespace URI, for name tests.
     """
 
@@ -56,24 +56,24 @@ class Axes:
         self._grouped: dict[tuple[bool, NodeTest], Grouped] = {}
 
     def walk(self, axis: Axis, test: NodeTest, nodes: Ints) -> Pairs:
-        """All that a step without predicates selects from each node."""
+        """Returns all nodes that a step without predicates selects from each node."""
         return _WALKS[axis](self, test, nodes)
 
     # -- tests
 
     def tested(self, attribute: bool, test: NodeTest) -> Ints:
-        """All attributes, or all other nodes, that pass a test, in document order.
+        """Returns all attributes, or all other nodes, that pass a test, in document order.
 
-        Document nodes are left out: no axis but ``self`` and those that go up leads there.
+        Document nodes are left out: only ``self`` and the axes that go up lead to them.
         """
         key = (attribute, test)
-        known = self._tested.get(key)
-        if known is None:
-            known = self._tested[key] = self._all(attribute, test)
-        return known
+        nodes = self._tested.get(key)
+        if nodes is None:
+            nodes = self._tested[key] = self._all(attribute, test)
+        return nodes
 
     def elements(self, number: int | None) -> Ints:
-        """All elements whose name has a number, or all."""
+        """Returns all elements whose name has a number, or all elements."""
         return self.tested(False, ANY_NAME) if number is None else self._number(False, number)
 
     def _all(self, attribute: bool, test: NodeTest) -> Ints:
@@ -115,7 +115,7 @@ class Axes:
 
     @cached_property
     def by_name(self) -> tuple[Ints, Ints]:
-        """The elements sorted by name, and where those of each name begin."""
+        """The elements sorted by name, and the start of each name's elements."""
         return self._sorted(self.columns.name)
 
     @cached_property
@@ -135,9 +135,9 @@ class Axes:
 
     def _has_target(self, nodes: Ints, target: str) -> Bools:
         leaves = self.columns.leaves[NodeKind.PI]
-        wanted = target.encode()
+        encoded = target.encode()
         pieces = leaves.first[nodes - self.columns.bounds[NodeKind.PI]].tolist()
-        return np.array([self._target(piece) == wanted for piece in pieces], np.bool_)
+        return np.array([self._target(piece) == encoded for piece in pieces], np.bool_)
 
     def _target(self, piece: int) -> bytes:
         leaves = self.columns.leaves[NodeKind.PI]
@@ -145,7 +145,7 @@ class Axes:
         return instruction_value(data[leaves.start[piece] : leaves.end[piece]]).target
 
     def passes(self, test: NodeTest, nodes: Ints) -> Bools:
-        """Which nodes pass a test on an axis whose principal nodes are elements."""
+        """Returns a mask of the nodes that pass a test on an axis of elements."""
         kinds = self.columns.kind_of(nodes)
         if isinstance(test, KindTest):
             if test.kind == "node":
@@ -164,15 +164,15 @@ class Axes:
     # -- axes
 
     def grouped(self, attribute: bool, test: NodeTest) -> Grouped:
-        """All that pass a test, by parent."""
+        """Returns all nodes that pass a test, by parent."""
         key = (attribute, test)
-        known = self._grouped.get(key)
-        if known is None:
-            known = self._grouped[key] = self.group(self.tested(attribute, test))
-        return known
+        groups = self._grouped.get(key)
+        if groups is None:
+            groups = self._grouped[key] = self.group(self.tested(attribute, test))
+        return groups
 
     def group(self, nodes: Ints) -> Grouped:
-        """Nodes in document order, by parent."""
+        """Groups nodes in document order by parent."""
         parents = self.columns.parent_of(nodes)
         if parents.size < 2 or (parents[1:] >= parents[:-1]).all():
             return Grouped(parents, nodes)
@@ -180,12 +180,12 @@ class Axes:
         return Grouped(parents[by_parent], nodes[by_parent])
 
     def below(self, grouped: Grouped, nodes: Ints) -> Pairs:
-        """Of some nodes by parent, the children of each node."""
+        """Returns, of the grouped nodes, the children of each node."""
         low = np.searchsorted(grouped.parents, nodes)
         return ranges(low, np.searchsorted(grouped.parents, nodes, "right"), grouped.nodes)
 
     def inside(self, chosen: Ints, nodes: Ints) -> Pairs:
-        """Of some nodes in document order, those inside of each node, its attributes included."""
+        """Returns, of the chosen nodes, the descendants and attributes of each node."""
         order = self.columns.order_of(chosen)
         low = np.searchsorted(order, self.columns.order_of(nodes), "right")
         return ranges(low, np.searchsorted(order, self._ends(nodes)), chosen)
@@ -222,8 +222,8 @@ class Axes:
         parts: list[Pairs] = []
         index, parents = np.arange(len(nodes)), self.columns.parent_of(nodes)
         while True:
-            there = parents >= 0
-            index, parents = index[there], parents[there]
+            exist = parents >= 0
+            index, parents = index[exist], parents[exist]
             if not index.size:
                 return self.united(parts)
             mask = self.passes(test, parents)
@@ -244,7 +244,7 @@ class Axes:
     def _siblings(
         self, test: NodeTest, nodes: Ints
     ) -> tuple[Grouped, Ints, tuple[Ints, Ints], Ints]:
-        """For each node: where its parent's children begin, where it is itself, where they end."""
+        """Returns, for each node, the bounds of its parent's children, and its own place."""
         columns = self.columns
         grouped = self.grouped(False, test)
         parents = columns.parent_of(nodes).copy()
@@ -253,18 +253,18 @@ class Axes:
         high = np.searchsorted(grouped.parents, parents, "right")
         span = int(columns.ends.max(initial=0)) + 1
         keys = grouped.parents * span + columns.order_of(grouped.nodes)
-        here = parents * span + columns.order_of(nodes)
+        own = parents * span + columns.order_of(nodes)
         return (
             grouped,
             low,
-            (np.searchsorted(keys, here), np.searchsorted(keys, here, "right")),
+            (np.searchsorted(keys, own), np.searchsorted(keys, own, "right")),
             high,
         )
 
     # -- pairs
 
     def united(self, parts: list[Pairs]) -> Pairs:
-        """The pairs of several lists, each once."""
+        """Joins lists of pairs, without duplicates."""
         parts = [part for part in parts if part.owner.size]
         if len(parts) == 1:
             return parts[0]
@@ -276,7 +276,7 @@ class Axes:
         )
 
     def distinct(self, index: Ints, nodes: Ints) -> Pairs:
-        """Pairs in order, each once."""
+        """Sorts pairs and removes duplicates."""
         order = self.columns.order_of(nodes)
         if index.size < 2:
             return Pairs(index, nodes)
@@ -291,7 +291,7 @@ class Axes:
 
 
 def ranges(low: Ints, high: Ints, nodes: Ints) -> Pairs:
-    """For each range of some nodes, these."""
+    """Returns the nodes of each range, with the number of the range."""
     counts = np.maximum(high - low, 0)
     total = int(counts.sum())
     if total > MAX_PAIRS:
@@ -301,8 +301,8 @@ def ranges(low: Ints, high: Ints, nodes: Ints) -> Pairs:
     return Pairs(index, nodes[np.arange(total) + np.repeat(low - begin, counts)])
 
 
-# Not in the object: bound methods would keep it, and all columns, alive until the garbage collector
-# comes, which does not see how large they are.
+# Not attributes of the object: bound methods would keep it, and all columns, alive until the
+# garbage collector runs, which does not know how large they are.
 _WALKS: dict[str, Callable[[Axes, NodeTest, Ints], Pairs]] = {
     "self": Axes._self,
     "parent": Axes._parent,

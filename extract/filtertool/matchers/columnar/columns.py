@@ -1,11 +1,11 @@
-"""The nodes of a batch of units as columns, numbered together.
+"""The nodes of a batch of units as columns, with one numbering.
 
-Every node has a number, and numbers ascend in the order of `NodeKind`. Those of document nodes and
-elements, the *rows*, come first, unit by unit and in document order: a document node has a row
-before its root element's, and counts as an element. Then come texts, then comments, then processing
-instructions, and last attributes, which are looked for only when they are asked for.
-`Columns.order_of` puts all of them in document order: it grows with the byte where a node begins,
-and with the unit.
+Every node has a number, and numbers ascend in the order of `NodeKind`. Document nodes and elements,
+the *rows*, come first, unit by unit and in document order: a document node has a row before its
+root element's, and counts as an element. Then come texts, then comments, then processing
+instructions, and last attributes, which are found only on demand. `Columns.order_of` sorts all of
+them in document
+order: it grows with the byte where a node begins, and with the unit.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ NOTHING: Final[Ints] = np.empty(0, np.int64)
 
 
 class BeyondMemory(Exception):
-    """A question that would take too much memory here."""
+    """A question would take too much memory on columns."""
 
 
 def sorting(values: Ints) -> Ints:
-    """The order that sorts an array, stable; of small numbers in linear time."""
+    """Returns the stable order that sorts an array; for small numbers in linear time."""
     if values.size and values.min() >= -(1 << 15) and values.max() < 1 << 15:
         return np.argsort(values.astype(np.int16), kind="stable")
     return np.argsort(values, kind="stable")
@@ -45,9 +45,9 @@ class LeafColumns(NamedTuple):
     Attributes:
         parent: Row of each node's parent.
         order: As `Columns.order_of`.
-        number: Which of its parent's it is, from 1.
+        number: Number among the parent's nodes of this kind, from 1.
         first: Index of its first piece; one more at the end.
-        unit, kind, start, end: Of each piece, where and what it is.
+        unit, kind, start, end: Of each piece, its unit, kind and offsets.
         place: Of each piece, as `Columns.order_of`.
     """
 
@@ -66,18 +66,18 @@ class Columns:
     """A batch of units.
 
     Args:
-        tables: Their node tables; with nothing against the documents (see
-            `accept.reason_against_document`).
-        names: Where names get their numbers.
+        tables: The node tables of the units, of documents that `accept.reason_against_document`
+            accepts.
+        names: Numbers the names.
 
     Attributes:
-        rows: How many rows there are.
+        rows: The number of rows.
         documents: For each unit the row of its document node.
         base: For each unit the order of its document node.
         unit: For each row its unit.
         name: For each row the number of its name; -1 for a document node.
         up: For each row the row of its parent; -1 for a document node.
-        ends: For each row what is larger than the order of all that is inside of it.
+        ends: For each row a number above the order of all its descendants.
     """
 
     def __init__(self, tables: Sequence[NodeTable], names: NameBook) -> None:
@@ -94,11 +94,11 @@ class Columns:
         order, self.ends = np.empty(self.rows, np.int64), np.empty(self.rows, np.int64)
         for unit, table in enumerate(tables):
             first, base = int(self.documents[unit]), int(self.base[unit])
-            here = slice(first + 1, first + 1 + len(table))
-            self.name[here] = names.of_elements(table, self.scopes[unit])
-            np.add(table.elements.parent, first + 1, out=self.up[here])
-            np.add(table.elements.start, base + 1, out=order[here])
-            np.add(table.elements.end, base + 1, out=self.ends[here])
+            rows = slice(first + 1, first + 1 + len(table))
+            self.name[rows] = names.of_elements(table, self.scopes[unit])
+            np.add(table.elements.parent, first + 1, out=self.up[rows])
+            np.add(table.elements.start, base + 1, out=order[rows])
+            np.add(table.elements.end, base + 1, out=self.ends[rows])
             order[first], self.ends[first] = base, base + len(table.data) + 2
         self._order = order
 
@@ -133,13 +133,13 @@ class Columns:
 
     @cached_property
     def bounds(self) -> Ints:
-        """The first number of each kind of node. No node is `CDATA` or `REFERENCES`: only parts of
-        texts are, so that these kinds have the first number of comments."""
-        many = np.zeros(len(NodeKind), np.int64)
-        many[NodeKind.ELEMENT] = self.rows
+        """The first number of each kind of node. `CDATA` and `REFERENCES` are kinds of pieces of
+        text and not of nodes, so they have the first number of comments."""
+        counts = np.zeros(len(NodeKind), np.int64)
+        counts[NodeKind.ELEMENT] = self.rows
         for kind, leaves in self.leaves.items():
-            many[kind] = len(leaves.parent)
-        return np.cumsum(many) - many
+            counts[kind] = len(leaves.parent)
+        return np.cumsum(counts) - counts
 
     @cached_property
     def attributes(self) -> AttributeTable:
@@ -147,22 +147,22 @@ class Columns:
         return attribute_table(self.tables, self.scopes, self.names)
 
     def kind_of(self, nodes: Ints) -> Ints:
-        """What each node is: a `NodeKind`."""
+        """Returns the `NodeKind` of each node."""
         return np.searchsorted(self.bounds[1:], nodes, side="right")
 
     def kinds_of(self, nodes: Ints) -> tuple[int, int]:
-        """The first and the last kind that some nodes are."""
+        """Returns the first and the last kind of the nodes."""
         if not nodes.size or nodes.max() < self.rows:
             return NodeKind.ELEMENT, NodeKind.ELEMENT
         low, high = self.kind_of(np.array([nodes.min(), nodes.max()])).tolist()
         return low, high
 
     def parent_of(self, nodes: Ints) -> Ints:
-        """The row of each node's parent, or owner; -1 for a document node."""
+        """Returns the row of each node's parent, or owner; -1 for a document node."""
         return self._looked_up(self._parents, nodes)
 
     def order_of(self, nodes: Ints) -> Ints:
-        """For each node its place in document order."""
+        """Returns each node's place in document order."""
         return self._looked_up(self._orders, nodes)
 
     def _looked_up(self, column: Callable[[int], Ints], nodes: Ints) -> Ints:
@@ -194,13 +194,13 @@ class Columns:
         return _shifted(self.attributes.row, self.documents + 1, self.attributes.unit)
 
     def unit_of(self, nodes: Ints) -> Ints:
-        """The units of nodes."""
+        """Returns the unit of each node."""
         if not nodes.size or nodes.max() < self.rows:
             return self.unit[nodes]
         return self.unit[np.where(nodes < self.rows, nodes, self.parent_of(nodes))]
 
     def mark_upward(self, mask: Bools, rows: Ints) -> None:
-        """Marks rows and all their ancestors in a mask that has, with a row, all above it."""
+        """Marks rows and all their ancestors in a mask that has all ancestors of its rows."""
         while rows.size:
             if rows.size > 64:
                 rows = np.unique(rows)
@@ -212,14 +212,14 @@ class Columns:
     @cached_property
     def levels(self) -> list[Ints]:
         """The rows of each depth, document nodes first."""
-        found = []
+        levels = []
         rows = np.arange(self.rows)
         above = self.up
         while rows.size:
             inside = above >= 0
-            found.append(rows[~inside])
+            levels.append(rows[~inside])
             rows, above = rows[inside], self.up[above[inside]]
-        return found
+        return levels
 
 
 def _leaves_of(columns: list[Any], base: Ints) -> LeafColumns:
@@ -238,6 +238,6 @@ def _leaves_of(columns: list[Any], base: Ints) -> LeafColumns:
 
 
 def _shifted(values: Ints, by: Ints, unit: Ints) -> Ints:
-    """Each value and what belongs to its unit."""
+    """Adds to each value the number of its unit in ``by``."""
     shifted: Ints = values + (by[unit] if len(by) > 1 else by)
     return shifted

@@ -1,8 +1,9 @@
 """Comparisons on columns, with libxml2's coercions.
 
-Of two node sets some pair of nodes must compare; of a node set and another value, some node. Nodes
-compare with numbers as numbers, with strings as strings, and with booleans as one boolean: whether
-there are any. An order is always one of numbers, and NaN has no place in it.
+Two node sets compare if some pair of their nodes does; a node set and another value, if some node
+does. Nodes compare with numbers as numbers, with strings as strings, and with booleans as one
+boolean: whether the set is not empty. ``<`` and ``>`` always compare numbers, and are false for
+    NaN.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "
 
 
 def compare(run: Evaluator, expr: Binary, at: ContextNodes) -> Bools:
-    """A comparison at each context node."""
+    """Evaluates a comparison at each context node."""
     op, left, right = expr.op, expr.left, expr.right
     types = (type_of(left), type_of(right))
     if types == (Type.NODES, Type.NODES):
@@ -63,26 +64,26 @@ def compare(run: Evaluator, expr: Binary, at: ContextNodes) -> Bools:
 
 
 def _ordered(run: Evaluator, expr: Expr, at: ContextNodes) -> Floats:
-    """A side of an order: node sets stand here only against booleans, and are such then."""
+    """Returns an operand of ``<`` or ``>`` as numbers; node sets only occur against booleans."""
     if type_of(expr) is Type.NODES:
         return run.truth(expr, at).astype(np.float64)
     return run.number(expr, at)
 
 
-def _node_set(run: Evaluator, op: str, found: Pairs, value: Expr, at: ContextNodes) -> Bools:
-    """A node set with a number or string."""
+def _node_set(run: Evaluator, op: str, selected: Pairs, value: Expr, at: ContextNodes) -> Bools:
+    """Compares a node set with a number or string."""
     out = np.zeros(len(at.nodes), np.bool_)
-    if not found.owner.size:
+    if not selected.owner.size:
         return out
-    texts = run.strings.of(found.nodes)
+    texts = run.strings.of(selected.nodes)
     if op in ("=", "!=") and type_of(value) is Type.STRING:
-        others = run.string(value, at)[found.owner].tolist()
+        others = run.string(value, at)[selected.owner].tolist()
         compared = OPERATORS[op]
         holds = np.array([compared(a, b) for a, b in zip(texts, others, strict=True)], np.bool_)
     else:
-        numbers = run.number(value, at)[found.owner]
+        numbers = run.number(value, at)[selected.owner]
         holds = OPERATORS[op](to_numbers(as_texts(texts)), numbers)
-    out[found.owner[holds]] = True
+    out[selected.owner[holds]] = True
     return out
 
 
@@ -105,7 +106,7 @@ def _node_sets(run: Evaluator, op: str, left: _Side, right: _Side, at: ContextNo
     if left.absolute and not right.absolute:
         op, left, right = MIRRORED[op], right, left
     units = run.columns.unit_of(at.nodes)
-    # Which set on the right each set on the left is compared with.
+    # The number of the right set that each left set is compared with.
     other = units if right.absolute and not left.absolute else np.arange(left.sets)
     if not left.found.owner.size or not right.found.owner.size:
         out = np.zeros(left.sets, np.bool_)
@@ -126,7 +127,7 @@ def _equality_of_sets(run: Evaluator, op: str, left: _Side, right: _Side, other:
         same = np.isin(other[owner] * span + first, right.found.owner * span + second)
         out[owner[same]] = True
         return out
-    # Some pair differs unless all of both sets are the same.
+    # Some pair differs unless all values of both sets are equal.
     sides = []
     for side, code in ((left, first), (right, second)):
         low, high = np.full(side.sets, len(texts.words)), np.full(side.sets, -1)
@@ -135,8 +136,8 @@ def _equality_of_sets(run: Evaluator, op: str, left: _Side, right: _Side, other:
         sides.append((low, high))
     (low, high), (low_right, high_right) = sides
     low_right, high_right = low_right[other], high_right[other]
-    some = (high >= 0) & (high_right >= 0)
-    differ: Bools = some & (np.minimum(low, low_right) != np.maximum(high, high_right))
+    both = (high >= 0) & (high_right >= 0)
+    differ: Bools = both & (np.minimum(low, low_right) != np.maximum(high, high_right))
     return differ
 
 
@@ -146,9 +147,9 @@ def _order_of_sets(run: Evaluator, op: str, left: _Side, right: _Side, other: In
     ends = []
     for side, smallest in ((left, less), (right, not less)):
         numbers = to_numbers(as_texts(run.strings.of(side.found.nodes)))
-        known = ~np.isnan(numbers)
-        owner, numbers = side.found.owner[known], numbers[known]
-        end = np.full(side.sets, np.nan)  # which is in no order to anything
+        numeric = ~np.isnan(numbers)
+        owner, numbers = side.found.owner[numeric], numbers[numeric]
+        end = np.full(side.sets, np.nan)  # NaN compares with nothing
         end[owner] = np.inf if smallest else -np.inf
         (np.minimum if smallest else np.maximum).at(end, owner, numbers)
         ends.append(end)

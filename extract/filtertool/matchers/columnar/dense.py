@@ -1,4 +1,4 @@
-"""Runs a program on masks over all rows of a batch, operation by operation, as asked for."""
+"""Runs a program on masks over all rows of a batch, operation by operation, on demand."""
 
 from __future__ import annotations
 
@@ -19,75 +19,75 @@ from extract.filtertool.matchers.columnar.program import (
     NONE,
     NOT,
     OR,
-    FromTail,
     Program,
+    TailSeed,
 )
 from extract.filtertool.matchers.columnar.reach import SEARCHES, is_word, meets, part_of
 from extract.filtertool.matchers.columnar.strings import Coded
 
 
 class Rows(NamedTuple):
-    """Rows that a program is given, some perhaps more than once.
+    """Rows that seed a program, perhaps with duplicates.
 
     Attributes:
-        some: Rows; the same array where the same are meant.
-        without: Those of them that are left out.
+        rows: The rows; equal sets are the same array.
+        without: The rows to leave out.
     """
 
-    some: Ints
+    rows: Ints
     without: Ints = NOTHING
 
     def array(self) -> Ints:
-        """The rows that are left."""
-        return self.some[~np.isin(self.some, self.without)] if self.without.size else self.some
+        """Returns the rows without those to leave out."""
+        return self.rows[~np.isin(self.rows, self.without)] if self.without.size else self.rows
 
 
-class GivenRows:
-    """Finds what a program must be given.
+class SeedRows:
+    """Finds the rows that seed a program.
 
     Args:
         program: The program.
         run: The batch.
-        leading: Finds the rows from which a tail leads anywhere.
+        leading: Finds the rows from which a tail selects a node.
     """
 
     def __init__(self, program: Program, run: Evaluator, leading: Callable[[int], Ints]) -> None:
         self._program = program
         self._run = run
         self._leading = leading
-        self._known: list[_Column | None] = [None] * len(program.columns)
+        self._columns: list[_Column | None] = [None] * len(program.columns)
 
     def __len__(self) -> int:
-        return len(self._program.given)
+        return len(self._program.seeds)
 
     def of(self, number: int) -> Rows:
-        """The rows of one of them."""
-        given = self._program.given[number]
-        if isinstance(given, FromTail):
-            return Rows(self._leading(given.tail))
-        column, goal, parents = given
-        known = self._known[column]
-        if known is None:
-            known = self._known[column] = _Column(self._run, self._program, column)
-        if not known.nodes.size:
+        """Returns the rows of one seed."""
+        seed = self._program.seeds[number]
+        if isinstance(seed, TailSeed):
+            return Rows(self._leading(seed.tail))
+        place, goal, parents = seed
+        column = self._columns[place]
+        if column is None:
+            column = self._columns[place] = _Column(self._run, self._program, place)
+        if not column.nodes.size:
             return Rows(NOTHING)
         if not parents:
-            return Rows(known.nodes[known.nodes < self._run.columns.rows])
+            return Rows(column.nodes[column.nodes < self._run.columns.rows])
         if goal is None:
-            return Rows(known.parents)
+            return Rows(column.parents)
         if is_word(goal):
             op, word = goal
-            found = known.equal(word)
+            places = column.equal(word)
             if op == "=":
-                return Rows(known.parents[found])
-            return Rows(known.parents, known.parents_of_none_but(found))
+                return Rows(column.parents[places])
+            return Rows(column.parents, column.parents_of_none_but(places))
         if goal[0] in SEARCHES:
-            return Rows(known.parents[known.texts.places(known.holding(part_of(goal)))])
-        return Rows(known.parents[meets(known.texts, goal)])
+            return Rows(column.parents[column.texts.places(column.holding(part_of(goal)))])
+        return Rows(column.parents[meets(column.texts, goal)])
 
 
 class _Column:
-    """One of a program's columns: some nodes."""
+    """The nodes of one of a program's columns."""
 
     def __init__(self, run: Evaluator, program: Program, number: int) -> None:
         self._run = run
@@ -98,11 +98,11 @@ class _Column:
 
     @cached_property
     def texts(self) -> Coded:
-        """Their string values."""
+        """The string values of the nodes."""
         return self._run.coded(self._choice)
 
     def equal(self, word: bytes) -> Ints:
-        """Which nodes have a string value that the program asks for."""
+        """Returns the nodes whose string value is a word of the program."""
         number = self._words.numbers[word]
         places, at = self._equal
         return places[at[number] : at[number + 1]]
@@ -114,7 +114,7 @@ class _Column:
         return places, at.tolist()
 
     def holding(self, part: bytes) -> Ints:
-        """The numbers of string values that have a part that the program asks for."""
+        """Returns the numbers of string values that contain a string of the program."""
         return self._found[self._parts[part]]
 
     @cached_property
@@ -123,21 +123,21 @@ class _Column:
 
     @cached_property
     def parents(self) -> Ints:
-        """For each node its parent."""
+        """The parent of each node."""
         return self._run.columns.parent_of(self.nodes)
 
     def parents_of_none_but(self, places: Ints) -> Ints:
-        """The parents that have no other of the nodes than those at some places."""
+        """Returns the parents whose nodes are all at the places."""
         rows = self.parents[places]
         if self._many is None or not rows.size:
             return rows
-        found, counts = np.unique(rows, return_counts=True)
-        complete: Ints = found[counts == self._many[found]]
+        owners, counts = np.unique(rows, return_counts=True)
+        complete: Ints = owners[counts == self._many[owners]]
         return complete
 
     @cached_property
     def _many(self) -> Ints | None:
-        """For each row of how many nodes it is the parent; None if never of several."""
+        """For each row the number of nodes with that parent; None if it is never above 1."""
         if (self.parents[1:] > self.parents[:-1]).all():
             return None
         return np.bincount(self.parents)
@@ -146,30 +146,30 @@ class _Column:
 class DenseRun:
     """A program on one batch."""
 
-    def __init__(self, program: Program, run: Evaluator, given: GivenRows) -> None:
+    def __init__(self, program: Program, run: Evaluator, seeds: SeedRows) -> None:
         self._program = program
         self._columns: Columns = run.columns
         self._run = run
-        self._given = given
-        self._known: dict[int, Bools | None] = {}
+        self._seeds = seeds
+        self._masks: dict[int, Bools | None] = {}
 
     def mask(self, number: int) -> Bools | None:
-        """The rows that an operation gives; None for none."""
-        if number not in self._known:
-            self._known[number] = self._make(number)
-        return self._known[number]
+        """Returns a mask of the rows of an operation; None for no rows."""
+        if number not in self._masks:
+            self._masks[number] = self._make(number)
+        return self._masks[number]
 
     def at(self, numbers: Ints, rows: Ints) -> Bools:
-        """What operations that give any rows say of some rows, as a matrix."""
+        """Returns the operations' results at rows, as a matrix; all must have rows."""
         distinct, back = np.unique(numbers, return_inverse=True)
         masks = [self.mask(number) for number in distinct.tolist()]
         return np.stack([mask[rows] for mask in masks if mask is not None])[back]
 
     def some(self, numbers: Ints) -> Bools:
-        """Which operations give any rows."""
+        """Returns a mask of the operations that have rows."""
         distinct, back = np.unique(numbers, return_inverse=True)
-        found = [self.mask(number) is not None for number in distinct.tolist()]
-        return np.array(found, np.bool_)[back]
+        filled = [self.mask(number) is not None for number in distinct.tolist()]
+        return np.array(filled, np.bool_)[back]
 
     def _make(self, number: int) -> Bools | None:
         program = self._program
@@ -178,21 +178,21 @@ class DenseRun:
             left, right = self.mask(first), self.mask(second)
             if left is None or right is None:
                 return None if op == AND else right if left is None else left
-            found: Bools = left & right if op == AND else left | right
-            return found if found.any() else None
+            mask: Bools = left & right if op == AND else left | right
+            return mask if mask.any() else None
         if op == NOT:
             inner = self.mask(first)
-            found = np.ones(self._columns.rows, np.bool_) if inner is None else ~inner
-            return found if found.any() else None
+            mask = np.ones(self._columns.rows, np.bool_) if inner is None else ~inner
+            return mask if mask.any() else None
         if op in (HOP, DEEP_HOP):
             rows = self._hop(program.name[number], first, second)
             rows = self._columns.up[rows]
         else:
-            rows = self._given.of(program.name[number]).array()
+            rows = self._seeds.of(program.name[number]).array()
         return self._marked(rows, op in (DEEP_HOP, DEEP_SEED))
 
     def _hop(self, name: int, filter_: int, rest: int) -> Ints:
-        """The rows that a hop leads to."""
+        """Returns the rows that a hop leads to."""
         masks = [self.mask(number) for number in (rest, filter_) if number != NONE]
         rows = self._run.axes.elements(None if name == ANY else name)
         for mask in masks:
@@ -204,9 +204,9 @@ class DenseRun:
     def _marked(self, rows: Ints, deep: bool) -> Bools | None:
         if not rows.size:
             return None
-        found = np.zeros(self._columns.rows, np.bool_)
+        mask = np.zeros(self._columns.rows, np.bool_)
         if deep:
-            self._columns.mark_upward(found, rows)
+            self._columns.mark_upward(mask, rows)
         else:
-            found[rows] = True
-        return found
+            mask[rows] = True
+        return mask

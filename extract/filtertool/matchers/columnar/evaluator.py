@@ -1,8 +1,9 @@
-"""XPath expressions on columns: the value for many context nodes at once.
+"""Evaluates XPath expressions on columns, for many context nodes at once.
 
-There is a method for each type: `truth`, `number`, `string` and `nodes` give the expression's value
-converted to that type, as libxml2 converts it. Nothing here depends on how many questions there
-are; see `reach` for the filters that many questions share.
+There is a method for each type: `truth`, `number`, `string` and `nodes` return the expression's
+    value
+converted to that type, as libxml2 converts it. The cost does not depend on the number of questions;
+see `reach` for the filters that many questions share.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ _RELATION = PRECEDENCE["<"]
 
 
 class ContextNodes(NamedTuple):
-    """What expressions are evaluated at.
+    """The context of an evaluation.
 
     Attributes:
         nodes: The context nodes.
-        position, size: What ``position()`` and ``last()`` are at each of them; empty where no
-            expression asks.
+        position, size: ``position()`` and ``last()`` at each of them; empty where no expression
+            uses them.
     """
 
     nodes: Ints
@@ -69,13 +70,13 @@ class Evaluator:
         self._chosen: dict[NodePattern, Ints] = {}
         self._groups: dict[NodePattern, Grouped] = {}
         self._coded: dict[NodePattern, Coded] = {}
-        # With the nodes, so that no other array gets their identity.
+        # The key's nodes stay referenced, so that no other array gets their identity.
         self._first: dict[tuple[Expr, int], tuple[Ints, Coded]] = {}
 
     # -- truth
 
     def truth(self, expr: Expr, at: ContextNodes) -> Bools:
-        """The expression as a boolean."""
+        """Returns the expression as a boolean at each context node."""
         if isinstance(expr, (LocationPath, FilterPath, Union)):
             return self._exists(expr, at)
         if isinstance(expr, Binary):
@@ -110,14 +111,14 @@ class Evaluator:
             quick = self.reach.exists(expr, at.nodes)
             if quick is not None:
                 return quick
-        found = np.zeros(len(at.nodes), np.bool_)
-        found[self.nodes(expr, at).owner] = True
-        return found
+        exists = np.zeros(len(at.nodes), np.bool_)
+        exists[self.nodes(expr, at).owner] = True
+        return exists
 
     # -- numbers and strings
 
     def number(self, expr: Expr, at: ContextNodes) -> Floats:
-        """The expression as a number."""
+        """Returns the expression as a number at each context node."""
         if isinstance(expr, Number):
             return np.full(len(at.nodes), to_number(expr.text.encode()))
         if isinstance(expr, Negate):
@@ -143,7 +144,7 @@ class Evaluator:
             return left / right if expr.op == "div" else np.fmod(left, right)
 
     def string(self, expr: Expr, at: ContextNodes) -> Texts:
-        """The expression as a string."""
+        """Returns the expression as a string at each context node."""
         if isinstance(expr, StringLiteral):
             return as_texts([expr.value.encode()] * len(at.nodes))
         kind = type_of(expr)
@@ -158,16 +159,16 @@ class Evaluator:
         return self.first_strings(self.nodes(expr, at), len(at.nodes))
 
     def first_coded(self, expr: Expr, at: ContextNodes) -> Coded:
-        """The expression, a node set, as strings; remembered for the same context nodes."""
+        """Returns the expression, a node set, as strings; cached by context nodes."""
         key = (expr, id(at.nodes))
-        known = self._first.get(key)
-        if known is None:
+        cached = self._first.get(key)
+        if cached is None:
             texts = self.first_strings(self.nodes(expr, at), len(at.nodes))
-            known = self._first[key] = (at.nodes, Coded(texts.tolist()))
-        return known[1]
+            cached = self._first[key] = (at.nodes, Coded(texts.tolist()))
+        return cached[1]
 
     def first_strings(self, pairs: Pairs, count: int) -> Texts:
-        """The string values of the first nodes, empty where there is none."""
+        """Returns the string values of the first nodes; empty where there is none."""
         out = as_texts([b""] * count)
         if pairs.owner.size:
             index, first = np.unique(pairs.owner, return_index=True)
@@ -177,39 +178,39 @@ class Evaluator:
     # -- nodes
 
     def nodes(self, expr: Expr, at: ContextNodes) -> Pairs:
-        """The nodes that the expression selects at each context node."""
+        """Returns the nodes that the expression selects at each context node."""
         if isinstance(expr, Union):
             return self.axes.united([self.nodes(part, at) for part in expr.parts])
         if isinstance(expr, LocationPath):
             if not expr.absolute:
                 return self.follow(hops(expr.steps), at.nodes)
             units = self.columns.unit_of(at.nodes)
-            found = self.follow(hops(expr.steps), self.columns.documents)
-            return composed(units, found)
+            selected = self.follow(hops(expr.steps), self.columns.documents)
+            return composed(units, selected)
         assert isinstance(expr, FilterPath)
-        found = self.nodes(expr.primary, at)
+        selected = self.nodes(expr.primary, at)
         for predicate in expr.predicates:
-            found = self._filtered(found, predicate, False)
-        return self._followed(found, hops(expr.steps))
+            selected = self._filtered(selected, predicate, False)
+        return self._followed(selected, hops(expr.steps))
 
     def follow(self, path: tuple[Hop, ...], nodes: Ints) -> Pairs:
-        """What a relative path selects from each node."""
+        """Returns the nodes that a relative path selects from each node."""
         if not path:
             return Pairs(np.arange(len(nodes)), nodes)
         return self._followed(self.hop(path[0], nodes), path[1:])
 
-    def _followed(self, found: Pairs, path: tuple[Hop, ...]) -> Pairs:
+    def _followed(self, selected: Pairs, path: tuple[Hop, ...]) -> Pairs:
         for hop in path:
-            if not found.owner.size:
-                return found
-            starts, back = np.unique(found.nodes, return_inverse=True)
+            if not selected.owner.size:
+                return selected
+            starts, back = np.unique(selected.nodes, return_inverse=True)
             onward = self.hop(hop, starts)
             step = composed(back, onward)
-            found = self.axes.distinct(found.owner[step.owner], step.nodes)
-        return found
+            selected = self.axes.distinct(selected.owner[step.owner], step.nodes)
+        return selected
 
     def hop(self, hop: Hop, nodes: Ints) -> Pairs:
-        """What one hop selects from each node."""
+        """Returns the nodes that one hop selects from each node."""
         if hop.choice is None:
             assert hop.step is not None
             return self._step(hop.step, nodes)
@@ -219,21 +220,21 @@ class Evaluator:
         return self.axes.inside(self.chosen(hop.choice), nodes)
 
     def chosen(self, choice: NodePattern) -> Ints:
-        """The nodes of a choice, in document order."""
-        known = self._chosen.get(choice)
-        if known is None:
-            known = self._chosen[choice] = self._choose(choice)
-        return known
+        """Returns the nodes of a pattern, in document order."""
+        nodes = self._chosen.get(choice)
+        if nodes is None:
+            nodes = self._chosen[choice] = self._choose(choice)
+        return nodes
 
     def _choose(self, choice: NodePattern) -> Ints:
         attribute, test, predicates = choice
         nodes = self.axes.tested(attribute, test)
         if any(map(is_positional, predicates)):
             grouped = self.axes.grouped(attribute, test)
-            found = Pairs(grouped.parents, grouped.nodes)
+            selected = Pairs(grouped.parents, grouped.nodes)
             for predicate in predicates:
-                found = self._filtered(found, predicate, False)
-            return found.nodes[np.argsort(self.columns.order_of(found.nodes), kind="stable")]
+                selected = self._filtered(selected, predicate, False)
+            return selected.nodes[np.argsort(self.columns.order_of(selected.nodes), kind="stable")]
         for predicate in predicates:
             if nodes.size:
                 nodes = nodes[self.truth(predicate, ContextNodes(nodes))]
@@ -242,29 +243,29 @@ class Evaluator:
     def _grouped(self, choice: NodePattern) -> Grouped:
         if not choice.predicates:
             return self.axes.grouped(choice.attribute, choice.test)
-        known = self._groups.get(choice)
-        if known is None:
-            known = self._groups[choice] = self.axes.group(self.chosen(choice))
-        return known
+        groups = self._groups.get(choice)
+        if groups is None:
+            groups = self._groups[choice] = self.axes.group(self.chosen(choice))
+        return groups
 
     def coded(self, choice: NodePattern) -> Coded:
-        """The string values of a choice."""
-        known = self._coded.get(choice)
-        if known is None:
-            known = self._coded[choice] = self.strings.coded(self.chosen(choice))
-        return known
+        """Returns the string values of a pattern's nodes."""
+        values = self._coded.get(choice)
+        if values is None:
+            values = self._coded[choice] = self.strings.coded(self.chosen(choice))
+        return values
 
     def _step(self, step: Step, nodes: Ints) -> Pairs:
-        found = self.axes.walk(step.axis, step.test, nodes)
+        selected = self.axes.walk(step.axis, step.test, nodes)
         for predicate in step.predicates:
-            found = self._filtered(found, predicate, step.axis in REVERSE)
-        return found
+            selected = self._filtered(selected, predicate, step.axis in REVERSE)
+        return selected
 
-    def _filtered(self, found: Pairs, predicate: Expr, reverse: bool) -> Pairs:
-        """The pairs for which a predicate holds; positions count those of the same index."""
-        index, nodes = found
+    def _filtered(self, pairs: Pairs, predicate: Expr, reverse: bool) -> Pairs:
+        """Returns the pairs that pass a predicate; positions count the pairs of the same owner."""
+        index, nodes = pairs
         if not index.size:
-            return found
+            return pairs
         if not is_positional(predicate):
             distinct, back = np.unique(nodes, return_inverse=True)
             mask = self.truth(predicate, ContextNodes(distinct))[back]
@@ -284,6 +285,6 @@ class Evaluator:
 
 
 def composed(numbers: Ints, pairs: Pairs) -> Pairs:
-    """For each of some numbers the nodes that have it as their owner."""
+    """Returns, for each number, the nodes that it owns."""
     low = np.searchsorted(pairs.owner, numbers)
     return ranges(low, np.searchsorted(pairs.owner, numbers, "right"), pairs.nodes)

@@ -1,4 +1,4 @@
-"""The columnar matcher: what it answers itself, and what it leaves to another."""
+"""The columnar matcher, and its division of work with the fallback."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from extract.xpath.parser import parse
 
 Indices = NDArray[np.int32]
 
-# A path from the document in a filter, or siblings of siblings: the work grows with the square of
-# the nodes, or faster. What does not look so is not looked at any closer: there may be very many.
+# An absolute path in a filter, or siblings of siblings: the work grows with the square of the
+# nodes, or faster. Other questions are not examined, because there may be very many.
 _DOUBTFUL: Final = re.compile(r"[\[(,=<>+|-]\s*/|\b(?:and|or|div|mod)\s*/|-sibling::")
 _GUARDED: Final = "guarded_evaluations"
 
@@ -58,8 +58,8 @@ class ColumnarFactory:
     """Makes matchers that answer questions together, by operations on columns of nodes.
 
     Attributes:
-        fallback: Makes the matcher that answers what columns cannot; None for none.
-        seconds: How long a question may take. One that may take longer is left to the fallback.
+        fallback: Makes the matcher for questions that columns cannot answer; None for none.
+        seconds: The time limit for a question. One that may take longer goes to the fallback.
     """
 
     name: str = "columnar"
@@ -72,7 +72,7 @@ class ColumnarFactory:
         return ColumnarMatcher(questions, namespaces, self.fallback, limit_for(self.seconds))
 
     def with_limits(self, limits: Limits) -> ColumnarFactory:
-        """Returns a factory whose matchers keep to limits for one question."""
+        """Returns a factory whose matchers enforce limits for one question."""
         fallback = None if self.fallback is None else self.fallback.with_limits(limits)
         return replace(self, fallback=fallback, seconds=limits.query_seconds)
 
@@ -81,7 +81,7 @@ class ColumnarMatcher:
     """Answers questions on columns; see `ColumnarFactory`.
 
     Attributes:
-        declined: Which questions are left to another, and why.
+        declined: The reason for each question that goes to the fallback.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ColumnarMatcher:
         self._names = NameBook()
         self.declined: dict[int, str] = {}
         self._alone: list[tuple[int, Expr]] = []  # questions that are evaluated one by one
-        self._bounds: dict[int, list[Bound]] = {}  # of those that may take very long
+        self._bounds: dict[int, list[Bound]] = {}  # of questions that may take very long
         self._limit = limit
         spines = Spines()
         for number, question in enumerate(questions):
@@ -118,15 +118,15 @@ class ColumnarMatcher:
         doubtful = [xpath for xpath in question.branches if _DOUBTFUL.search(xpath)]
         for xpath in question.branches:
             together = question.type is Type.NODES and not doubtful
-            found = spines.read(xpath) if together else None
-            if found is None:
+            split = spines.read(xpath) if together else None
+            if split is None:
                 expr = parse(xpath)
                 reason = reason_against(expr)
                 if reason:
                     raise Declined(reason)
                 alone.append((number, expr))
             else:
-                parts.append(found)
+                parts.append(split)
         for part in parts:
             spines.add(number, part)
         self._alone += alone
@@ -139,7 +139,7 @@ class ColumnarMatcher:
         """Answers all questions on each of the units.
 
         Raises:
-            MatcherError: A unit is beyond what columns can say, and there is nobody else to ask.
+            MatcherError: Columns cannot answer on a unit, and there is no fallback.
         """
         odd = np.array([bool(_oddity(unit)) for unit in units], np.bool_)
         plain = np.flatnonzero(~odd).astype(np.int32)
@@ -151,8 +151,8 @@ class ColumnarMatcher:
             shares.append(self._ask_other("own", self._own, units, places, select))
         failures: list[Failure] = []
         if len(self._left) and self._fallback is not None:
-            every = np.arange(len(units), dtype=np.int32)
-            shares.append(self._ask_other("left", self._left, units, every, select))
+            all_units = np.arange(len(units), dtype=np.int32)
+            shares.append(self._ask_other("left", self._left, units, all_units, select))
         elif len(self._left):
             failures = [
                 Failure(unit, number, f"columns cannot answer {reason}")
@@ -165,9 +165,9 @@ class ColumnarMatcher:
         return united(shares, select, failures)
 
     def report(self) -> MatcherReport:
-        """What was done so far."""
+        """Returns the figures of the work so far."""
         figures = {"columnar_questions": len(self._own), "lxml_questions": len(self._left)}
-        guarded = [one.report().figures.get(_GUARDED, 0) for one in self._matchers.values()]
+        guarded = [matcher.report().figures.get(_GUARDED, 0) for matcher in self._matchers.values()]
         if any(guarded):
             figures[_GUARDED] = int(sum(guarded))
         return MatcherReport({**figures, **self._figures})
@@ -178,23 +178,26 @@ class ColumnarMatcher:
         if self._fallback is None:
             raise MatcherError("columns cannot say what is in this document")
         if name not in self._matchers:
-            asked = [self._questions[n] for n in questions.tolist()]
-            self._matchers[name] = self._fallback.build(asked, self._namespaces)
+            chosen = [self._questions[n] for n in questions.tolist()]
+            self._matchers[name] = self._fallback.build(chosen, self._namespaces)
         if name == "own":
             self._figures["units_left"] += len(places)
-        found = self._matchers[name].match([units[n] for n in places.tolist()], select)
-        return PartialAnswers(found, places, questions)
+        answers = self._matchers[name].match([units[n] for n in places.tolist()], select)
+        return PartialAnswers(answers, places, questions)
 
     def _shares(
         self, units: Sequence[Unit], places: Indices, select: Select
     ) -> list[PartialAnswers]:
-        every = np.arange(len(self._questions), dtype=np.int32)
+        all_questions = np.arange(len(self._questions), dtype=np.int32)
         late = self._too_costly(units)
         try:
-            shares = [PartialAnswers(self._match(units, select, late), places, every)]
-            for number in sorted(late):  # guarded there, and each for itself
-                local, asked = np.arange(len(units), dtype=np.int32), np.array([number], np.int32)
-                share = self._ask_other(f"late {number}", asked, units, local, select)
+            shares = [PartialAnswers(self._match(units, select, late), places, all_questions)]
+            for number in sorted(late):  # the fallback guards them, each separately
+                local, question = (
+                    np.arange(len(units), dtype=np.int32),
+                    np.array([number], np.int32),
+                )
+                share = self._ask_other(f"late {number}", question, units, local, select)
                 shares.append(share._replace(units=places))
             self._figures["questions_left"] += len(late) * len(units)
             return shares
@@ -210,12 +213,12 @@ class ColumnarMatcher:
         ]
 
     def _too_costly(self, units: Sequence[Unit]) -> set[int]:
-        """The questions that may take very long on one of the units."""
+        """Returns the questions that may take very long on one of the units."""
         if not self._bounds or self._fallback is None:
             return set()
         most = max(len(unit.table) for unit in units)
         bounds = self._bounds.items()
-        return {number for number, some in bounds if not all(one.affords(most) for one in some)}
+        return {n for n, limits in bounds if not all(bound.affords(most) for bound in limits)}
 
     def _match(self, units: Sequence[Unit], select: Select, late: Collection[int]) -> Answers:
         """Answers all questions but those in ``late``."""
@@ -223,7 +226,7 @@ class ColumnarMatcher:
         columns = Columns([unit.table for unit in units], self._names)
         run = Evaluator(Axes(columns, self._namespaces))
         bulk = Bulk(self._plan, run)
-        found: list[Selection] = []
+        selections: list[Selection] = []
         values: list[Value] = []
         at = ContextNodes(columns.documents)
         for number, expr in self._alone:
@@ -232,29 +235,29 @@ class ColumnarMatcher:
             kind = self._questions[number].type
             if kind is Type.NODES:
                 nodes = run.nodes(expr, at).nodes
-                found.append(Selection(np.full(len(nodes), number), nodes))
+                selections.append(Selection(np.full(len(nodes), number), nodes))
             else:
                 values += _values(run, number, kind, expr, at)
         if select == "doc":
             matching = bulk.matching(len(self._questions))
-            return answers_of(columns, found, select, values, matching)
+            return answers_of(columns, selections, select, values, matching)
         counted = None
         if select == "count":
             counted = bulk.counting(len(self._questions), {number for number, _ in self._alone})
-        found += [Selection(*part) for part in bulk.selecting()]
-        answers = answers_of(columns, found, select, values)
+        selections += [Selection(*part) for part in bulk.selecting()]
+        answers = answers_of(columns, selections, select, values)
         return answers if counted is None else with_counts(answers, *counted)
 
 
 def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: ContextNodes) -> list[Value]:
-    found: list[bool | float | str]
+    values: list[bool | float | str]
     if kind is Type.BOOLEAN:
-        found = run.truth(expr, at).tolist()
+        values = run.truth(expr, at).tolist()
     elif kind is Type.NUMBER:
-        found = run.number(expr, at).tolist()
+        values = run.number(expr, at).tolist()
     else:
-        found = [text.decode() for text in run.string(expr, at).tolist()]
-    return [Value(unit, number, value) for unit, value in enumerate(found)]
+        values = [text.decode() for text in run.string(expr, at).tolist()]
+    return [Value(unit, number, value) for unit, value in enumerate(values)]
 
 
 def _oddity(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""The functions of XPath 1.0 on columns, by the type of what they give."""
+"""The functions of XPath 1.0 on columns, by the type of their result."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def boolean(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Bools:
         return meets(run.first_coded(where, at), (call.name, what.value.encode()))
     texts, parts = [run.string(argument, at).tolist() for argument in call.arguments]
     if call.name == "contains":
-        found = [part in text for text, part in zip(texts, parts, strict=True)]
+        holds = [part in text for text, part in zip(texts, parts, strict=True)]
     else:
         assert call.name == "starts-with"
-        found = [text.startswith(part) for text, part in zip(texts, parts, strict=True)]
-    return np.array(found, np.bool_)
+        holds = [text.startswith(part) for text, part in zip(texts, parts, strict=True)]
+    return np.array(holds, np.bool_)
 
 
 def number(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Floats:
-    """The functions that give numbers."""
+    """Evaluates the functions that return numbers."""
     name, arguments = call.name, call.arguments
     if name == "position":
         return at.position.astype(np.float64)
@@ -64,9 +64,9 @@ def number(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Floats:
         index = run.nodes(arguments[0], at).owner
         return np.bincount(index, minlength=len(at.nodes)).astype(np.float64)
     if name == "sum":
-        found = run.nodes(arguments[0], at)
-        values = to_numbers(as_texts(run.strings.of(found.nodes)))
-        return np.bincount(found.owner, values, len(at.nodes)).astype(np.float64)
+        selected = run.nodes(arguments[0], at)
+        values = to_numbers(as_texts(run.strings.of(selected.nodes)))
+        return np.bincount(selected.owner, values, len(at.nodes)).astype(np.float64)
     if name == "number":
         return run.number(arguments[0], at) if arguments else to_numbers(_here(run, at))
     if name == "string-length":
@@ -82,7 +82,7 @@ def number(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Floats:
 
 
 def string(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
-    """The functions that give strings."""
+    """Evaluates the functions that return strings."""
     name, arguments = call.name, call.arguments
     if name == "string":
         return _argument(run, call, at)
@@ -93,7 +93,7 @@ def string(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
     if name == "substring":
         return _substring(run, call, at)
     texts = [run.string(argument, at).tolist() for argument in arguments]
-    if sum([sum(map(len, each)) for each in texts]) > MAX_BYTES:
+    if sum([sum(map(len, column)) for column in texts]) > MAX_BYTES:
         raise BeyondMemory
     rows = zip(*texts, strict=True)
     if name == "concat":
@@ -113,7 +113,7 @@ def _here(run: Evaluator, at: ContextNodes) -> Texts:
 
 
 def _argument(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
-    """The only argument as a string, or the context node's."""
+    """Returns the only argument as a string, or the context node's string value."""
     return run.string(call.arguments[0], at) if call.arguments else _here(run, at)
 
 
@@ -128,13 +128,13 @@ def _substring(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
 
 
 def _names(run: Evaluator, call: FunctionCall, at: ContextNodes) -> Texts:
-    """A name of the first node, or of the context node."""
+    """Returns a name of the first node, or of the context node."""
     if not call.arguments:
         return as_texts([_name(run, call.name, node) for node in at.nodes.tolist()])
-    found = run.nodes(call.arguments[0], at)
+    selected = run.nodes(call.arguments[0], at)
     out = as_texts([b""] * len(at.nodes))
-    index, first = np.unique(found.owner, return_index=True)
-    names = [_name(run, call.name, node) for node in found.nodes[first].tolist()]
+    index, first = np.unique(selected.owner, return_index=True)
+    names = [_name(run, call.name, node) for node in selected.nodes[first].tolist()]
     out[index] = as_texts(names)
     return out
 
@@ -153,12 +153,12 @@ def _name(run: Evaluator, function: str, node: int) -> bytes:
         return b"" if function == "namespace-uri" else instruction_value(markup).target
     if kind != NodeKind.ATTRIBUTE:
         return b""
-    found = columns.attributes
+    attributes = columns.attributes
     if function == "name":
-        data = columns.tables[found.unit[inside]].data
-        written: bytes = data[found.start[inside] : found.value[inside] - 1]
+        data = columns.tables[attributes.unit[inside]].data
+        written: bytes = data[attributes.start[inside] : attributes.value[inside] - 1]
         return written.rstrip(b"= \t\r\n")
-    return _part(function, columns.names.expanded[found.name[inside]])
+    return _part(function, columns.names.expanded[attributes.name[inside]])
 
 
 def _element_name(run: Evaluator, function: str, row: int) -> bytes:

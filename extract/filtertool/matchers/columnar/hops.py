@@ -1,8 +1,9 @@
 """Location steps in the form in which columns are searched.
 
-A *hop* says which nodes it leads to, and how these lie to the node it starts from. Which nodes does
-not depend on where it starts: positions count the children of each parent, wherever the parent is.
-Steps that are not like that (``descendant::b[2]``, siblings) stay steps: `Hop.step`.
+A *hop* names the nodes that it leads to, and their relation to the node it starts from. The nodes
+do not depend on the start: positions count the children of each parent, wherever the parent is.
+    Steps
+for which this does not hold (``descendant::b[2]``, siblings) stay steps: `Hop.step`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ DESCENDANT: Final = "descendant"
 
 
 class NodePattern(NamedTuple):
-    """A set of nodes, wherever they are.
+    """A set of nodes, wherever they are in the document.
 
     Attributes:
         attribute: Whether they are attributes.
-        test: What they are called.
-        predicates: What else holds; positions count the nodes that have the same parent.
+        test: Their node test.
+        predicates: Their predicates; positions count the nodes with the same parent.
     """
 
     attribute: bool
@@ -33,12 +34,12 @@ class NodePattern(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """A step.
+    """A step of a path.
 
     Attributes:
         axis: `CHILD` (of attributes, too), `DESCENDANT`, or the axis of ``step``.
-        choice: Where it may lead; None for all other axes.
-        step: The step, if its predicates count from where it starts, or for other axes.
+        choice: The nodes that it may lead to; None for all other axes.
+        step: The step, if its predicates count from its start, or for other axes.
     """
 
     axis: str
@@ -48,9 +49,9 @@ class Hop(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def hops(steps: tuple[Step, ...]) -> tuple[Hop, ...]:
-    """The hops of some steps."""
+    """Returns the hops of the steps."""
     out: list[Hop] = []
-    deep = False  # whether a "//" stands before
+    deep = False  # whether a "//" comes before
     for step in steps:
         if step == HERE and not deep:
             continue

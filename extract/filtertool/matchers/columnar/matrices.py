@@ -1,7 +1,8 @@
 """Joins spines with filters and tails on masks, as `sets` does in C.
 
-The rows of a spine are few, and what is asked there is put into one matrix: stems by rows, which of
-these a stem selects.
+The rows of a spine are few, and its stems are evaluated in one matrix: stems by rows, whether a
+    stem
+selects a row.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints
-from extract.filtertool.matchers.columnar.dense import DenseRun, GivenRows
+from extract.filtertool.matchers.columnar.dense import DenseRun, SeedRows
 from extract.filtertool.matchers.columnar.evaluator import Evaluator
 from extract.filtertool.matchers.columnar.plan import BranchPlan, GroupedNumbers
 from extract.filtertool.matchers.columnar.program import NONE
 from extract.filtertool.matchers.columnar.spines import ALL
 
-CELLS: Final = 1 << 24  # of a matrix that is made at a time
+CELLS: Final = 1 << 24  # the most cells of a matrix
 
 
 class StemRows(NamedTuple):
-    """Branches of one spine that may select something.
+    """Branches of one spine that may select nodes.
 
     Attributes:
         rows: The rows of the spine.
         branches: The branches, as numbers of the plan.
-        selected: For each branch which of the rows its stem selects; None if it is all of them for
-            every branch.
+        selected: For each branch and row whether the branch's stem selects it; None if every stem
+            selects all rows.
     """
 
     rows: Ints
@@ -42,42 +43,42 @@ class Matrices:
     Args:
         plan: The branches.
         run: The batch.
-        given: What the plan's program is given.
+        seeds: The seeds of the plan's program.
         rows: The rows of each spine.
     """
 
     def __init__(
-        self, plan: BranchPlan, run: Evaluator, given: GivenRows, rows: GroupedNumbers
+        self, plan: BranchPlan, run: Evaluator, seeds: SeedRows, rows: GroupedNumbers
     ) -> None:
         self._plan = plan
         self._columns: Columns = run.columns
         self._rows = rows
         self._here = np.flatnonzero(np.diff(rows.at))
-        self._sets = DenseRun(plan.program, run, given)
+        self._sets = DenseRun(plan.program, run, seeds)
         self._stems: dict[int, Bools] = {}
-        # One more, for `ALL` is -1.
+        # One more column, for `ALL` is -1.
         self._stem_place = np.full(len(plan.stem_above) + 1, -1, np.int64)
-        self._place = np.empty(run.columns.rows, np.int64)  # of a row among those of its spine
+        self._place = np.empty(run.columns.rows, np.int64)  # of a row in its spine
 
     def matching(self, questions: int) -> Iterator[tuple[Ints, Ints]]:
-        """Units and questions that have found anything, some perhaps more than once."""
+        """Yields pairs of a unit and a question that matches there, perhaps with duplicates."""
         for rows, branches, matrix in self._matrices():
             units = self._columns.unit[rows]
             first = np.flatnonzero(np.append(True, units[1:] != units[:-1]))
-            some = np.logical_or.reduceat(matrix, first, axis=1)
-            branch, place = np.nonzero(np.broadcast_to(some, (len(branches), len(first))))
+            matched = np.logical_or.reduceat(matrix, first, axis=1)
+            branch, place = np.nonzero(np.broadcast_to(matched, (len(branches), len(first))))
             yield units[first][place], self._plan.question[branches[branch]]
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Branches and the rows that they select and from which their tails lead on."""
-        found: list[tuple[Ints, Ints]] = [(NOTHING, NOTHING)]
+        """Returns branches, and the selected rows from which their tails select nodes."""
+        pairs: list[tuple[Ints, Ints]] = [(NOTHING, NOTHING)]
         for rows, branches, matrix in self._matrices():
             branch, place = np.nonzero(np.broadcast_to(matrix, (len(branches), len(rows))))
-            found.append((branches[branch], rows[place]))
-        return np.concatenate([b for b, _ in found]), np.concatenate([r for _, r in found])
+            pairs.append((branches[branch], rows[place]))
+        return np.concatenate([b for b, _ in pairs]), np.concatenate([r for _, r in pairs])
 
     def _matrices(self) -> Iterator[tuple[Ints, Ints, Bools]]:
-        """Rows of spines, branches, and which of the rows these select and lead on from."""
+        """Yields rows of spines, branches, and a matrix of the rows that the branches select."""
         plan = self._plan
         for rows, branches, selected in self.blocks():
             leading = plan.leading[branches]
@@ -91,7 +92,7 @@ class Matrices:
     # -- stems
 
     def blocks(self) -> Iterator[StemRows]:
-        """The branches whose stems select anything and whose tails lead anywhere."""
+        """Yields the branches whose stems and tails may select nodes."""
         plan, place = self._plan, self._stem_place
         for spine in self._here.tolist():
             rows = self._rows.of(spine)
@@ -113,7 +114,7 @@ class Matrices:
                 yield StemRows(rows, part, self._selected(spine, part, len(rows)))
 
     def _select(self, spine: int, rows: Ints) -> None:
-        """Says which rows of a spine its stems select."""
+        """Computes which rows of a spine its stems select."""
         plan, place = self._plan, self._stem_place
         self._place[rows] = np.arange(len(rows))
         stems = plan.stems.of(spine)

@@ -1,4 +1,4 @@
-"""Names of elements and attributes as numbers that mean the same in all documents."""
+"""Numbers for names of elements and attributes, the same in all documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ids = NDArray[np.int32]
 MANY_NAMES: Final = 100_000
 _UNSEEN: Final = -1
 _SHARED: Final = -2  # a symbol that stands for several names
-_NOTHING: Final = "\0"  # a local name that nothing has, so that its symbol is that of all others
+_NOTHING: Final = "\0"  # a local name that no element has: its symbol is the shared one
 
 
 class NameBook:
@@ -34,18 +34,18 @@ class NameBook:
         self._kept = 0
 
     def keep(self) -> None:
-        """Says that the names so far are those that questions ask for."""
+        """Marks the names so far as those in questions."""
         self._kept = len(self.expanded)
 
     def forget(self) -> None:
-        """Forgets names that were only in documents, if they have become many."""
+        """Drops names that occurred only in documents, if they are many."""
         if len(self.expanded) > self._kept + MANY_NAMES:
             del self.expanded[self._kept :]
             self._numbers = {name: number for number, name in enumerate(self.expanded)}
             self._symbols.clear()
 
     def number(self, uri: str, local: str) -> int:
-        """The number of a name."""
+        """Returns the number of a name."""
         name = (uri, local)
         number = self._numbers.get(name)
         if number is None:
@@ -54,7 +54,7 @@ class NameBook:
         return number
 
     def of_elements(self, table: NodeTable, scopes: Scopes) -> Ids:
-        """The numbers of all elements of a table."""
+        """Returns the numbers of the names of a table's elements."""
         symbols = self._symbols.get(table.automaton)
         if symbols is None or len(symbols) < table.automaton.symbols:
             symbols = np.full(table.automaton.symbols, _UNSEEN, np.int32)
@@ -77,7 +77,7 @@ class Scopes:
     """The namespace declarations of one document.
 
     Args:
-        table: Whose tags to read.
+        table: The node table of the document.
     """
 
     def __init__(self, table: NodeTable) -> None:
@@ -89,18 +89,18 @@ class Scopes:
         return b"xmlns" in self._table.data
 
     def element(self, row: int) -> tuple[str, str]:
-        """The expanded name of an element."""
+        """Returns the expanded name of an element."""
         name = tag_name(self._table.data, int(self._table.elements.start[row])).decode()
         prefix, _, local = name.rpartition(":")
         return self.at(row)[prefix], local
 
     def attribute(self, row: int, name: str) -> tuple[str, str]:
-        """The expanded name of an attribute of an element."""
+        """Returns the expanded name of an attribute of an element."""
         prefix, colon, local = name.rpartition(":")
         return (self.at(row)[prefix] if colon else ""), local
 
     def at(self, row: int) -> Mapping[str, str]:
-        """Prefix to namespace URI inside of an element."""
+        """Returns the namespace of each prefix inside an element."""
         if not self._any:
             row = -1
         todo = []

@@ -1,4 +1,4 @@
-"""Whether the parts of the columnar matcher in C are there."""
+"""Finds the compiled modules of the columnar matcher."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any, Final, Literal
 
-ENVIRONMENT: Final = "EXTRACT_COLUMNAR"  # "off": never use C; "on": never do without
+ENVIRONMENT: Final = "EXTRACT_COLUMNAR"  # "off": never use C; "on": require it
 
 
 def _load() -> dict[str, Any]:
@@ -15,7 +15,7 @@ def _load() -> dict[str, Any]:
             name: importlib.import_module(f"extract.filtertool.matchers.columnar._{name}")
             for name in ("sets", "spines", "values")
         }
-    except ImportError:  # there was no compiler
+    except ImportError:  # the package was installed without a compiler
         return {}
 
 
@@ -23,18 +23,18 @@ _modules: Final = _load()
 
 
 def native_module(name: Literal["sets", "spines", "values"]) -> Any:
-    """A part in C."""
+    """Returns a compiled module."""
     return _modules[name]
 
 
 def native_built() -> bool:
-    """Whether the parts in C are there."""
+    """Whether the modules are compiled."""
     return bool(_modules)
 
 
 def native_available() -> bool:
-    """Whether the parts in C are there and may be used."""
-    wanted = os.environ.get(ENVIRONMENT, "")
-    if wanted == "on" and not _modules:
+    """Whether the modules are compiled and may be used."""
+    setting = os.environ.get(ENVIRONMENT, "")
+    if setting == "on" and not _modules:
         raise ImportError("the native parts of the columnar matcher are not built")
-    return bool(_modules) and wanted != "off"
+    return bool(_modules) and setting != "off"

@@ -1,4 +1,4 @@
-"""Numbers and strings as libxml2 converts them, digit for digit (TRAPS 2)."""
+"""Converts numbers and strings as libxml2 does, digit for digit (TRAPS 2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIGITS: Final = 15  # DBL_DIG
 
 
 def to_text(number: float) -> bytes:
-    """What ``string()`` makes of a number.
+    """Returns ``string()`` of a number.
 
     >>> to_text(1 / 3), to_text(-0.0), to_text(1e20), to_text(1e-7)
     (b'0.333333333333333', b'0', b'1e+20', b'1e-07')
@@ -42,13 +42,13 @@ def _without_zeros(text: str) -> str:
 
 
 def to_numbers(texts: NDArray[np.object_]) -> NDArray[np.float64]:
-    """`to_number` of each."""
+    """Returns `to_number` of each string."""
     return np.array([to_number(text) for text in texts.tolist()], np.float64)
 
 
 def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``round()``: halves go up, and what is near zero keeps its sign."""
-    with np.errstate(invalid="ignore"):  # infinity less infinity
+    """``round()``: halves go up, and results near zero keep their sign."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         down = np.floor(values)
         up = np.where(values - down >= 0.5, down + 1.0, down)
         return np.where((values >= -0.5) & (values < 0.5), values * 0.0, up)

@@ -1,8 +1,8 @@
-"""Filters and tails as a program: a list of operations, each of which gives a set of rows.
+"""Filters and tails as a program: a list of operations, each with a set of rows as its result.
 
-All filters and tails of all questions are one program; operations that are the same are there once.
-An operation comes after those that it uses, so the whole program runs in one go, in C
-(`_sets.pyx`), or operation by operation as asked for, on masks (`dense`).
+All filters and tails of all questions are one program, in which equal operations occur once. An
+operation comes after its operands, so the whole program runs in one pass in C (`_sets.pyx`), or
+operation by operation, on demand and on masks (`dense`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from extract.xpath.ast import (
 )
 from extract.xpath.types import is_positional
 
-# Operations. What they use is in the columns `first` and `second`, where -1 is nothing.
-HOP: Final = 0  # parents of the rows that have a name and are in `first` and in `second`
-DEEP_HOP: Final = 1  # ancestors of these
-SEED: Final = 2  # the given rows
-DEEP_SEED: Final = 3  # the given rows and their ancestors
+# Operations. The columns `first` and `second` hold the operands, where -1 is none.
+HOP: Final = 0  # parents of the rows with a name that are in `first` and in `second`
+DEEP_HOP: Final = 1  # ancestors of these rows
+SEED: Final = 2  # the seed's rows
+DEEP_SEED: Final = 3  # the seed's rows and their ancestors
 AND: Final = 4
 OR: Final = 5
 NOT: Final = 6
@@ -41,13 +41,13 @@ ANY: Final = -1  # as a name: any element
 NONE: Final = -1  # as an operand
 
 
-class Given(NamedTuple):
-    """Rows that are found otherwise.
+class ValueSeed(NamedTuple):
+    """A seed of the program: rows that are found by node pattern and string value.
 
     Attributes:
-        column: The nodes, as a number into `Program.columns`.
-        goal: What their string values compare with.
-        parents: Whether the rows are the parents of the nodes, not these themselves.
+        column: The nodes, as an index into `Program.columns`.
+        goal: The comparison of their string values.
+        parents: Whether the rows are the parents of the nodes, not the nodes themselves.
     """
 
     column: int
@@ -55,8 +55,8 @@ class Given(NamedTuple):
     parents: bool
 
 
-class FromTail(NamedTuple):
-    """The rows of spines from which a tail leads anywhere, by the tail's number."""
+class TailSeed(NamedTuple):
+    """A seed of the program: the rows from which a tail selects a node, by the tail's number."""
 
     tail: int
 
@@ -65,21 +65,21 @@ class Program:
     """The operations of all questions.
 
     Attributes:
-        op: What each operation does.
-        name: The number of a name, or `ANY`; for `SEED` and `DEEP_SEED` a number into ``given``.
-        first, second: Which operations it uses.
-        given: What must be found otherwise.
-        columns: Nodes whose rows must be found.
+        op: The kind of each operation.
+        name: The number of a name, or `ANY`; for `SEED` and `DEEP_SEED` an index into ``seeds``.
+        first, second: The operands.
+        seeds: The seeds.
+        columns: The node patterns of the seeds.
     """
 
     def __init__(self, names: NameBook, namespaces: Mapping[str, str]) -> None:
         self.op, self.name, self.first, self.second = (array("i") for _ in range(4))
-        self.given: list[Given | FromTail] = []
+        self.seeds: list[ValueSeed | TailSeed] = []
         self.columns: list[NodePattern] = []
         self._names = names
         self._namespaces = {**namespaces, "": "", "xml": XML_NAMESPACE}
-        self._known: dict[tuple[int, int, int, int], int] = {}
-        self._givens: dict[Given | FromTail, int] = {}
+        self._operations: dict[tuple[int, int, int, int], int] = {}
+        self._seed_numbers: dict[ValueSeed | TailSeed, int] = {}
         self._columns: dict[NodePattern, int] = {}
         self._exprs: dict[Expr, int] = {}
 
@@ -88,41 +88,45 @@ class Program:
 
     @cached_property
     def parts(self) -> list[dict[bytes, int]]:
-        """For each of the columns what is to be found in its values, numbered."""
+        """For each column the strings that are searched in its values, numbered."""
         parts: list[dict[bytes, int]] = [{} for _ in self.columns]
-        for given in self.given:
-            if isinstance(given, Given) and given.goal is not None and given.goal[0] in SEARCHES:
-                part = part_of(given.goal)
-                parts[given.column].setdefault(part, len(parts[given.column]))
+        for seed in self.seeds:
+            if isinstance(seed, ValueSeed) and seed.goal is not None and seed.goal[0] in SEARCHES:
+                part = part_of(seed.goal)
+                parts[seed.column].setdefault(part, len(parts[seed.column]))
         return parts
 
     @cached_property
     def words(self) -> list[Words]:
-        """For each of the columns what its values are compared with."""
+        """For each column the words that its values are compared with."""
         words = [Words() for _ in self.columns]
-        for given in self.given:
-            if isinstance(given, Given) and is_word(given.goal):
-                words[given.column].add(given.goal[1])
+        for seed in self.seeds:
+            if isinstance(seed, ValueSeed) and is_word(seed.goal):
+                words[seed.column].add(seed.goal[1])
         return words
 
-    # -- compiling; -1 is always: not as an operation
+    # -- compiling; the operation -1 stands for all rows
 
     def rows(self, choice: NodePattern) -> int:
-        """The rows of a choice, or rows that are among all rows of its name the same."""
-        found = self._predicates(choice)
-        return self._seed(SEED, self._given(choice, None, False)) if found == NONE else found
+        """Returns the operation with the rows of a pattern, or with a superset of the same name."""
+        operation = self._predicates(choice)
+        return (
+            self._seed(SEED, self._value_seed(choice, None, False))
+            if operation == NONE
+            else operation
+        )
 
     def leading(self, tail: int, path: LocationPath, down: bool) -> int:
-        """The rows from which a tail leads anywhere but to the document node."""
-        found = self.truth(path) if down else NONE
-        return self._seed(SEED, FromTail(tail)) if found == NONE else found
+        """Returns the operation with the rows from which a tail selects a node."""
+        operation = self.truth(path) if down else NONE
+        return self._seed(SEED, TailSeed(tail)) if operation == NONE else operation
 
     def truth(self, expr: Expr) -> int:
-        """The rows at which an expression is true."""
-        known = self._exprs.get(expr)
-        if known is None:
-            known = self._exprs[expr] = self._truth(expr)
-        return known
+        """Returns the operation with the rows at which an expression is true."""
+        operation = self._exprs.get(expr)
+        if operation is None:
+            operation = self._exprs[expr] = self._truth(expr)
+        return operation
 
     def _truth(self, expr: Expr) -> int:
         if isinstance(expr, LocationPath):
@@ -137,21 +141,21 @@ class Program:
             if inner == NONE or expr.name == "boolean":
                 return inner
             return self._add(NOT, NONE, inner, NONE)
-        found = goal_of(expr)
-        if found is None or found[0].absolute:
+        compared = goal_of(expr)
+        if compared is None or compared[0].absolute:
             return NONE
-        return self._path(hops(found[0].steps), found[1])
+        return self._path(hops(compared[0].steps), compared[1])
 
     def _path(self, path: tuple[Hop, ...], goal: Goal | None) -> int:
-        found = NONE
+        operation = NONE
         for place, hop in enumerate(reversed(path)):
             if hop.choice is None or hop.axis not in (CHILD, DESCENDANT):
                 return NONE
             deep, last = hop.axis == DESCENDANT, place == 0
-            found = self._hop(deep, hop.choice, found, goal if last else None, last)
-            if found == NONE:
+            operation = self._hop(deep, hop.choice, operation, goal if last else None, last)
+            if operation == NONE:
                 return NONE
-        return found
+        return operation
 
     def _hop(
         self, deep: bool, choice: NodePattern, rest: int, goal: Goal | None, last: bool
@@ -160,9 +164,9 @@ class Program:
             isinstance(choice.test, NameTest) or choice.test == ANY_NODE
         )
         if last and (goal is not None or not rows or choice.test == ANY_NODE):
-            return self._seed(DEEP_SEED if deep else SEED, self._given(choice, goal, True))
+            return self._seed(DEEP_SEED if deep else SEED, self._value_seed(choice, goal, True))
         if not rows:
-            return NONE  # nothing but what goes up can follow
+            return NONE  # only steps that go up can follow
         name, filter_, test = ANY, NONE, choice.test
         if isinstance(test, NameTest) and test.local != "*":
             name = self._names.number(self._namespaces[test.prefix], test.local)
@@ -171,7 +175,7 @@ class Program:
         return self._add(DEEP_HOP if deep else HOP, name, filter_, rest)
 
     def _predicates(self, choice: NodePattern) -> int:
-        """The rows at which all predicates are true; the name is left out."""
+        """Returns the operation of all predicates of a pattern, without its name."""
         test = choice.test
         if not isinstance(test, NameTest) or (test.local == "*" and test.prefix):
             return NONE
@@ -182,32 +186,32 @@ class Program:
     def _joined(self, op: int, parts: list[int]) -> int:
         if NONE in parts:
             return NONE
-        found = parts[0]
+        operation = parts[0]
         for part in parts[1:]:
-            found = self._add(op, NONE, found, part)
-        return found
+            operation = self._add(op, NONE, operation, part)
+        return operation
 
-    def _given(self, choice: NodePattern, goal: Goal | None, parents: bool) -> Given:
+    def _value_seed(self, choice: NodePattern, goal: Goal | None, parents: bool) -> ValueSeed:
         number = self._columns.get(choice)
         if number is None:
             number = self._columns[choice] = len(self.columns)
             self.columns.append(choice)
-        return Given(number, goal, parents)
+        return ValueSeed(number, goal, parents)
 
-    def _seed(self, op: int, given: Given | FromTail) -> int:
-        number = self._givens.get(given)
+    def _seed(self, op: int, seed: ValueSeed | TailSeed) -> int:
+        number = self._seed_numbers.get(seed)
         if number is None:
-            number = self._givens[given] = len(self.given)
-            self.given.append(given)
+            number = self._seed_numbers[seed] = len(self.seeds)
+            self.seeds.append(seed)
         return self._add(op, number, NONE, NONE)
 
     def _add(self, op: int, name: int, first: int, second: int) -> int:
         key = (op, name, first, second)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = len(self.op)
+        number = self._operations.get(key)
+        if number is None:
+            number = self._operations[key] = len(self.op)
             self.op.append(op)
             self.name.append(name)
             self.first.append(first)
             self.second.append(second)
-        return known
+        return number

@@ -1,8 +1,8 @@
-"""Filters that many questions share: from which rows a relative path leads anywhere.
+"""Filters that many questions share: the rows from which a relative path selects a node.
 
-A path is taken from its end: the nodes that its last step can lead to, then their parents, of these
-those that the step before can lead to, and so on. That does not depend on where the path starts, so
-it is done once for a batch, and once for all paths that end alike.
+A path is followed from its end: first the nodes that its last step may select, then those of their
+parents that the step before may select, and so on. This does not depend on the start of the path,
+so it is done once for a batch, and once for all paths with the same end.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from extract.filtertool.matchers.columnar.evaluator import Evaluator
 
 Goal = tuple[str, bytes | float]
-"""An operator and a constant: what some node at the end of a path must compare with."""
+"""An operator and a constant, with which some node at the end of a path must compare."""
 
 SEARCHES: Final = frozenset({"contains", "starts-with"})
 _FIRST: Final = Number("1")
@@ -49,7 +49,7 @@ ANCESTOR: Final = "ancestor"
 
 
 class Link:
-    """The rest of a path from one of its hops on. Equal ones are the same object."""
+    """The rest of a path from one of its hops on. Equal links are the same object."""
 
     __slots__ = ("axis", "choice", "goal", "rest")
 
@@ -69,7 +69,7 @@ def _link(axis: str, choice: NodePattern, rest: Link | None, goal: Goal | None) 
 
 @lru_cache(maxsize=1 << 18)
 def chain(path: tuple[Hop, ...], goal: Goal | None = None) -> Link | None:
-    """The path from its first hop on; None if it has none, or one that must be followed forward."""
+    """Returns the path as links; None if it has no hops, or one that must be followed forward."""
     link: Link | None = None
     for hop in reversed(path):
         choice = hop.choice
@@ -85,7 +85,7 @@ def chain(path: tuple[Hop, ...], goal: Goal | None = None) -> Link | None:
 
 @lru_cache(maxsize=1 << 18)
 def goal_of(expr: Expr) -> tuple[LocationPath, Goal] | None:
-    """The path and what it is compared with; None if that is not a path and a constant."""
+    """Returns a path and its comparison; None if the expression is not a path and a constant."""
     if isinstance(expr, FunctionCall):
         return _found_in(expr)
     if not isinstance(expr, Binary) or expr.op not in OPERATORS:
@@ -104,10 +104,10 @@ def goal_of(expr: Expr) -> tuple[LocationPath, Goal] | None:
 
 
 def _found_in(call: FunctionCall) -> tuple[LocationPath, Goal] | None:
-    """What ``contains()`` or ``starts-with()`` asks of the first node of a path.
+    """Returns the search of ``contains()`` or ``starts-with()`` in the first node of a path.
 
-    Only of a path to children and attributes, for of its nodes the first is easily told. An empty
-    string is in every other, also where there is no node.
+    Only for paths of children and attributes, of which the first node is easy to find. The empty
+    string is in every string, even where there is no node.
     """
     if call.name not in SEARCHES or call.prefix:
         return None
@@ -121,14 +121,14 @@ def _found_in(call: FunctionCall) -> tuple[LocationPath, Goal] | None:
 
 
 def _firsts(steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps to the first node: ``a/b/@c`` is ``a[b/@c][1]/b[@c][1]/@c``."""
+    """Yields the steps to the first node: ``a/b/@c`` is ``a[b/@c][1]/b[@c][1]/@c``."""
     for number, step in enumerate(steps, 1):
         if number < len(steps):
             yield step.where(make_path(False, tuple(steps[number:]))).where(_FIRST)
         elif (
             step.axis == "attribute" and isinstance(step.test, NameTest) and step.test.local != "*"
         ):
-            yield step  # there is no second
+            yield step  # there is only one
         else:
             yield step.where(_FIRST)
 
@@ -144,19 +144,19 @@ def _constant(expr: Expr) -> bytes | float | None:
 
 
 def is_word(goal: Goal | None) -> TypeGuard[tuple[str, bytes]]:
-    """Whether a goal is to be, or not to be, some word."""
+    """Whether a goal compares for equality or inequality with a string."""
     return goal is not None and goal[0] in ("=", "!=") and isinstance(goal[1], bytes)
 
 
 def part_of(goal: Goal) -> bytes:
-    """What is to be searched for, of a goal that is one of `SEARCHES`."""
+    """Returns the string that a goal of `SEARCHES` searches for."""
     op, value = goal
     assert isinstance(value, bytes)
     return sought(value, op == "starts-with")
 
 
 def meets(texts: Coded, goal: Goal) -> Bools:
-    """Which of some values compare with a constant."""
+    """Returns a mask of the values that compare with a constant."""
     op, value = goal
     if op in SEARCHES:
         assert isinstance(value, bytes)
@@ -172,7 +172,7 @@ class Reach:
     """Evaluates the filters of one batch."""
 
     def __init__(self, run: Evaluator) -> None:
-        self._back: weakref.ref[Evaluator] = weakref.ref(run)  # it holds us
+        self._back: weakref.ref[Evaluator] = weakref.ref(run)  # the evaluator refers to this object
         self._columns = run.columns
         self._masks: dict[Link, Bools | None] = {}
         self._own: dict[int, tuple[Ints, Coded]] = {}
@@ -184,34 +184,34 @@ class Reach:
         return run
 
     def exists(self, path: LocationPath, nodes: Ints) -> Bools | None:
-        """Whether the path leads anywhere from each node; None if it cannot be said here."""
+        """Whether the path selects a node from each node; None if it must be followed forward."""
         return self._holds(path, None, nodes)
 
     def compared(self, expr: Expr, nodes: Ints) -> Bools | None:
-        """A comparison of a path and a constant at each node; None if it is something else."""
-        found = goal_of(expr)
-        return None if found is None else self._holds(found[0], found[1], nodes)
+        """Compares a path with a constant at each node; None for other expressions."""
+        compared = goal_of(expr)
+        return None if compared is None else self._holds(compared[0], compared[1], nodes)
 
     def _holds(self, path: LocationPath, goal: Goal | None, nodes: Ints) -> Bools | None:
         steps = hops(path.steps)
         if path.absolute:
             documents = self._columns.documents
-            found = self._holds(LocationPath(False, path.steps), goal, documents)
-            return None if found is None else found[self._columns.unit_of(nodes)]
+            holds = self._holds(LocationPath(False, path.steps), goal, documents)
+            return None if holds is None else holds[self._columns.unit_of(nodes)]
         if not steps:
             return np.ones(len(nodes), np.bool_) if goal is None else meets(self.own(nodes), goal)
         link = chain(steps, goal)
         return None if link is None else self.holds(link, nodes)
 
     def own(self, nodes: Ints) -> Coded:
-        """The string values of nodes, remembered for the same array."""
-        known = self._own.get(id(nodes))
-        if known is None:
-            known = self._own[id(nodes)] = (nodes, self._run.strings.coded(nodes))
-        return known[1]
+        """Returns the string values of nodes, cached by array."""
+        cached = self._own.get(id(nodes))
+        if cached is None:
+            cached = self._own[id(nodes)] = (nodes, self._run.strings.coded(nodes))
+        return cached[1]
 
     def holds(self, link: Link, nodes: Ints) -> Bools:
-        """From which nodes a path leads anywhere."""
+        """Returns a mask of the nodes from which a path selects a node."""
         columns = self._columns
         if link.axis == PARENT or link.axis == ANCESTOR:
             nodes = columns.parent_of(nodes)
@@ -219,16 +219,17 @@ class Reach:
         if mask is None:
             return np.zeros(len(nodes), np.bool_)
         if nodes.size and (nodes.max() >= columns.rows or nodes.min() < 0):
-            there = (nodes >= 0) & (nodes < columns.rows)
-            there[there] = mask[nodes[there]]
-            return there
+            holds = (nodes >= 0) & (nodes < columns.rows)
+            holds[holds] = mask[nodes[holds]]
+            return holds
         return mask[nodes]
 
     def mask(self, link: Link) -> Bools | None:
-        """From which rows a path leads anywhere; None for nowhere.
+        """Returns a mask of the rows from which a path selects a node; None for no rows.
 
-        For a path that goes up: to which rows its first step may go; or, for ``ancestor``, which
-        rows are such or inside of such.
+        For a path that goes up: the rows that its first step may select; or, for ``ancestor``,
+            these rows
+        and their descendants.
         """
         if link in self._masks:
             return self._masks[link]
@@ -252,7 +253,7 @@ class Reach:
             found[rows] |= found[self._columns.up[rows]]
 
     def targets(self, link: Link) -> Ints:
-        """The nodes that the first step may lead to, and from which the rest leads on."""
+        """Returns the nodes that the first step may select and from which the rest leads on."""
         up = link.axis == PARENT or link.axis == ANCESTOR
         if up and link.choice.test == ANY_NODE:
             nodes = self._any_rows(link.choice)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Ints
-from extract.filtertool.matchers.columnar.dense import GivenRows
+from extract.filtertool.matchers.columnar.dense import SeedRows
 from extract.filtertool.matchers.columnar.evaluator import Evaluator
 from extract.filtertool.matchers.columnar.native import native_module
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from extract.filtertool.matchers.columnar.plan import BranchPlan, Layout
 
 
-# What becomes of the rows of a branch, besides being counted by one of the fans; as in C.
+# How the rows of a branch are used, other than being counted by one of the fans; as in C.
 ROWS: Final = -1
 PAIRS: Final = -2
 
 
 class Counted(NamedTuple):
-    """Branches of which only the number of nodes is asked for.
+    """Branches of which only the number of nodes is needed.
 
     Attributes:
-        how: For each branch `PAIRS` if it is not counted, `ROWS` if its rows are, else which of the
-            fans says how many nodes its tail leads to.
-        fans: For each of some tails, to how many nodes it leads from each row.
-        counts: Where the numbers go, by unit and question.
+        how: For each branch `PAIRS` if it is not counted, `ROWS` if its rows are, otherwise the
+            index of the fan with the number of nodes that its tail selects.
+        fans: For each counted tail, the number of nodes that it selects from each row.
+        counts: The result, by unit and question.
     """
 
     how: Ints
@@ -46,24 +46,24 @@ class NativeRun:
     Args:
         plan: The branches.
         run: The batch.
-        given: What the plan's program is given.
+        seeds: The seeds of the plan's program.
         layout: The rows of each spine.
     """
 
-    def __init__(self, plan: BranchPlan, run: Evaluator, given: GivenRows, layout: Layout) -> None:
+    def __init__(self, plan: BranchPlan, run: Evaluator, seeds: SeedRows, layout: Layout) -> None:
         columns, program = run.columns, plan.program
-        rows = [given.of(number) for number in range(len(given))]
-        seeds = {id(each.some): each.some for each in rows}  # what is the same need be there once
-        places = {identity: place for place, identity in enumerate(seeds)}
+        rows = [seeds.of(number) for number in range(len(seeds))]
+        distinct = {id(seed.rows): seed.rows for seed in rows}  # equal sets are the same array
+        places = {identity: place for place, identity in enumerate(distinct)}
         named, named_at = run.axes.by_name
         self._sets = native_module("sets").Sets(
             np.asarray(program.op),
             np.asarray(program.name),
             np.asarray(program.first),
             np.asarray(program.second),
-            np.array([places[id(each.some)] for each in rows], np.int64),
-            *_joined(list(seeds.values()), columns.rows),
-            *_joined([each.without for each in rows], columns.rows),
+            np.array([places[id(seed.rows)] for seed in rows], np.int64),
+            *_joined(list(distinct.values()), columns.rows),
+            *_joined([seed.without for seed in rows], columns.rows),
             named_at,
             named,
             columns.name,
@@ -75,16 +75,16 @@ class NativeRun:
         self._columns = columns
         self._layout = layout
         self._plan = plan
-        self._here = np.flatnonzero(layout.many[:-1])
+        self._here = np.flatnonzero(layout.counts[:-1])
 
     def some(self, numbers: Ints) -> Bools:
-        """Which operations give any rows."""
+        """Returns a mask of the operations that have rows."""
         out = np.empty(len(numbers), np.bool_)
         self._sets.some(np.ascontiguousarray(numbers), out.view(np.uint8))
         return out
 
     def matching(self, questions: int) -> Iterator[tuple[Ints, Ints]]:
-        """Units and questions that have found anything, in this order."""
+        """Yields pairs of a unit and a question that matches there, in this order."""
         bits = np.zeros((len(self._columns.documents), (questions + 7) // 8), np.uint8)
         self._search(bits, np.empty((2, 0), np.int64), _NOT_COUNTED)
         found = np.empty((2, native_module("sets").count_bits(bits)), np.int64)
@@ -92,10 +92,10 @@ class NativeRun:
         yield found[0], found[1]
 
     def pairs(self, counted: Counted | None = None) -> tuple[Ints, Ints]:
-        """Branches and the rows that they select and from which their tails lead on.
+        """Returns branches, and the selected rows from which their tails select nodes.
 
         Args:
-            counted: Which branches are counted instead, and where their numbers go.
+            counted: The branches to count instead, and the array for their counts.
         """
         room = 1 << 20 if counted is None else 1 << 16
         while True:
@@ -122,7 +122,7 @@ class NativeRun:
             self._here,
             plan.above,
             self._layout.at,
-            self._layout.many,
+            self._layout.counts,
             plan.stems.at,
             plan.stems.items,
             plan.stem_above,
@@ -142,9 +142,9 @@ class NativeRun:
 
 
 def _joined(arrays: list[Ints], rows: int) -> tuple[Ints, Ints]:
-    """Where each array begins in all of them together, and these."""
+    """Concatenates arrays; returns the start of each, and all together."""
     at = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
     every = np.concatenate([NOTHING, *arrays])
     if every.size and not 0 <= every.min() <= every.max() < rows:
-        raise IndexError("a row that is none")  # C would not notice
+        raise IndexError("a row that is none")  # the C code does not check
     return at, every

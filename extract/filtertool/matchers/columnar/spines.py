@@ -1,8 +1,8 @@
-"""Branches taken apart: a spine of named child steps, filters, and a tail.
+"""Splits branches: a spine of named child steps, filters, and a tail.
 
-Done on the text of a branch, for there may be a million of them; filters and tails repeat, and each
-is parsed once. Spines are nodes of one trie. A *stem* is a spine with filters: those of its last
-step, and the stem of the step above.
+This works on the text of a branch, for there may be a million of them; filters and tails repeat,
+and each is parsed once. Spines are nodes of one trie. A *stem* is a spine with filters: those of
+its last step, and the stem of the step above.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LETTER: Final = r"""[^/\[\]()@:*|\s'"=<>!,+$]"""
 # Names before a step, a filter or the end: no functions, axes, node types, wildcards, operators.
 _NAMES = re.compile(rf"(?:/(?![.\-0-9]){_LETTER}+(?::{_LETTER}+)?(?=[/\[]|$))+")
 
-ALL: Final = -1  # as a filter: none; as a stem: that without filters
+ALL: Final = -1  # as a filter: none; as a stem: the one without filters
 RESULT: Final = 0  # the tail of a branch that ends with its spine
 
-# What a tail may be made of so that from different rows of a spine it leads to different nodes.
+# The axes with which a tail selects different nodes from different rows of a spine.
 _DOWN: Final = frozenset({"child", "descendant", "descendant-or-self", "self", "attribute"})
 
 
 class Tail(NamedTuple):
-    """What follows a spine.
+    """The steps after a spine.
 
     Attributes:
         path: Its steps.
-        hops: The same, for searching.
-        down: Whether from different rows of a spine it always leads to different nodes.
+        hops: The same steps as hops.
+        down: Whether it always selects different nodes from different rows of a spine.
     """
 
     path: LocationPath
@@ -43,7 +43,7 @@ class Tail(NamedTuple):
 
 
 class Declined(Exception):
-    """A branch that cannot be answered, and why."""
+    """A branch that columns cannot answer, with the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -56,7 +56,7 @@ class Spines:
     Attributes:
         above: For each spine the spine of one step less; spine 0 is the document node.
         tests: For each spine the name of its last step, as written.
-        filters: The filters of steps, each once, as choices.
+        filters: The filters of steps, each once, as node patterns.
         tails: The tails, each once.
         stem_spine, stem_above, stem_filter: For each stem its spine, the stem of one step less or
             `ALL`, and the filter of its last step or `ALL`.
@@ -77,19 +77,19 @@ class Spines:
         self._stems: dict[tuple[int, int, int], int] = {}
 
     def read(self, xpath: str) -> tuple[int, int, int] | None:
-        """The spine, stem and tail of a branch; None if it has no spine.
+        """Returns the spine, stem and tail of a branch; None if it has no spine.
 
         Raises:
-            Declined: Something in it cannot be answered.
+            Declined: Columns cannot answer a part of it.
         """
         at, spine, stem = 0, 0, ALL
         run = _NAMES.match(xpath)
         while run:
             key = (spine, stem, run[0])
-            known = self._runs.get(key)
-            if known is None:
-                known = self._runs[key] = self._walk(spine, stem, run[0])
-            spine, stem, word = known
+            walked = self._runs.get(key)
+            if walked is None:
+                walked = self._runs[key] = self._walk(spine, stem, run[0])
+            spine, stem, word = walked
             end = at = run.end()
             while xpath.startswith("[", end):
                 end = end_of_filter(xpath, end)
@@ -106,7 +106,7 @@ class Spines:
         return None if tail is None else (spine, stem, tail)
 
     def _walk(self, spine: int, stem: int, names: str) -> tuple[int, int, str]:
-        """The spine at the end of some names, the stem of one step less, and the last name."""
+        """Returns the spine of a run of names, the stem of one step less, and the last name."""
         words = names[1:].split("/")
         for number, word in enumerate(words):
             below = self._below[spine]
@@ -118,7 +118,7 @@ class Spines:
         return spine, stem, words[-1]
 
     def add(self, question: int, parts: tuple[int, int, int]) -> None:
-        """Notes a branch of a question."""
+        """Adds a branch of a question."""
         spine, stem, tail = parts
         self.spine.append(spine)
         self.stem.append(stem)
@@ -133,22 +133,22 @@ class Spines:
 
     def _stem(self, spine: int, above: int, filter_: int) -> int:
         key = (spine, above, filter_)
-        known = self._stems.get(key)
-        if known is None:
-            known = self._stems[key] = len(self.stem_spine)
+        stem_ = self._stems.get(key)
+        if stem_ is None:
+            stem_ = self._stems[key] = len(self.stem_spine)
             self.stem_spine.append(spine)
             self.stem_above.append(above)
             self.stem_filter.append(filter_)
-        return known
+        return stem_
 
     def _filter(self, word: str, text: str) -> int:
         key = (word, text)
-        known = self._filters.get(key)
-        if known is None:
-            known = self._filters[key] = self._new_filter(word, text)
-        if isinstance(known, str):
-            raise Declined(known)
-        return known
+        number = self._filters.get(key)
+        if number is None:
+            number = self._filters[key] = self._new_filter(word, text)
+        if isinstance(number, str):
+            raise Declined(number)
+        return number
 
     def _new_filter(self, word: str, text: str) -> int | str:
         predicates = parsed_filter(text)
@@ -160,15 +160,15 @@ class Spines:
         return len(self.filters) - 1
 
     def _tail(self, text: str) -> int | None:
-        known = self._tails.get(text)
-        if known is None:
+        number = self._tails.get(text)
+        if number is None:
             made = self._new_tail(text)
             if made is None:
                 return None
-            known = self._tails[text] = made
-        if isinstance(known, str):
-            raise Declined(known)
-        return known
+            number = self._tails[text] = made
+        if isinstance(number, str):
+            raise Declined(number)
+        return number
 
     def _new_tail(self, text: str) -> int | str | None:
         path = parse(f".{text}")
@@ -189,12 +189,12 @@ _parsed: dict[str, tuple[Expr, ...]] = {}
 
 
 def parsed_filter(text: str) -> tuple[Expr, ...]:
-    """The predicates that a text of brackets has; the same text is parsed once."""
-    known = _parsed.get(text)
-    if known is None:
+    """Returns the predicates in a text of brackets; equal texts are parsed once."""
+    predicates = _parsed.get(text)
+    if predicates is None:
         path = parse(f"x{text}")
         assert isinstance(path, LocationPath)
         if len(_parsed) > 1 << 17:
             _parsed.clear()
-        known = _parsed[text] = path.steps[0].predicates
-    return known
+        predicates = _parsed[text] = path.steps[0].predicates
+    return predicates

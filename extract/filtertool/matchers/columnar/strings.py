@@ -1,4 +1,4 @@
-"""String values of nodes, each distinct one once."""
+"""String values of nodes; equal values are stored once."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from extract.markup.values import (
 )
 from extract.xpath.numbers import to_number
 
-MAX_PIECES: Final = 5_000_000  # pieces of text that string values may be put together from
+MAX_PIECES: Final = 5_000_000  # pieces of text in string values of one question
 MAX_BYTES: Final = 1 << 28  # and their bytes
 
 Texts = NDArray[np.object_]
 
 
 class Coded:
-    """String values as numbers of a dictionary.
+    """String values as indices into a dictionary.
 
     Args:
         texts: The values.
@@ -44,12 +44,12 @@ class Coded:
 
     @cached_property
     def words(self) -> list[bytes]:
-        """For each number the value."""
+        """The value of each number."""
         return list(dict.fromkeys(self._texts))
 
     @cached_property
     def code(self) -> Ints:
-        """For each value its number."""
+        """The number of each value."""
         numbers = self._numbers
         return np.fromiter(map(numbers.__getitem__, self._texts), np.int64, len(self._texts))
 
@@ -58,30 +58,30 @@ class Coded:
         return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def find(self, word: bytes) -> int:
-        """The number of a value; -1 if there is none."""
+        """Returns the number of a value; -1 if it does not occur."""
         return self._numbers.get(word, -1)
 
     def where(self, word: bytes) -> Ints:
-        """The places that have a value, in order."""
+        """Returns the places with a value, in order."""
         number = self.find(word)
         return NOTHING if number < 0 else self.places(np.array([number]))
 
     def places(self, numbers: Ints) -> Ints:
-        """The places whose values have some numbers; those of one number in order."""
+        """Returns the places with these numbers; the places of one number are in order."""
         places, limits = self._sorted
         return np.concatenate([NOTHING, *[places[limits[n] : limits[n + 1]] for n in numbers]])
 
     def holding(self, part: bytes, begin: bool) -> NDArray[np.bool_]:
-        """Which values have a part in them, or begin with it; per number of the dictionary."""
-        found = np.zeros(len(self._joined[1]), np.bool_)
+        """Returns, by number, whether the value contains a string, or begins with it."""
+        holds = np.zeros(len(self._joined[1]), np.bool_)
         if part:
-            found[self.search([sought(part, begin)])[0]] = True
+            holds[self.search([sought(part, begin)])[0]] = True
         else:
-            found[:] = True
-        return found
+            holds[:] = True
+        return holds
 
     def search(self, parts: Sequence[bytes]) -> list[Ints]:
-        """For each of some parts, all `sought`, the numbers of the values that have it."""
+        """Returns, for each part made by `sought`, the numbers of the values that contain it."""
         return [np.array(list(self._search(part)), np.int64) for part in parts]
 
     def _search(self, part: bytes) -> Iterator[int]:
@@ -94,7 +94,7 @@ class Coded:
 
     @cached_property
     def _joined(self) -> tuple[bytes, Ints]:
-        """All values, each after a zero byte, and where these are."""
+        """All values, each after a zero byte, and the offsets of these bytes."""
         starts = np.cumsum([0, *[len(word) + 1 for word in self.words]])[:-1]
         return b"".join([b"\0" + word for word in self.words]), starts
 
@@ -110,7 +110,7 @@ class Coded:
 
 
 class NativeCoded(Coded):
-    """The same of slices of buffers, in C: no value is an object unless it is asked for."""
+    """`Coded` for slices of buffers, in C: no value becomes an object unless it is needed."""
 
     def __init__(self, slices: Any) -> None:
         self._dictionary = native_module("values").Dictionary(slices)
@@ -118,30 +118,30 @@ class NativeCoded(Coded):
 
     @cached_property
     def words(self) -> list[bytes]:
-        """For each number the value."""
+        """The value of each number."""
         words: list[bytes] = self._dictionary.list_words()
         return words
 
     @cached_property
     def code(self) -> Ints:
-        """For each value its number."""
+        """The number of each value."""
         code = np.empty(self._size, np.int64)
         self._dictionary.copy_codes(code)
         return code
 
     def find(self, word: bytes) -> int:
-        """The number of a value; -1 if there is none."""
+        """Returns the number of a value; -1 if it does not occur."""
         number: int = self._dictionary.find(word)
         return number
 
     def places(self, numbers: Ints) -> Ints:
-        """The places whose values have some numbers; those of one number in order."""
+        """Returns the places with these numbers; the places of one number are in order."""
         places = np.empty(self._dictionary.many_of(numbers), np.int64)
         self._dictionary.list_of(numbers, places)
         return places
 
     def search(self, parts: Sequence[bytes]) -> list[Ints]:
-        """For each of some parts, all `sought`, the numbers of the values that have it."""
+        """Returns, for each part made by `sought`, the numbers of the values that contain it."""
         text, starts = self._joined
         shortest = min(map(len, parts))
         room = 1 << 12
@@ -165,22 +165,22 @@ class Words:
     """Words that string values are compared with.
 
     Attributes:
-        numbers: The number of each.
+        numbers: The number of each word.
     """
 
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {}
 
     def add(self, word: bytes) -> None:
-        """Adds a word, before any is looked for."""
+        """Adds a word; all are added before the first search."""
         self.numbers.setdefault(word, len(self.numbers))
 
     def in_slices(self, slices: Any) -> tuple[Ints, Ints]:
-        """The numbers of words and the slices that are these words, in the order of slices."""
-        room = slices.size  # a slice is one word at most
-        found = np.empty((2, room), np.int64)
-        count = self._dictionary.find_all(slices, found)
-        return found[0, :count], found[1, :count]
+        """Returns numbers of words and the slices equal to them, in the order of slices."""
+        room = slices.size  # a slice is at most one word
+        pairs = np.empty((2, room), np.int64)
+        count = self._dictionary.find_all(slices, pairs)
+        return pairs[0, :count], pairs[1, :count]
 
     @cached_property
     def _dictionary(self) -> Any:
@@ -192,7 +192,7 @@ class Words:
 
 
 def sought(part: bytes, begin: bool) -> bytes:
-    """What to look for to find a part, or values that begin with it; not an empty one."""
+    """Returns the bytes to search for a part, or for values that begin with it; not empty."""
     return b"\0" + part if begin else part  # no value has a zero byte
 
 
@@ -203,7 +203,7 @@ class Strings:
         self._columns = columns
 
     def of(self, nodes: Ints) -> list[bytes]:
-        """The string values of nodes, as UTF-8."""
+        """Returns the string values of nodes, as UTF-8."""
         if not nodes.size:
             return []
         kinds = self._columns.kind_of(nodes)
@@ -218,27 +218,27 @@ class Strings:
         return values
 
     def coded(self, nodes: Ints) -> Coded:
-        """The string values of nodes, each distinct one once."""
+        """Returns the string values of nodes, each distinct one once."""
         if not native_available():
             return Coded(self.of(nodes))
         return NativeCoded(self._native_slices(nodes))
 
     def equal(self, nodes: Ints, words: Words) -> tuple[Ints, Ints]:
-        """The nodes whose string values are one of some words: the numbers of these words, and
-        which of the nodes, in this order."""
+        """Finds the nodes whose string value is one of the words; returns the numbers of the words,
+        and the nodes, in this order."""
         if native_available():
             number, place = words.in_slices(self._native_slices(nodes))
         else:
             find = words.numbers.get
-            every = np.array([find(text, -1) for text in self.of(nodes)], np.int64)
-            place = np.flatnonzero(every >= 0)
-            number = every[place]
+            numbers = np.array([find(text, -1) for text in self.of(nodes)], np.int64)
+            place = np.flatnonzero(numbers >= 0)
+            number = numbers[place]
         by = sorting(number)
         return number[by], place[by]
 
     def _native_slices(self, nodes: Ints) -> Any:
-        """The string values of nodes as bytes of documents, and of others where they are not just
-        there."""
+        """Returns the string values of nodes as slices of documents, or of other buffers where they
+        are not in the document literally."""
         which, start, stop, odd = self._slices(nodes)
         buffers = [table.data for table in self._columns.tables]
         made = self.of(nodes[odd])
@@ -249,7 +249,7 @@ class Strings:
         return native_module("values").Slices(buffers, which, start, stop)
 
     def _slices(self, nodes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Where string values are in the documents, and of which nodes they are not just there."""
+        """Returns the slices of string values, and the nodes whose value is not there literally."""
         columns = self._columns
         low, high = columns.kinds_of(nodes)
         nothing = np.zeros(len(nodes), np.int64)
@@ -257,9 +257,9 @@ class Strings:
             return nothing, nothing.copy(), nothing.copy(), np.arange(len(nodes))
         inside = nodes - columns.bounds[low]
         if low == NodeKind.ATTRIBUTE:
-            found = columns.attributes
-            odd = np.flatnonzero(found.odd[inside])
-            return found.unit[inside], found.value[inside], found.stop[inside], odd
+            attributes = columns.attributes
+            odd = np.flatnonzero(attributes.odd[inside])
+            return attributes.unit[inside], attributes.value[inside], attributes.stop[inside], odd
         texts = columns.texts
         if not len(texts.kind):
             return nothing, nothing, nothing, NOTHING
@@ -301,12 +301,12 @@ class Strings:
         return self._joined(first, np.searchsorted(place, self._columns.ends[rows]))
 
     def _joined(self, first: Ints, stop: Ints) -> list[bytes]:
-        """For each range of pieces of text, all of it."""
+        """Returns the joined text of each range of pieces."""
         texts = self._columns.texts
         unit, kind = texts.unit, texts.kind
-        one = stop - first == 1
-        plain = one.copy()
-        plain[one] = kind[first[one]] == NodeKind.TEXT.value
+        single = stop - first == 1
+        plain = single.copy()
+        plain[single] = kind[first[single]] == NodeKind.TEXT.value
         alone = first[plain]
         out = np.full(len(first), b"", np.object_)
         out[plain] = as_texts(self._cut(unit[alone], texts.start[alone], texts.end[alone]))
@@ -317,10 +317,10 @@ class Strings:
         return values
 
     def _texts_of(self, first: Ints, stop: Ints) -> Texts:
-        """The same for ranges of several pieces; one that comes again is made once.
+        """`_joined` for ranges of several pieces; equal ranges are joined once.
 
         Raises:
-            BeyondMemory: A text within a text within a text: together they take too much memory.
+            BeyondMemory: Nested texts together take too much memory.
         """
         texts = self._columns.texts
         both, which = np.unique(np.stack((first, stop)), axis=1, return_inverse=True)
@@ -332,7 +332,7 @@ class Strings:
         return as_texts(made)[which.reshape(-1)]
 
     def _cut(self, unit: Ints, start: Ints, stop: Ints) -> list[bytes]:
-        """Bytes of documents."""
+        """Returns bytes of documents."""
         tables = self._columns.tables
         slices = map(slice, start.tolist(), stop.tolist())
         if len(tables) == 1:
@@ -346,9 +346,11 @@ class Strings:
         return text_value(data[texts.start[piece] : texts.end[piece]], int(texts.kind[piece]))
 
     def _of_attributes(self, numbers: Ints) -> list[bytes]:
-        found = self._columns.attributes
-        values = self._cut(found.unit[numbers], found.value[numbers], found.stop[numbers])
-        for at in np.flatnonzero(found.odd[numbers]).tolist():
+        attributes = self._columns.attributes
+        values = self._cut(
+            attributes.unit[numbers], attributes.value[numbers], attributes.stop[numbers]
+        )
+        for at in np.flatnonzero(attributes.odd[numbers]).tolist():
             values[at] = attribute_value(values[at])
         return values
 
@@ -364,7 +366,7 @@ class Strings:
 
 
 def as_texts(values: list[bytes]) -> Texts:
-    """A list of strings as an array."""
+    """Returns a list of strings as an array."""
     out = np.empty(len(values), np.object_)
     out[:] = values
     return out

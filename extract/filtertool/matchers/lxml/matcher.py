@@ -1,8 +1,9 @@
 """The lxml matcher: one compiled XPath for each branch, evaluated by libxml2.
 
-Answers are defined by this engine: it answers every question, and the others are compared with it.
+This matcher defines the answers: it answers every question, and the tests compare the others with
+    it.
 Its time grows with the number of questions; prefer ``columnar`` for many. Its questions can change
-(`UpdatableMatcher`), at the cost of those that are added.
+(`UpdatableMatcher`) at the cost of the added ones.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit,
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.functions import Type
 
-# What may select the document node, which counts for libxml2 and is no match for us.
+# Expressions that may select the document node, which libxml2 counts and extract does not.
 _DOCUMENT_NODE = ("node()", "/.", "..", ")[", ")/")
 
 
 @dataclass(frozen=True, slots=True)
 class LxmlFactory:
-    """Makes matchers that ask libxml2.
+    """Makes matchers that evaluate with libxml2.
 
     Attributes:
-        seconds: How long a question that may take very long can take on one unit, in a process of
-            its own; then it is given up.
-        memory: How many bytes of memory it may take there.
-        limit: From which estimated cost on a question counts as such
-            (`extract.filtertool.matchers.cost_bound`); None to take it from ``seconds``.
+        seconds: The time limit on one unit for a question that may take very long; it runs in a
+            process of its own.
+        memory: Its memory limit there, in bytes.
+        limit: The estimated cost from which a question may take very long
+            (`extract.filtertool.matchers.cost_bound`); None to derive it from ``seconds``.
     """
 
     name: str = "lxml"
@@ -73,7 +74,7 @@ class LxmlFactory:
         return LxmlMatcher(questions, namespaces, limits, limit)
 
     def with_limits(self, limits: Limits) -> LxmlFactory:
-        """Returns a factory whose matchers give a question so much time and memory."""
+        """Returns a factory whose matchers enforce limits of time and memory for one question."""
         return replace(self, seconds=limits.query_seconds, memory=limits.query_memory)
 
 
@@ -108,29 +109,31 @@ class LxmlMatcher:
                     self._answer(collector, evaluation, question, number, index, select)
                 except MatcherError:
                     raise
-                except Exception as error:  # also what a function such as re:test() raises
-                    if is_out_of_memory(error):  # which is no fault of the question
+                except Exception as error:  # includes errors of functions such as re:test()
+                    if is_out_of_memory(error):  # not the question's fault
                         raise MemoryError from error
                     collector.fail(number, index, self._reason(error))
         self._figures["units"] += len(units)
         return collector.answers()
 
     def update(self, added: Sequence[Question], removed: Collection[int]) -> None:
-        """Changes the questions, as `UpdatableMatcher.update` says. Others stay compiled.
+        """Changes the questions, as defined by `UpdatableMatcher.update`; others stay compiled.
 
         Raises:
-            IndexError: There is no question of such a number.
+            IndexError: There is no question with such a number.
         """
         for number in removed:
             if not 0 <= number < len(self._questions):
                 raise IndexError(f"there is no question {number}")
         gone = frozenset(removed)
-        kept = [each for number, each in enumerate(self._questions) if number not in gone]
-        fresh = [_Question(each, self._namespaces, self._limit) for each in added]
-        self._questions = [*kept, *fresh]
+        remaining = [
+            question for number, question in enumerate(self._questions) if number not in gone
+        ]
+        fresh = [_Question(question, self._namespaces, self._limit) for question in added]
+        self._questions = [*remaining, *fresh]
 
     def report(self) -> MatcherReport:
-        """Returns what was done so far."""
+        """Returns the figures of the work so far."""
         return MatcherReport({"lxml_questions": len(self._questions), **self._figures})
 
     def _evaluation(self, unit: Unit) -> _Evaluation:
@@ -189,14 +192,14 @@ class LxmlMatcher:
         )
 
     def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
-        """Counts the nodes that a question selects, without their places where that is possible."""
+        """Counts the nodes that a question selects, without listing them where possible."""
         tree = unit.parsed.tree
         if select == "doc":
             return int(any(exists(tree) for exists in question.existing))
         counts = [int(count(tree)) for count in question.counting]
         if sum(map(bool, counts)) <= 1:
             return sum(counts)
-        filled = [each for each, n in zip(question.compiled, counts, strict=True) if n]
+        filled = [branch for branch, n in zip(question.compiled, counts, strict=True) if n]
         return len(unit.unique(unit.parsed.select(filled)))
 
     def _reason(self, error: Exception) -> str:
@@ -210,21 +213,22 @@ class LxmlMatcher:
 
 
 def better_as_written(question: Question) -> bool:
-    """Whether libxml2 is better asked the query as it was written.
+    """Whether libxml2 evaluates the query as written faster than its branches.
 
-    It unites node sets by comparing every node with every other: those of the operands of ``|``,
-    and those that ``//`` gives below each of many nodes. What was expanded has more of both.
+    libxml2 unites node sets by comparing every node with every other: those of the operands of
+        ``|``,
+    and those that ``//`` selects below each of many nodes. Expanded branches have more of both.
     """
     if not question.original:
         return False
     if question.type is not Type.NODES:
         return any("|" in xpath or "//" in xpath for xpath in question.branches)
-    # The document node is no match, and must not be counted: `/ | //a` is better left alone.
+    # The document node is no match and must not be counted: `/ | //a` stays as it is.
     return any("//" in xpath for xpath in question.branches) and "|" not in question.original
 
 
 class _Question:
-    """A question that is compiled when it is first evaluated."""
+    """A question that is compiled on first use."""
 
     def __init__(self, question: Question, namespaces: Mapping[str, str], limit: float) -> None:
         self.branches, self.type, _ = question
@@ -248,7 +252,7 @@ class _Question:
 
     @cached_property
     def countable(self) -> bool:
-        """Whether libxml2's count of nodes is ours."""
+        """Whether libxml2's count of nodes is the right one."""
         return not any(
             xpath == "/" or any(part in xpath for part in _DOCUMENT_NODE) for xpath in self.branches
         )
@@ -260,12 +264,12 @@ class _Question:
 
     @cached_property
     def counting(self) -> list[Any]:
-        """Their numbers of nodes."""
+        """The branches inside ``count()``."""
         return self._all("count({})")
 
     @cached_property
     def existing(self) -> list[Any]:
-        """Whether they select anything."""
+        """The branches inside ``boolean()``."""
         return self._all("boolean({})")
 
     def _all(self, form: str) -> list[Any]:
@@ -273,7 +277,7 @@ class _Question:
 
 
 class _Evaluation:
-    """A unit that is being evaluated."""
+    """The evaluation of one unit."""
 
     def __init__(self, xml: bytes, table: NodeTable) -> None:
         self.opening = Before(object(), open_in_child, (xml,))
@@ -283,7 +287,7 @@ class _Evaluation:
         self._named: Counter[str] | None = None
 
     def named(self) -> Counter[str]:
-        """How many elements there are of each local name."""
+        """The number of elements by local name."""
         if self._named is None:
             self._named = local_names(self.parsed.tree)
         return self._named

@@ -1,7 +1,7 @@
-"""A unit as libxml2 has it, and where in the unit the nodes are that libxml2 selects.
+"""A unit as a libxml2 tree, and references to the nodes that libxml2 selects in it.
 
-Nodes are given as references, so that the same code serves here and in a child process, which can
-send no nodes.
+Nodes become references at once, so that the same code works in a child process, which cannot send
+nodes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Ref = tuple[int, int, int]
 
 
 class Unplaced(Exception):
-    """A node that is nowhere in the unit's bytes: a namespace node, or one of the DTD."""
+    """A node that is not in the unit's bytes: a namespace node, or one of the DTD."""
 
 
 def local_names(tree: Any) -> Counter[str]:
-    """Counts the elements of each local name."""
+    """Counts the elements by local name."""
     tags = Counter([element.tag for element in tree.getroot().iter("*")])
     names: Counter[str] = Counter()
     for tag, times in tags.items():
@@ -42,7 +42,7 @@ class ParsedUnit:
         xml: A well-formed document.
 
     Raises:
-        etree.XMLSyntaxError: It is not well-formed.
+        etree.XMLSyntaxError: The document is not well-formed.
     """
 
     def __init__(self, xml: bytes) -> None:
@@ -51,17 +51,17 @@ class ParsedUnit:
 
     @cached_property
     def rows(self) -> dict[Any, int]:
-        """The number of each element in document order."""
-        # The dictionary keeps the proxies alive; lxml would make others, with other identities.
+        """The index of each element in document order."""
+        # The dictionary keeps the proxies alive; lxml would make new ones with other identities.
         return {element: row for row, element in enumerate(self.tree.getroot().iter("*"))}
 
     def ref(self, node: Any) -> Ref:
-        """Returns kind, row and number of a node that lxml has selected, as `NodeRefs` has them.
+        """Returns kind, row and number of a node that lxml has selected, as in `NodeRefs`.
 
-        But the number of an attribute does not count namespace declarations.
+        In contrast to `NodeRefs`, the number of an attribute does not count namespace declarations.
 
         Raises:
-            Unplaced: It is nowhere in the unit.
+            Unplaced: The node is not in the unit's bytes.
         """
         if isinstance(node, str):
             return self._ref_of_string(node)
@@ -77,16 +77,16 @@ class ParsedUnit:
         return kind, row, _placed(self._numbers.number(node))
 
     def select(self, branches: Sequence[Any]) -> NodeRefs:
-        """Returns all nodes that branches select, each as often as it is selected.
+        """Returns all nodes that branches select, with duplicates.
 
-        The document node is never among them. Numbers of attributes are those of `ref`.
+        The document node is left out. Numbers of attributes are those of `ref`.
 
         Args:
             branches: Compiled expressions.
 
         Raises:
             etree.XPathError: An expression cannot be evaluated.
-            Unplaced: One of the nodes is nowhere in the unit.
+            Unplaced: A node is not in the unit's bytes.
         """
         return NodeRefs.of([self.ref(node) for branch in branches for node in branch(self.tree)])
 
@@ -113,32 +113,32 @@ def _placed(number: int | None) -> int:
 
 
 def compiled(xpath: str, namespaces: Mapping[str, str]) -> Any:
-    """Compiles an expression, to be evaluated on a tree."""
+    """Compiles an expression for evaluation on trees."""
     return etree.XPath(xpath, namespaces=dict(namespaces))
 
 
-_open: ParsedUnit | None = None  # in a child process
+_open: ParsedUnit | None = None  # the unit in this child process
 
 
 def open_in_child(xml: bytes) -> None:
-    """Parses the unit that the next calls are about, in a child process."""
+    """Parses the unit for the next calls, in a child process."""
     global _open
-    _open = None  # its memory is needed
+    _open = None  # frees its memory first
     _open = ParsedUnit(xml)
 
 
 def select_in_child(branches: Sequence[str], namespaces: Mapping[str, str]) -> NodeRefs:
-    """Returns what `ParsedUnit.select` returns for the unit that is open."""
+    """Returns `ParsedUnit.select` for the child's unit."""
     assert _open is not None
     return _open.select([compiled(xpath, namespaces) for xpath in branches])
 
 
 def value_in_child(xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
-    """Returns the value of an expression that is no node set, on the unit that is open."""
+    """Returns the value of an expression that is no node set, on the child's unit."""
     assert _open is not None
     return plain(compiled(xpath, namespaces)(_open.tree))
 
 
 def plain(value: Any) -> float | str | bool:
-    """Returns a value without lxml's additions."""
+    """Returns a value as a plain Python object, without lxml's attributes."""
     return value if isinstance(value, bool | float) else str(value)

@@ -1,4 +1,4 @@
-"""Numbers of nodes among their siblings, in a tree of lxml."""
+"""Numbers of nodes among their siblings, in an lxml tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SiblingNumbers:
         self._numbers: dict[Any, dict[tuple[Any, bool], int]] = {}
 
     def number(self, node: Any) -> int | None:
-        """Returns which of its siblings of the same name or kind a node is.
+        """Returns the number of a node among its siblings of the same name or kind.
 
         Args:
             node: An element, comment or processing instruction.
@@ -30,11 +30,11 @@ class SiblingNumbers:
         return self._children(node.getparent()).get((node, False))
 
     def number_of_tail(self, node: Any) -> int | None:
-        """Returns which of the texts of the parent is the one that follows a node."""
+        """Returns the number of the text after a node among the parent's texts."""
         return self._children(node.getparent()).get((node, True))
 
     def _children(self, parent: Any) -> dict[tuple[Any, bool], int]:
-        """The numbers of a node's children; and with True beside it, of the text after each."""
+        """Numbers a node's children; keys with True are for the text after the child."""
         numbers = self._numbers.get(parent)
         if numbers is not None:
             return numbers

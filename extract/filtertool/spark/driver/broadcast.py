@@ -12,14 +12,14 @@ from pyspark import SparkContext
 from extract.filtertool.job import Job
 from extract.scheme.model import Scheme
 
-_KEPT: Final = 8  # jobs that are broadcast once, however often they run
+_KEPT: Final = 8  # broadcast jobs that are cached
 
 
 class BroadcastJob(NamedTuple):
-    """A job that workers can have.
+    """A job that was broadcast to the workers.
 
     Attributes:
-        key: Tells jobs apart; the same job has the same key again.
+        key: Identifies the job; the same job has the same key again.
         job: The job, by broadcast.
     """
 
@@ -38,13 +38,17 @@ _sent: list[_Sent] = []
 
 
 def broadcast_job(context: SparkContext, job: Job) -> BroadcastJob:
-    """Broadcasts a job, unless that was done before."""
-    settings = pickle.dumps((job.factory, job.options))  # a stranger's factory may know no equality
-    for one in _sent:
-        if one.context() is context and one.scheme() is job.scheme and one.settings == settings:
-            return one.job
+    """Broadcasts a job, unless it is cached."""
+    settings = pickle.dumps((job.factory, job.options))  # a plug-in's factory may lack equality
+    for entry in _sent:
+        if (
+            entry.context() is context
+            and entry.scheme() is job.scheme
+            and entry.settings == settings
+        ):
+            return entry.job
     sent = BroadcastJob(uuid.uuid4().hex, context.broadcast(job))
-    alive = [one for one in _sent if one.context() is not None and one.scheme() is not None]
+    alive = [entry for entry in _sent if entry.context() is not None and entry.scheme() is not None]
     _sent[:] = alive[-_KEPT + 1 :]
     _sent.append(_Sent(weakref.ref(context), weakref.ref(job.scheme), settings, sent))
     return sent

@@ -1,4 +1,4 @@
-"""Committing a run: what tasks have written becomes a directory of results."""
+"""Commits a run: moves the files that tasks have written into a directory of results."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from extract.filtertool.spark.worker.task_output import FinishedTask
 
 
 class CommitTarget(NamedTuple):
-    """Where results go.
+    """The destination of results.
 
     Attributes:
-        attempts: Where tasks have written.
-        directory: Where all results are.
+        attempts: The directory of the tasks' files.
+        directory: The directory of the results.
         ids: The ids of all subscribers.
         writer: Writes results that only the driver can write.
-        form: In which format.
-        select: What was asked for.
+        form: The format.
+        select: Whether rows are nodes, numbers of nodes, or only which queries match.
     """
 
     attempts: Path
@@ -36,26 +36,26 @@ class CommitTarget(NamedTuple):
     select: Select
 
     def take(self, number: int, folder: str, matches: bool, rejected: bool) -> None:
-        """Takes over what a task has written.
+        """Moves the files of a task.
 
         Args:
             number: The task's number.
-            folder: Where it has written.
-            matches, rejected: What to take.
+            folder: The task's folder.
+            matches, rejected: Which files to move.
         """
         attempt = self.attempts / folder
         if self.form == "xml":
             copy_findings(attempt, self.writer, self.ids, matches, rejected)
             return
-        for kind, wanted in (("matches", matches), ("rejected", rejected)):
-            if wanted:
+        for kind, moved in (("matches", matches), ("rejected", rejected)):
+            if moved:
                 for file in (attempt / kind).iterdir():
                     file.rename(self.directory / kind / f"part-{number:05d}{file.suffix}")
 
-    def write(self, document: str, every: Iterable[Findings]) -> int:
-        """Writes the findings of a document; returns how many rows there are."""
+    def write(self, document: str, parts: Iterable[Findings]) -> int:
+        """Writes the findings of a document; returns the number of rows."""
         rows = 0
-        for findings in every:
+        for findings in parts:
             self.writer.write(document, findings)
             rows += len(findings)
         return rows
@@ -66,7 +66,7 @@ def commit_tasks(finished: Iterable[FinishedTask], target: CommitTarget) -> Iter
 
     Args:
         finished: The tasks.
-        target: Where results go.
+        target: The destination.
     """
     for task, output in finished:
         account, folder = output.account, output.folder
@@ -82,14 +82,14 @@ def commit_document(
 
     Args:
         results: The results.
-        target: Where they go.
+        target: The destination.
         numbered: The rows of tasks on pieces, by the number of the task.
     """
     if results.rejecting is not None:
         _take(results.rejecting, target, matches=False)  # one reason is enough
         return results.account()
-    for one in results.whole:
-        _take(one, target, one.output.account.matches > 0)
+    for finished in results.whole:
+        _take(finished, target, finished.output.account.matches > 0)
     rows = 0
     if results.pieces is not None:
         rows = _commit_pieces(results.document, results.pieces, target, numbered)
@@ -97,8 +97,8 @@ def commit_document(
     return results.account(rows)
 
 
-def _take(one: FinishedTask, target: CommitTarget, matches: bool) -> None:
-    task, output = one
+def _take(finished: FinishedTask, target: CommitTarget, matches: bool) -> None:
+    task, output = finished
     assert output.folder is not None
     target.take(task.number, output.folder, matches, output.account.rejections > 0)
 
@@ -109,12 +109,14 @@ def _commit_pieces(
     target: CommitTarget,
     numbered: Mapping[int, NumberedRows],
 ) -> int:
-    """Commits what was found on pieces; returns how many rows there are."""
+    """Commits the findings on pieces; returns the number of rows."""
     if target.select != "nodes":
         return target.write(document, pieces.counts(target.ids))
     if target.form == "xml":
-        every = [numbered_findings(one, target.attempts, target.ids) for one in pieces.unnumbered()]
-        return sum(target.write(document, findings) for findings in every)
+        parts = [
+            numbered_findings(rows, target.attempts, target.ids) for rows in pieces.unnumbered()
+        ]
+        return sum(target.write(document, findings) for findings in parts)
     total = 0
     for task, _ in pieces.tasks:
         if task.number in numbered:
@@ -127,29 +129,29 @@ def _commit_pieces(
 def parallel_figures(
     finished: Sequence[FinishedTask], cores: int, seconds: float
 ) -> dict[str, Any]:
-    """Returns how much was gained by running tasks side by side, and how long the parts of large
-    documents took: what figure 11 of the paper shows.
+    """Returns the gain of running tasks in parallel, and the times of the parts of large documents,
+    as in figure 11 of the paper.
 
     Args:
         finished: The tasks.
-        cores: How many of them could run at once.
-        seconds: How long it took until all were done.
+        cores: The number of tasks that could run at once.
+        seconds: The time until all were done.
     """
     spent = [(task, output.account.seconds["tasks"]) for task, output in finished]
-    alone = sum(each for _, each in spent)
+    alone = sum(seconds_ for _, seconds_ in spent)
     shares: dict[str, list[float]] = {}
-    for task, each in spent:
+    for task, seconds_ in spent:
         if task.shares:
-            shares.setdefault(task.chunks, []).append(each)
+            shares.setdefault(task.chunks, []).append(seconds_)
     return {
         "cores": cores,
         "tasks": len(spent),
         "one_after_the_other_s": round(alone, 3),
         "side_by_side_s": round(seconds, 3),
         "gain": round(alone / seconds, 2) if seconds else 0.0,
-        "longest_task_s": round(max((each for _, each in spent), default=0.0), 3),
+        "longest_task_s": round(max((seconds_ for _, seconds_ in spent), default=0.0), 3),
         "chunks_of_large_documents": {
-            name: {"tasks": len(each), "seconds": round(sum(each), 3)}
-            for name, each in sorted(shares.items())
+            name: {"tasks": len(times), "seconds": round(sum(times), 3)}
+            for name, times in sorted(shares.items())
         },
     }

@@ -1,4 +1,4 @@
-"""Which Spark jobs a run will have, and why: what ``extract run --explain`` prints."""
+"""Lists the Spark jobs of a run with their reasons: what ``extract run --explain`` prints."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from extract.scheme.model import Scheme
 def explain_run(
     scheme: Scheme, documents: Sequence[InputFile], cores: int, select: Select, form: Format
 ) -> str:
-    """Returns the Spark jobs and the tasks of a run, in words.
+    """Returns the Spark jobs and the tasks of a run, as text.
 
     Args:
         scheme: The queries.
         documents: The documents.
-        cores: How many tasks can run at once.
+        cores: The number of tasks that can run at once.
         select, form: As for ``extract run``.
     """
     plan = expected_plan(scheme, documents, cores)
     jobs = expected_jobs(plan, select, form)
     lines = [f"  {number}. {job}" for number, job in enumerate(jobs, 1)]
-    many = f"{len(jobs)} Spark job{'s' * (len(jobs) != 1)}:"
-    return "\n".join([many, *lines, "", str(plan)])
+    head = f"{len(jobs)} Spark job{'s' * (len(jobs) != 1)}:"
+    return "\n".join([head, *lines, "", str(plan)])
 
 
 def expected_jobs(plan: TaskPlan, select: Select, form: Format) -> list[str]:
-    """Returns what each Spark job of a plan does, and why there is one.
+    """Returns the purpose of each Spark job of a plan, and the reason for it.
 
     Args:
         plan: The tasks.

@@ -1,7 +1,8 @@
 """The progress of a Spark job.
 
-An accumulator carries the step of each finished task, by the number of the task: an attempt that is
-repeated, or two attempts at one task, count once.
+An accumulator carries the step of each finished task, by the number of the task: repeated and
+    parallel
+attempts at one task count once.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from pyspark import (
 
 from extract.filtertool.results.progress import Progress, ProgressStep
 
-_LOOK: Final = 0.5  # seconds between two looks
+_LOOK: Final = 0.5  # seconds between two reports
 _T = TypeVar("_T")
 
 FinishedSteps = dict[int, ProgressStep]
 
 
 class StepsByTask(AccumulatorParam[FinishedSteps]):
-    """Steps of tasks, each once."""
+    """An accumulator of tasks' steps; each task counts once."""
 
     def zero(self, value: FinishedSteps) -> FinishedSteps:
         """Returns the steps of no task."""
@@ -39,14 +40,14 @@ class StepsByTask(AccumulatorParam[FinishedSteps]):
 
 
 def in_thread(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -> _T:
-    """Calls what talks with the JVM in a thread of its own, and waits.
+    """Makes a call to the JVM in a thread of its own, and waits for it.
 
-    So Ctrl-C, or whatever else ends a command, finds this thread waiting, and not in the middle of
-    a talk, where py4j would complain at length.
+    So Ctrl-C, or another signal that ends the command, finds this thread waiting, and not inside a
+    call of py4j, which would log a long error.
 
     Args:
-        call: What to call.
-        look: Is called from time to time while this waits.
+        call: The call.
+        look: Is called from time to time during the wait.
     """
     results: list[_T] = []
     failed: list[Exception] = []
@@ -54,10 +55,11 @@ def in_thread(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -
     def run() -> None:
         try:
             results.append(call())
-        except Exception as error:  # for the thread that waits
+        except Exception as error:  # raised again in the waiting thread
             failed.append(error)
 
-    active = SparkContext._active_spark_context is not None  # then it inherits what belongs to jobs
+    # The thread inherits the properties of jobs if a context is active.
+    active = SparkContext._active_spark_context is not None
     thread = (InheritableThread if active else Thread)(target=run, daemon=True)
     thread.start()
     while thread.is_alive():
@@ -71,12 +73,12 @@ def in_thread(call: Callable[[], _T], look: Callable[[], None] = lambda: None) -
 def watched(
     collect: Callable[[], _T], finished: Accumulator[FinishedSteps], progress: Progress
 ) -> _T:
-    """Waits for a job, and reports how far it is.
+    """Waits for a job, and reports its progress.
 
     Args:
         collect: Runs the job.
-        finished: Where its tasks add their steps.
-        progress: Told what was done since the last call. A step may be empty, as a sign of life.
+        finished: The accumulator of its tasks' steps.
+        progress: Receives the steps since the last call; a step may be empty, as a sign of life.
     """
     reported = ProgressStep()
 
@@ -89,8 +91,8 @@ def watched(
     try:
         done = in_thread(collect, report)
     finally:
-        # Nobody else adds to it any more. Spark would hold it for as long as the driver lives: a
-        # stream of a million batches would have a million of them.
+        # No task adds to the accumulator any more. Spark would hold it for as long as the driver
+        # lives: a stream of a million batches would have a million of them.
         accumulators._accumulatorRegistry.pop(finished.aid, None)
     report()
     return done

@@ -1,4 +1,4 @@
-"""The Spark jobs of a run: each gives every item to a task of its own, and collects the answers."""
+"""The Spark jobs of a run: each gives every item to a task of its own, and collects the results."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class SparkJobs:
 
     Args:
         context: Spark.
-        job: The scheme, matcher and options, as workers get them.
+        job: The scheme, matcher and options, as broadcast to the workers.
         target: Where and how tasks write.
-        progress: Told how far a job is.
+        progress: Receives the progress of a job.
     """
 
     def __init__(
@@ -63,37 +63,42 @@ class SparkJobs:
 
     @property
     def cores(self) -> int:
-        """How many tasks can run at once."""
+        """The number of tasks that can run at once."""
         return self.context.defaultParallelism
 
     def survey(self, documents: Sequence[InputFile]) -> dict[str, DocumentSurvey]:
-        """Surveys large documents; returns what is known of each, by its name."""
+        """Surveys large documents; returns the surveys by document name."""
         shipped, directory, size = self._job, self._target.directory, planner.PIECE
-        by_pieces = {one.name for one in documents if planner.pieces_suffice(one, self.cores)}
+        by_pieces = {
+            document.name for document in documents if planner.pieces_suffice(document, self.cores)
+        }
 
-        def work(some: Iterable[InputFile]) -> Iterator[tuple[str, DocumentSurvey]]:
+        def work(items: Iterable[InputFile]) -> Iterator[tuple[str, DocumentSurvey]]:
             current: Any = TaskContext.get()
-            for one in some:
-                if current.attemptNumber() >= SUSPICIOUS:  # it may kill workers
-                    yield one.name, DocumentSurvey()
+            for document in items:
+                if current.attemptNumber() >= SUSPICIOUS:  # the document may kill workers
+                    yield document.name, DocumentSurvey()
                     continue
-                skip, job = one.name in by_pieces, shipped.job.value
-                yield one.name, survey_document(shipped.key, job, one, directory, size, skip)
+                skip, job = document.name in by_pieces, shipped.job.value
+                yield (
+                    document.name,
+                    survey_document(shipped.key, job, document, directory, size, skip),
+                )
 
         what = f"survey of {_many(len(documents), 'large document')}"
         return dict(self._collect(documents, work, what))
 
     def filter(self, tasks: Sequence[Task]) -> list[FinishedTask]:
-        """Runs tasks; returns each with what one attempt at it has written."""
+        """Runs tasks; returns each with the output of one attempt."""
         if not tasks:
             return []
         shipped, target = self._job, self._target
         nothing: FinishedSteps = {}
         finished = self.context.accumulator(nothing, StepsByTask())
 
-        def work(some: Iterable[Task]) -> Iterator[tuple[int, TaskOutput]]:
+        def work(items: Iterable[Task]) -> Iterator[tuple[int, TaskOutput]]:
             current: Any = TaskContext.get()
-            for task in some:
+            for task in items:
                 started = time.perf_counter()
                 cached = cached_filter(shipped.key, shipped.job.value, task.shares, task.input)
                 spent = time.perf_counter() - started
@@ -133,7 +138,7 @@ class SparkJobs:
         what: str,
         finished: Accumulator[FinishedSteps] | None = None,
     ) -> list[_R]:
-        """Does work on each item, in a task of its own."""
+        """Runs a function on each item, in a task of its own."""
         context, group = self.context, uuid.uuid4().hex
         if finished is None:
             nothing: FinishedSteps = {}
@@ -155,7 +160,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _step(task: Task, account: Account) -> ProgressStep:
-    """Returns what a task adds to the progress; a document that several share counts once."""
+    """Returns a task's step of progress; a document that several tasks share counts once."""
     size = account.bytes if task.documents else 0
     return ProgressStep(task.documents, size, account.matches, account.rejections)
 

@@ -1,7 +1,7 @@
-"""The stage that numbers nodes of pieces, where several tasks had pieces of the same document.
+"""Numbers the nodes of pieces, where several tasks had pieces of the same document.
 
-A task that had all pieces has done it already. What is left is little, and numbered here in the
-driver; or it is much, and worth a Spark job.
+A task that had all pieces has numbered its nodes already. The others are numbered here in the
+driver if they are few, and otherwise in a Spark job.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from extract.filtertool.spark.worker.row_numbers import (
     write_numbered,
 )
 
-IN_DRIVER: Final = 1 << 20  # bytes of findings, on which a Spark job gains nothing (two cores)
+IN_DRIVER: Final = 1 << 20  # bytes of findings, for which a Spark job gains nothing (two cores)
 
 RunJob = Callable[[Sequence[UnnumberedRows], Format], Mapping[int, NumberedRows]]
 
@@ -35,16 +35,17 @@ def number_rows(
     """Numbers the nodes of pieces as in their documents.
 
     Args:
-        documents: The results of large documents, of which nodes are asked for.
-        attempts: Where tasks have written.
-        form: In which format to write rows.
+        documents: The results of large documents.
+        attempts: The directory of the tasks' files.
+        form: The format of the rows.
         run_job: Numbers them in a Spark job.
         joined: Columns of metadata.
 
     Returns:
-        The rows of all tasks on pieces that have any, by the number of the task.
+        The rows of all tasks on pieces with rows, by the number of the task.
     """
-    cut = [one.pieces for one in documents if one.pieces is not None and one.rejecting is None]
+    pieces = [(result.pieces, result.rejecting) for result in documents]
+    cut = [part for part, rejecting in pieces if part is not None and rejecting is None]
     numbered = {
         task.number: output.numbered
         for pieces in cut

@@ -1,7 +1,7 @@
-"""Which task gets which documents: by size, so that no task keeps the others waiting.
+"""Plans tasks: assigns documents to tasks by size, so that no task keeps the others waiting.
 
-Small documents are put together in tasks of about equal size. The work on a large one is shared by
-several tasks: by pieces of the document, by shares of the queries, or both.
+Small documents are grouped into tasks of about equal size. Several tasks share the work on a large
+one: by pieces of the document, by shares of the queries, or both.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from extract.filtertool.spark.worker.query_shares import (
 from extract.filtertool.spark.worker.tasks import Task
 from extract.scheme.model import Scheme
 
-LARGE: Final = 1 << 24  # bytes of a document that is too much for one worker's memory
+LARGE: Final = 1 << 24  # bytes of a document that is too large for one worker's memory
 PIECE: Final = PIECE_BYTES  # bytes of a piece of a large document
-LEAST: Final = 1 << 18  # bytes that are worth a task
-PIECES_A_TASK: Final = 4  # that are more than enough
+LEAST: Final = 1 << 18  # the least bytes of a task
+PIECES_A_TASK: Final = 4  # pieces of a task in a document that is shared by pieces alone
 _TASKS_A_CORE: Final = 4  # more tasks than cores, so that a slow one does not keep others waiting
-_MOST: Final = 1 << 27  # bytes that a task has at most, but for a document that has more
+_MOST: Final = 1 << 27  # the most bytes of a task, except for a larger single document
 _DOCUMENT: Final = 1 << 14  # bytes that take as long as opening a document
 _WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than one task
-_SHARED: Final = 1 << 26  # bytes of a document for which there is one more task, for memory's sake
-_SCAN: Final = 0.2  # part of the work that all shares of the queries have to do
-_SCAN_PIECE: Final = 0.1  # the same on a piece, of which nothing but its records is looked at
+_SHARED: Final = 1 << 26  # bytes of a document per task, to bound memory
+_SCAN: Final = 0.2  # the part of the work that every share of the queries repeats
+_SCAN_PIECE: Final = 0.1  # the same on a piece, of which only the records are read
 
 
 class TaskPlan(NamedTuple):
     """The tasks of a run.
 
     Attributes:
-        tasks: The tasks, in the order in which they begin: the longest first.
-        cores: For how many cores it was made.
+        tasks: The tasks in the order of their start: the longest first.
+        cores: The number of cores that the plan is made for.
     """
 
     tasks: tuple[Task, ...]
@@ -71,72 +71,72 @@ def _megabytes(size: int) -> str:
 
 
 def large_documents(documents: Sequence[InputFile], cores: int) -> list[InputFile]:
-    """Returns documents that would keep one core busy when all others are done, or that are large
-    for one worker's memory."""
-    total = sum(_cost(one) for one in documents)
+    """Returns documents that would keep one core busy after all others are done, or that are too
+    large for one worker's memory."""
+    total = sum(_cost(document) for document in documents)
     large = min(LARGE, max(_WORTH_SHARING, total // max(1, cores)))
-    return [one for one in documents if one.size >= large]
+    return [document for document in documents if document.size >= large]
 
 
-def pieces_suffice(one: InputFile, cores: int) -> bool:
-    """Says whether a large document has so many pieces that its work can be shared by pieces alone.
+def pieces_suffice(document: InputFile, cores: int) -> bool:
+    """Whether a large document has enough pieces to share its work by pieces alone.
 
-    Then a task has all queries, and every piece is read once. Else a task has those of one chunk,
-    and each of them reads the piece.
+    Then a task has all queries, and every piece is read once. Otherwise a task has the queries of
+    one chunk, and every such task reads the piece.
     """
-    return one.size >= PIECES_A_TASK * _TASKS_A_CORE * cores * PIECE
+    return document.size >= PIECES_A_TASK * _TASKS_A_CORE * cores * PIECE
 
 
 def plan_tasks(
     documents: Sequence[InputFile],
     cores: int,
-    every: Sequence[QueryShare] = (),
+    shares: Sequence[QueryShare] = (),
     surveys: Mapping[str, Survey] | None = None,
     number: int = 1,
 ) -> TaskPlan:
-    """Makes tasks of documents.
+    """Makes tasks from documents.
 
     Args:
-        documents: The documents, in the order that results are to have.
-        cores: How many tasks can run at once.
-        every: The shares of the queries, for large documents.
-        surveys: What is known of large documents, by their names.
-        number: That of the first task.
+        documents: The documents, in the order of the results.
+        cores: The number of tasks that can run at once.
+        shares: The shares of the queries, for large documents.
+        surveys: The surveys of large documents, by their names.
+        number: The number of the first task.
 
     >>> files = [InputFile("a", 10), InputFile("b", 9_000_000), InputFile("c", 10)]
     >>> plan_tasks(files, cores=1).tasks[0].batches
     ((InputFile(name='b', size=9000000, path=''),),)
     """
-    large = {one.name for one in large_documents(documents, cores)} if every else set()
+    large = {document.name for document in large_documents(documents, cores)} if shares else set()
 
-    def made(one: InputFile, most: int) -> list[Task]:
-        survey = (surveys or {}).get(one.name, Survey(0, ()))
-        return _shared(one, cores, every, survey, most)
+    def made(document: InputFile, most: int) -> list[Task]:
+        survey = (surveys or {}).get(document.name, Survey(0, ()))
+        return _shared(document, cores, shares, survey, most)
 
     return _planned(documents, cores, large, made, number)
 
 
 def plan_frame(documents: Sequence[InputFile], cores: int, scheme: Scheme) -> TaskPlan:
-    """Makes tasks that need not hear of each other: those of a large document share the queries.
+    """Makes independent tasks: those of a large document share its queries.
 
     Args:
         documents: The documents.
-        cores: How many tasks can run at once.
+        cores: The number of tasks that can run at once.
         scheme: The queries.
     """
-    large = {one.name for one in large_documents(documents, cores)}
-    every = query_shares(scheme, divide(scheme)) if large else ()
-    parts = share_weights(every)
-    total = sum(_cost(one) for one in documents)
+    large = {document.name for document in large_documents(documents, cores)}
+    shares = query_shares(scheme, divide(scheme)) if large else ()
+    parts = share_weights(shares)
+    total = sum(_cost(document) for document in documents)
 
-    def made(one: InputFile, _: int) -> list[Task]:
-        cost = _cost(one)
-        many = min(cores, -(-cost * cores // total))  # a task has as much to do as a core
-        some = _even(parts, many) if many > 1 else []
-        if len(some) < 2:
-            return [Task(0, cost, ((one,),), piece_bytes=PIECE)]
-        tasks = [_task_on_document(one, sorted(which), every, parts) for which in some]
-        version = file_version(one)
+    def made(document: InputFile, _: int) -> list[Task]:
+        cost = _cost(document)
+        count = min(cores, -(-cost * cores // total))  # a task has as much to do as a core
+        groups = _even(parts, count) if count > 1 else []
+        if len(groups) < 2:
+            return [Task(0, cost, ((document,),), piece_bytes=PIECE)]
+        tasks = [_task_on_document(document, sorted(which), shares, parts) for which in groups]
+        version = file_version(document)
         return [
             task._replace(first=not number, piece_bytes=PIECE, version=version)
             for number, task in enumerate(tasks)
@@ -152,111 +152,123 @@ def _planned(
     made: Callable[[InputFile, int], list[Task]],
     number: int = 1,
 ) -> TaskPlan:
-    """Puts small documents together in tasks, and has tasks made of large ones.
+    """Groups small documents into tasks, and calls a function for large ones.
 
     Args:
         documents: The documents.
-        cores: How many tasks can run at once.
+        cores: The number of tasks that can run at once.
         large: The names of large documents.
-        made: Makes tasks of a large document, given how much work is worth one.
-        number: That of the first task.
+        made: Makes the tasks of a large document, given the largest cost of a task.
+        number: The number of the first task.
     """
-    total = sum(_cost(one) for one in documents)
+    total = sum(_cost(document) for document in documents)
     most = min(_MOST, max(LEAST, total // (_TASKS_A_CORE * max(1, cores))))
     groups: list[list[InputFile]] = []
     filled = 0
-    for one in documents:
-        cost = _cost(one)
-        if not groups or filled + cost > most or one.name in large:
+    for document in documents:
+        cost = _cost(document)
+        if not groups or filled + cost > most or document.name in large:
             groups.append([])
             filled = 0
-        groups[-1].append(one)
-        filled += most if one.name in large else cost
+        groups[-1].append(document)
+        filled += most if document.name in large else cost
     tasks: list[Task] = []
     for group in groups:
         if group[0].name in large:
             new = made(group[0], most)
         else:
-            parts = batches(group, lambda one: one.size)
+            parts = batches(group, lambda document: document.size)
             new = [Task(0, sum(map(_cost, group)), tuple(map(tuple, parts)))]
         tasks += [task._replace(number=number + len(tasks) + n) for n, task in enumerate(new)]
     return TaskPlan(tuple(sorted(tasks, key=lambda task: (-task.cost, task.number))), cores)
 
 
 def expected_plan(scheme: Scheme, documents: Sequence[InputFile], cores: int) -> TaskPlan:
-    """Returns the plan that will be made, as far as it is known before large documents are
+    """Returns the plan that a run will have, as far as it is known before large documents are
     surveyed: as if they kept to the schema and all records were equal."""
     division = divide(scheme)
     large = large_documents(documents, cores) if division.queries else []
-    surveys = {one.name: _expected(one, len(division.names), cores) for one in large}
+    surveys = {document.name: _expected(document, len(division.names), cores) for document in large}
     return plan_tasks(documents, cores, query_shares(scheme, division), surveys)
 
 
-def _expected(one: InputFile, names: int, cores: int) -> Survey:
-    bounds = [*range(0, one.size, PIECE), one.size]
+def _expected(document: InputFile, names: int, cores: int) -> Survey:
+    bounds = [*range(0, document.size, PIECE), document.size]
     return Survey(
-        one.size,
+        document.size,
         tuple(
             Piece(number, start, end, b"", b"", (), (1,) * names)
             for number, (start, end) in enumerate(pairwise(bounds))
         ),
         conforming=True,
-        checked=not pieces_suffice(one, cores),
+        checked=not pieces_suffice(document, cores),
     )
 
 
 def _shared(
-    one: InputFile, cores: int, every: Sequence[QueryShare], survey: Survey, most: int
+    document: InputFile, cores: int, all_shares: Sequence[QueryShare], survey: Survey, most: int
 ) -> list[Task]:
     """Returns the tasks of a large document.
 
     Args:
-        one: The document.
-        cores: How many tasks can run at once.
-        every: The shares of the queries.
-        survey: What is known of the document.
-        most: How much work is worth a task.
+        document: The document.
+        cores: The number of tasks that can run at once.
+        all_shares: The shares of the queries.
+        survey: The survey of the document.
+        most: The largest cost of a task.
     """
-    parts = share_weights(every)
-    on_pieces, on_document = shares_by_input(every, range(len(every)), survey)
+    parts = share_weights(all_shares)
+    on_pieces, on_document = shares_by_input(all_shares, range(len(all_shares)), survey)
     tasks: list[Task] = []
-    # Where nobody has checked the pieces, a task has all queries: every piece is read once.
+    # If the pieces are unchecked, a task has all queries: every piece is read once.
     groups = [(n,) for n in on_pieces] if survey.checked else [on_pieces]
     for shares in groups if on_pieces else ():
-        tasks += _tasks_on_pieces(one, shares, every, survey, most)
-    many = max(cores, -(-one.size // _SHARED))
-    for some in _even([parts[n] for n in on_document], many) if on_document else []:
-        tasks.append(_task_on_document(one, [on_document[n] for n in some], every, parts))
-    if (
-        not tasks
-    ):  # no piece has a record that a query asks for; one task says what is wrong with it
-        first = next(n for n, share in enumerate(every) if share.records)
+        tasks += _tasks_on_pieces(document, shares, all_shares, survey, most)
+    count = max(cores, -(-document.size // _SHARED))
+    for group in _even([parts[n] for n in on_document], count) if on_document else []:
         tasks.append(
-            Task(0, _cost(one), ((one,),), (first,), every[first].name, survey.pieces[:1], True)
+            _task_on_document(document, [on_document[n] for n in group], all_shares, parts)
+        )
+    if not tasks:  # no piece has a record of a query; one task checks the first piece
+        first = next(n for n, share in enumerate(all_shares) if share.records)
+        tasks.append(
+            Task(
+                0,
+                _cost(document),
+                ((document,),),
+                (first,),
+                all_shares[first].name,
+                survey.pieces[:1],
+                True,
+            )
         )
     return [tasks[0], *[task._replace(first=False) for task in tasks[1:]]]
 
 
 def _tasks_on_pieces(
-    one: InputFile, shares: tuple[int, ...], every: Sequence[QueryShare], survey: Survey, most: int
+    document: InputFile,
+    shares: tuple[int, ...],
+    all_shares: Sequence[QueryShare],
+    survey: Survey,
+    most: int,
 ) -> list[Task]:
-    """Returns tasks for some shares, each on pieces that follow one another."""
-    parts = share_weights(every)
+    """Returns tasks for some shares, each on consecutive pieces."""
+    parts = share_weights(all_shares)
     part = _SCAN_PIECE + (1 - _SCAN_PIECE) * sum(parts[n] for n in shares)
-    records = frozenset[int]().union(*[every[n].records for n in shares])
-    # A piece without records is read only if nobody has checked it yet.
+    records = frozenset[int]().union(*[all_shares[n].records for n in shares])
+    # A piece without records is read only if it is unchecked.
     pieces = [
         piece
         for piece in survey.pieces
         if not survey.checked or any(piece.records[n] for n in records)
     ]
-    chunks = " + ".join(every[n].name for n in shares)
+    chunks = " + ".join(all_shares[n].name for n in shares)
     runs = _runs(pieces, int(most / part))
     return [
         Task(
             0,
             int(sum(piece.size for piece in run) * part),
-            ((one,),),
+            ((document,),),
             shares,
             chunks,
             tuple(run),
@@ -268,16 +280,19 @@ def _tasks_on_pieces(
 
 
 def _task_on_document(
-    one: InputFile, which: Sequence[int], every: Sequence[QueryShare], parts: Sequence[float]
+    document: InputFile,
+    which: Sequence[int],
+    all_shares: Sequence[QueryShare],
+    parts: Sequence[float],
 ) -> Task:
-    """Returns a task for some shares of the queries on all of a document."""
+    """Returns a task for some shares of the queries on a whole document."""
     part = _SCAN + (1 - _SCAN) * sum(parts[n] for n in which)
-    name = " + ".join(dict.fromkeys(every[n].name for n in which))
-    return Task(0, int(_cost(one) * part), ((one,),), tuple(which), name)
+    name = " + ".join(dict.fromkeys(all_shares[n].name for n in which))
+    return Task(0, int(_cost(document) * part), ((document,),), tuple(which), name)
 
 
 def _runs(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Returns pieces that follow one another, about so many bytes together."""
+    """Groups consecutive pieces, with about ``most`` bytes each."""
     runs: list[list[Piece]] = []
     filled = 0
     for piece in pieces:
@@ -290,15 +305,15 @@ def _runs(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
 
 
 def _even(weights: Sequence[float], most: int) -> list[tuple[int, ...]]:
-    """Puts shares together until there are not too many, each about as heavy as the others.
+    """Groups shares into at most ``most`` groups of about equal weight.
 
     >>> _even([0.5, 0.2, 0.3], 2), _even([0.5, 0.5], 5)
     ([(0,), (2, 1)], [(0,), (1,)])
     """
     groups: list[list[int]] = [[] for _ in range(min(most, len(weights)))]
     for share in sorted(range(len(weights)), key=lambda n: -weights[n]):
-        min(groups, key=lambda one: (sum(weights[n] for n in one), len(one))).append(share)
-    return [tuple(one) for one in groups]
+        min(groups, key=lambda group: (sum(weights[n] for n in group), len(group))).append(share)
+    return [tuple(group) for group in groups]
 
 
 def _cost(document: InputFile) -> int:

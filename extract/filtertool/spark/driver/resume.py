@@ -1,7 +1,7 @@
-"""Resuming a run that was interrupted: what its finished tasks have written is still good.
+"""Resumes an interrupted run: the files of its finished tasks are still good.
 
 A finished task leaves a note beside its files (`extract.filtertool.spark.worker.checkpoint`). A
-later run takes over what belongs to the same job and to documents that have not changed since.
+later run reuses the results of the same job for documents that have not changed since.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PartNotes = Mapping[tuple[DocumentVersion, str], TaskNote]
 
 
 def job_digest(job: Job, form: str) -> str:
-    """Returns a digest that two jobs share if they give the same results for the same documents."""
+    """Returns a digest that jobs share if they give the same results for the same documents."""
     digest = hashlib.sha256()
     for line in job.scheme.lines():
         digest.update(line.encode("utf-8", "surrogatepass"))
@@ -37,38 +37,38 @@ def job_digest(job: Job, form: str) -> str:
 
 
 def finished_before(attempts: Path, job: str, documents: Iterable[InputFile]) -> Iterator[TaskNote]:
-    """Yields the tasks of earlier runs whose results are still good, no document twice.
+    """Yields the finished tasks of earlier runs whose results are still good, no document twice.
 
     Args:
-        attempts: Where tasks write.
+        attempts: The directory of the tasks' files.
         job: The job's digest.
         documents: The documents of this run.
 
     Raises:
-        ExtractError: Others than we can write to the directory.
+        ExtractError: Other users can write to the directory.
     """
-    wanted = {one.name: one for one in documents}
+    remaining = {document.name: document for document in documents}
     for note in _notes(attempts, job):
         names = [version[0] for version in note.documents]
-        if note.part or not all(name in wanted for name in names):
+        if note.part or not all(name in remaining for name in names):
             continue
-        if document_versions(wanted[name] for name in names) == note.documents:
+        if document_versions(remaining[name] for name in names) == note.documents:
             for name in names:
-                del wanted[name]
+                del remaining[name]
             yield note
 
 
 def parts_finished_before(attempts: Path, job: str) -> PartNotes:
-    """Returns what earlier runs have finished of large documents, by the document and the part.
+    """Returns the notes of tasks on large documents, by document and part.
 
     Raises:
-        ExtractError: Others than we can write to the directory.
+        ExtractError: Other users can write to the directory.
     """
     return {(note.documents[0], note.part): note for note in _notes(attempts, job) if note.part}
 
 
 def tasks_finished_before(tasks: Sequence[Task], notes: PartNotes) -> list[FinishedTask]:
-    """Returns those of the tasks that an earlier run has finished."""
+    """Returns the tasks that an earlier run has finished, with their output."""
     finished = []
     for task in tasks:
         if task.part and notes:
@@ -85,13 +85,13 @@ def _notes(attempts: Path, job: str) -> Iterator[TaskNote]:
 
 
 def _check_ours(attempts: Path) -> None:
-    """Makes sure that no other user can have written notes: reading them may run what they say.
+    """Checks that no other user can write notes: reading one unpickles it, which may run code.
 
     Raises:
         ExtractError: The directory belongs to another user, or others may write to it.
     """
     status = os.lstat(attempts)
-    ours = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-    if not (stat.S_ISDIR(status.st_mode) and ours and not status.st_mode & 0o022):
+    own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    if not (stat.S_ISDIR(status.st_mode) and own and not status.st_mode & 0o022):
         reason = f"{attempts} is not a directory that only we can write to"
         raise ExtractError(reason, "remove it: there is nothing in it to resume from")

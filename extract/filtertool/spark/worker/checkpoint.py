@@ -1,7 +1,7 @@
 """Notes of finished tasks beside their files, so that an interrupted run can be resumed.
 
-A note says which documents the task had, in which version, and for which job. The driver reads the
-notes (`extract.filtertool.spark.driver.resume`).
+A note has the task's documents, their versions, and the job. The driver reads the notes
+(`extract.filtertool.spark.driver.resume`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class TaskNote:
     Attributes:
         job: The digest of its job.
         documents: Its documents as they were when it began.
-        output: What it has written.
-        part: Which part of the work on its one document it did; empty for all of it.
+        output: Its output.
+        part: The part of the work on its one document; empty for all of it.
     """
 
     job: str
@@ -41,7 +41,7 @@ class TaskNote:
 
 
 def document_versions(documents: Iterable[InputFile]) -> tuple[DocumentVersion, ...]:
-    """Returns what tells whether documents have changed."""
+    """Returns names, paths, sizes and times of documents, which differ if they change."""
     return tuple(map(_version, documents))
 
 
@@ -61,7 +61,7 @@ def write_note(folder: Path, note: TaskNote) -> None:
 
 
 def read_notes(attempts: Path) -> Iterator[TaskNote]:
-    """Yields the notes of all tasks that write below a directory, which must be our own."""
+    """Yields the notes of all tasks below a directory, which must belong to this user."""
     for path in sorted(attempts.glob(f"*/{_NOTE}")):
         with path.open("rb") as file:
             note: TaskNote = pickle.load(file)

@@ -1,7 +1,7 @@
-"""Filtering a batch of documents in a Spark worker.
+"""Filters a batch of documents in a Spark worker.
 
-What is wrong with a document is in its outcome. A document that kills workers is identified by
-those that come after them: they give every document a process of its own.
+An error in a document is in its outcome. When a document kills workers, later attempts at the task
+filter every document in a process of its own, and so identify it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _T = TypeVar("_T", InputFile, NamedDocument)
 
 def open_documents(documents: Iterable[InputFile]) -> list[NamedDocument]:
     """Returns documents with their names: small ones as bytes, others to be opened when read."""
-    return [(one.name, _open(one)) for one in documents]
+    return [(document.name, _open(document)) for document in documents]
 
 
 def _open(document: InputFile) -> Document:
     if not document.is_remote and document.size <= BATCH_BYTES:
-        # In one go, for windows are made for larger ones. If the file cannot be opened, the filter
-        # tries it again, and reports it.
+        # In one read, because windows are made for larger documents. If the file cannot be opened,
+        # the filter tries again, and reports the error.
         with contextlib.suppress(OSError, ValueError), open(document.place, "rb", 0) as file:
             return file.readall()
     return document_of(document)
@@ -50,17 +50,17 @@ def filter_batch(
     Args:
         cached: The filter.
         batch: The documents.
-        open_batch: Makes them documents that can be read, such as `open_documents`.
-        attempt: How often it was tried before. If others died of it, every document gets a process
-            of its own, and the one that kills it is rejected.
+        open_batch: Makes documents that can be read, such as `open_documents`.
+        attempt: The number of earlier attempts. If they died, every document gets a process of its
+            own, and the one that kills it is rejected.
     """
     limits = cached.filter.options.limits
 
-    def process(one: _T) -> DocumentOutcome:
-        return _process(cached, open_batch([one]))[0]
+    def process(document: _T) -> DocumentOutcome:
+        return _process(cached, open_batch([document]))[0]
 
     if attempt >= SUSPICIOUS:
-        yield from process_isolated(batch, process, lambda one: one[0], limits)
+        yield from process_isolated(batch, process, lambda document: document[0], limits)
     else:
         with guarded(limits):
             done = _process(cached, open_batch(batch))

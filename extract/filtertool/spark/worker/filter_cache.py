@@ -1,4 +1,4 @@
-"""What a worker makes of a job and keeps: a worker process lives through many tasks."""
+"""Caches of a worker process, which lives through many tasks: filters, jobs, divisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of
 from extract.filtertool.spark.worker.tasks import TaskInput
 from extract.filtertool.spark.worker.without_pandas import leave_pandas_out
 
-_FILTERS: Final = 8  # that a worker keeps; one for some shares of the queries is one
+_FILTERS: Final = 8  # cached filters; shares of the queries have filters of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class CachedFilter:
     """A filter for a job.
 
     Attributes:
-        key: Tells filters apart.
+        key: Identifies the filter.
         filter: The filter.
         ids: The ids of its subscribers.
         id_column: The same, as a column of Arrow.
@@ -52,17 +52,17 @@ _jobs: dict[str, Job] = {}
 def cached_filter(
     key: str, job: Job, shares: tuple[int, ...] = (), reads: TaskInput = TaskInput.DOCUMENTS
 ) -> CachedFilter:
-    """Returns the filter for a job; it is made once in each worker.
+    """Returns the filter for a job; each worker makes it once.
 
     Args:
-        key: Tells jobs apart.
+        key: Identifies the job.
         job: The job.
-        shares: Which shares of the queries; empty for all.
-        reads: What it is to filter.
+        shares: The shares of the queries; empty for all.
+        reads: The kind of input.
     """
-    for one in _filters:
-        if one.key == (key, shares, reads):
-            return one
+    for cached in _filters:
+        if cached.key == (key, shares, reads):
+            return cached
     keep_memory()
     leave_pandas_out()
     del _filters[: max(0, len(_filters) - _FILTERS + 1)]  # their memory is needed now
@@ -81,7 +81,7 @@ def cached_filter(
         )
     )
     gc.collect()
-    gc.freeze()  # what was just made stays: no need to look at it again and again
+    gc.freeze()  # the filter stays: the garbage collector need not visit it
     return _filters[-1]
 
 
@@ -91,8 +91,8 @@ def _make_filter(
     if not shares:
         return job.filter()
     division = cached_division(key, job)
-    every = query_shares(job.scheme, division)
-    job = replace(job, scheme=scheme_of_shares(job.scheme, [every[n] for n in shares]))
+    all_shares = query_shares(job.scheme, division)
+    job = replace(job, scheme=scheme_of_shares(job.scheme, [all_shares[n] for n in shares]))
     if reads is TaskInput.DOCUMENTS:
         return job.filter()
     valid = job.options.assume_valid or reads is TaskInput.CHECKED_PIECES
@@ -101,7 +101,7 @@ def _make_filter(
 
 
 def cached_job(key: str, load: Callable[[], Job]) -> Job:
-    """Returns a job that every worker loads for itself; the last one is kept."""
+    """Returns a job that every worker loads for itself; the last one is cached."""
     if key not in _jobs:
         _jobs.clear()
         _jobs[key] = load()
@@ -109,7 +109,7 @@ def cached_job(key: str, load: Callable[[], Job]) -> Job:
 
 
 def cached_division(key: str, job: Job) -> Division:
-    """Returns which queries of a job can be evaluated on pieces; computed once in each worker."""
+    """Returns the division of a job's queries; computed once in each worker."""
     if key not in _divisions:
         _divisions.clear()
         _divisions[key] = divide(job.scheme)

@@ -1,6 +1,6 @@
-"""Findings in a file, for results that the task which has found them cannot write.
+"""Stores findings in a file, for results that the task itself cannot write.
 
-Those are nodes of pieces, whose numbers depend on the pieces before; and the XML documents, one for
+These are nodes of pieces, whose numbers depend on the pieces before; and the XML documents, one for
 each subscription, which only the driver can write.
 """
 
@@ -25,8 +25,8 @@ class FindingsFileWriter:
     """Writes findings into a file.
 
     Args:
-        directory: Where the file goes.
-        ids: The ids of the subscribers that the findings count by.
+        directory: The directory of the file.
+        ids: The ids of the subscribers that the findings refer to by index.
     """
 
     def __init__(self, directory: Path, ids: Sequence[str]) -> None:
@@ -44,17 +44,19 @@ class FindingsFileWriter:
             pickle.dump((None, rows), self._file, pickle.HIGHEST_PROTOCOL)
 
     def close(self) -> None:
-        """Ends the file."""
+        """Closes the file."""
         self._file.close()
 
 
 class FindingsFile:
-    """Reads what a `FindingsFileWriter` has written.
+    """Reads the file of a `FindingsFileWriter`.
 
-    The files are those that our own tasks wrote, in a directory that only we can write to.
+    The files are pickles, which is safe: they are written by extract's own tasks, in a directory
+        that only
+    this user can write to.
 
     Args:
-        directory: Where the file is.
+        directory: The directory of the file.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -64,8 +66,8 @@ class FindingsFile:
         """Yields documents and their findings.
 
         Args:
-            ids: The ids of the subscribers that the findings are to count by; None for those by
-                which they were written.
+            ids: The ids of the subscribers that the findings are to refer to; None for those in the
+                file.
         """
         places: Any = None
         for document, what in self._items():
@@ -73,8 +75,8 @@ class FindingsFile:
                 continue
             if document == "":
                 if ids is not None:
-                    numbers = {one: number for number, one in enumerate(ids)}
-                    places = np.array([numbers[one] for one in what], np.int32)
+                    numbers = {id_: number for number, id_ in enumerate(ids)}
+                    places = np.array([numbers[id_] for id_ in what], np.int32)
             elif places is None:
                 yield document, what
             else:
@@ -82,15 +84,15 @@ class FindingsFile:
 
     def rejections(self) -> list[Rejection]:
         """Returns the rejections."""
-        return [one for document, what in self._items() if document is None for one in what]
+        return [item for document, what in self._items() if document is None for item in what]
 
     def ids(self) -> tuple[str, ...]:
-        """Returns the ids of the subscribers by which findings were written."""
+        """Returns the ids of the subscribers that the findings refer to."""
         ids: tuple[str, ...] = next(iter(self._items()))[1]
         return ids
 
     def size(self) -> int:
-        """Returns how many bytes the file has."""
+        """Returns the size of the file in bytes."""
         return self._path.stat().st_size
 
     def _items(self) -> Iterator[tuple[str | None, Any]]:
@@ -107,12 +109,12 @@ class FindingsFile:
 def copy_findings(
     directory: Path, writer: Writer, ids: Sequence[str], matches: bool = True, rejected: bool = True
 ) -> None:
-    """Writes what is in a findings file with another writer.
+    """Writes the content of a findings file with another writer.
 
     Args:
-        directory: Where the file is.
-        writer: Takes the findings.
-        ids: The ids of the subscribers that this writer counts by.
+        directory: The directory of the file.
+        writer: The writer.
+        ids: The ids of the writer's subscribers.
         matches, rejected: What to copy.
     """
     file = FindingsFile(directory)

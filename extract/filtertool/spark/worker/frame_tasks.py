@@ -19,10 +19,10 @@ def task_rows(key: str, job: Job, task: Task, attempt: int = 0) -> Iterator[Docu
     """Yields the rows of the documents of a task.
 
     Args:
-        key: Tells jobs apart.
+        key: Identifies the job.
         job: The job.
-        task: The documents; if there is one and it is to be cut, which shares of the queries.
-        attempt: How often it was tried before.
+        task: The documents; or one document to cut, and the shares of the queries.
+        attempt: The number of earlier attempts.
     """
     if task.piece_bytes:
         yield from large_document_rows(key, job, task, attempt)
@@ -46,11 +46,11 @@ def column_rows(
     Args:
         key, job, attempt: As for `task_rows`.
         documents: The documents, as bytes.
-        large: From how many bytes on they are cut.
-        piece_bytes: Into pieces of about how many bytes.
+        large: The size in bytes from which documents are cut.
+        piece_bytes: The approximate size of the pieces.
     """
     cached = cached_filter(key, job)
-    for batch in batches(documents, lambda one: len(one[1]), min(large, BATCH_BYTES)):
+    for batch in batches(documents, lambda document: len(document[1]), min(large, BATCH_BYTES)):
         name, content = batch[0]
         if len(batch) == 1 and len(content) >= large:
             with task_directory() as directory:

@@ -1,11 +1,11 @@
 """One large document in one task of a DataFrame, piece by piece, in bounded memory.
 
-Tasks of a DataFrame cannot hear of each other: a task has some shares of the queries, or all of
-them, on all pieces of the document, and so can number nodes, and hold queries to their limits,
-alone. The steps are those of the engine (`extract.filtertool.spark.engine`): survey the document,
-run tasks on pieces and on all of it, repeat what does not fit the document any more, and put the
-results together (`document_results`). What is found waits in files of the task's own until the last
-piece is done.
+Tasks of a DataFrame cannot communicate: a task has some shares of the queries, or all of them, on
+    all
+pieces of the document, and so can number nodes, and enforce the limits of queries, alone. The steps
+are those of the engine (`extract.filtertool.spark.engine`): survey the document, run tasks on
+pieces and on the whole document, repeat those whose pieces no longer fit, and join the results
+(`document_results`). Findings wait in files of the task until the last piece is done.
 
 All tasks on a document survey it first, with the whole scheme, and so agree on what to do:
 
@@ -57,13 +57,13 @@ _CHANGED: Final = "the document has changed since the DataFrame was made"
 
 
 def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterator[DocumentRows]:
-    """Yields the rows of a task that is to cut its one document.
+    """Yields the rows of a task that cuts its one document.
 
-    Args:
+    key: Identifies the job.
         key: Tells jobs apart.
-        job: The job.
+        task: The document, and the shares of the queries.
         task: The document, and which shares of the queries.
-        attempt: How often it was tried before.
+        attempt: The number of earlier attempts.
     """
     with task_directory() as directory:
         survey, path, unreadable = DocumentSurvey()
@@ -80,14 +80,14 @@ def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterato
 
 
 def task_directory() -> tempfile.TemporaryDirectory[str]:
-    """Makes a directory for files of a task, where Spark has room for them, if it says where."""
-    places = [one for one in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if one]
-    room = next((one for one in places if os.path.isdir(one)), None)
+    """Makes a directory for files of a task, in Spark's local directories if they are set."""
+    places = [place for place in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if place]
+    room = next((place for place in places if os.path.isdir(place)), None)
     return tempfile.TemporaryDirectory(prefix="extract-", dir=room)
 
 
 def _survey(key: str, job: Job, task: Task, directory: str, attempt: int) -> DocumentSurvey:
-    """Surveys the document. A survey that kills its process says that nothing is known."""
+    """Surveys the document. A survey that kills its process returns an empty result."""
 
     def survey(document: InputFile) -> DocumentSurvey:
         return survey_document(key, job, document, directory, task.piece_bytes)
@@ -105,9 +105,10 @@ def _has_changed(task: Task) -> bool:
 
 
 def _rejected_share(key: str, job: Job, task: Task, reason: str) -> DocumentRows:
-    """Returns the rows of a task that may not see the document that other tasks see.
+    """Returns the rows of a task that may not see the same document as the other tasks.
 
-    The first task rejects the document, the others reject their queries: whatever the first has
+    The first task rejects the document, the others reject their queries: whatever the first task
+        has
     seen, nothing is silently missing.
     """
     name = task.document.name
@@ -115,12 +116,12 @@ def _rejected_share(key: str, job: Job, task: Task, reason: str) -> DocumentRows
     if task.first:
         return DocumentRows(name, None, Findings.none(), [why], AccountRow("rejected", 0, 0))
     ids = cached_filter(key, job, task.shares).ids
-    every = [why._replace(query=one) for one in ids]
-    return DocumentRows(name, None, Findings.none(), every, AccountRow(None, None, 0))
+    rejections = [why._replace(query=id_) for id_ in ids]
+    return DocumentRows(name, None, Findings.none(), rejections, AccountRow(None, None, 0))
 
 
 def _rows_of_whole(key: str, job: Job, document: InputFile, attempt: int) -> Iterator[DocumentRows]:
-    """Evaluates all queries on the document as it is."""
+    """Evaluates all queries on the whole document."""
     cached = cached_filter(key, job)
     for done in filter_batch(cached, [document], open_documents, attempt):
         yield DocumentRows.of(cached, done)
@@ -131,9 +132,9 @@ class _LargeDocument:
 
     Args:
         key, job, task, attempt: As for `large_document_rows`.
-        document: The document as it is to be read.
-        survey: What is known of it.
-        directory: Where there is room for files.
+        document: The document to read, unpacked.
+        survey: Its survey.
+        directory: A directory for files.
     """
 
     def __init__(
@@ -155,9 +156,9 @@ class _LargeDocument:
         self._attempt = attempt
 
     def rows(self) -> Iterator[DocumentRows]:
-        """Yields all rows; none before it is known what became of the document."""
+        """Yields all rows, after the fate of the document is known."""
         finished = [self._run(task) for task in self._tasks(self._survey)]
-        if any(one.output.torn for one in finished):  # as it is now, it is another document
+        if any(done.output.torn for done in finished):  # the document has changed
             if not self._task.shares:
                 yield from _rows_of_whole(self._key, self._job, self._document, self._attempt)
                 return
@@ -168,10 +169,10 @@ class _LargeDocument:
         yield from self._joined(finished)
 
     def _tasks(self, survey: Survey) -> list[Task]:
-        """Returns a task on all pieces, and one on all of the document, as far as needed."""
-        every = query_shares(self._job.scheme, cached_division(self._key, self._job))
-        which = self._task.shares or range(len(every))
-        on_pieces, on_document = shares_by_input(every, which, survey)
+        """Returns a task on all pieces, and one on the whole document, as far as needed."""
+        shares = query_shares(self._job.scheme, cached_division(self._key, self._job))
+        which = self._task.shares or range(len(shares))
+        on_pieces, on_document = shares_by_input(shares, which, survey)
         task = self._task._replace(batches=((self._document,),))
         tasks = []
         if on_pieces:
@@ -201,8 +202,8 @@ class _LargeDocument:
                 yield DocumentRows(name, cached.id_column, findings, columns=cached.columns)
             if results.pieces is not None:
                 rejections += results.pieces.rejections()
-            for one in results.whole:
-                rejections += self._by_query(one)
+            for done in results.whole:
+                rejections += self._by_query(done)
         account = AccountRow(None, None, rows)
         if self._task.first:
             account = AccountRow("conforming", self._survey.size, rows)
@@ -213,9 +214,9 @@ class _LargeDocument:
             cached = self._filter(results.pieces.tasks[0].task)
             for findings in self._of_pieces(results.pieces, cached.ids):
                 yield cached, findings
-        for one in results.whole:
-            cached = self._filter(one.task)
-            for _, findings in self._file(one).findings():
+        for done in results.whole:
+            cached = self._filter(done.task)
+            for _, findings in self._file(done).findings():
                 yield cached, findings
 
     def _of_pieces(self, pieces: PieceResults, ids: Sequence[str]) -> Iterator[Findings]:
@@ -225,20 +226,20 @@ class _LargeDocument:
         for rows in pieces.unnumbered():
             yield from numbered_findings(rows, Path(self._directory))
 
-    def _rejected(self, one: FinishedTask) -> DocumentRows:
-        account = AccountRow("rejected", one.output.account.bytes, 0)
-        rejections = self._file(one).rejections()
+    def _rejected(self, done: FinishedTask) -> DocumentRows:
+        account = AccountRow("rejected", done.output.account.bytes, 0)
+        rejections = self._file(done).rejections()
         return DocumentRows(self._document.name, None, Findings.none(), rejections, account)
 
-    def _by_query(self, one: FinishedTask) -> list[Rejection]:
-        """Returns the rejections of a task. A document that others may have rows of is rejected
-        query by query."""
-        rejections = self._file(one).rejections()
-        if not one.output.account.documents["rejected"]:
+    def _by_query(self, done: FinishedTask) -> list[Rejection]:
+        """Returns the rejections of a task. A document of which other tasks may have rows is
+        rejected query by query."""
+        rejections = self._file(done).rejections()
+        if not done.output.account.documents["rejected"]:
             return rejections
         (why,) = rejections
-        return [why._replace(query=query) for query in self._filter(one.task).ids]
+        return [why._replace(query=query) for query in self._filter(done.task).ids]
 
-    def _file(self, one: FinishedTask) -> FindingsFile:
-        assert one.output.folder is not None
-        return FindingsFile(Path(self._directory, one.output.folder))
+    def _file(self, done: FinishedTask) -> FindingsFile:
+        assert done.output.folder is not None
+        return FindingsFile(Path(self._directory, done.output.folder))

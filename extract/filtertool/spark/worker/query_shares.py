@@ -1,9 +1,10 @@
-"""Shares of the queries, for large documents: a task evaluates some of them, or one on a part.
+"""Shares of the queries, for large documents: each task evaluates some shares.
 
-A share has the queries that are answered by one chunk alone; those of several chunks are in one of
-their own. Of each there are two: one of queries that can be evaluated on pieces of a document, and
-one of those that cannot. Every query is in exactly one share. A task keeps of the document only
-what its queries look at: memory is bounded by the largest share, or piece.
+A share has the queries of one chunk; the queries of several chunks form a share of their own. Each
+is split in two: queries that can be evaluated on pieces of a document, and the others. Every query
+    is
+in exactly one share. A task reads only the part of the document that its queries need: memory is
+bounded by the largest share, or piece.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ class QueryShare(NamedTuple):
     """Queries that are evaluated together on a large document.
 
     Attributes:
-        name: The id of the chunk that answers them; ``rest`` for those of several chunks, or none.
+        name: The id of the chunk of these queries; ``rest`` for queries of several chunks, or none.
         queries: Indices into `Scheme.queries`.
-        records: If they can be evaluated on pieces: the names of their records, as indices into
-            `Division.names`. Else empty.
+        records: For queries that can be evaluated on pieces: the names of their records, as indices
+            into `Division.names`. Otherwise empty.
         last: Whether it also has the queries that match no conforming document, and those in later
             versions of XPath.
-        idle: Whether there is nothing to do for it on a document that keeps to the schema.
+        idle: Whether it has nothing to evaluate on a document that keeps to the schema.
     """
 
     name: str
@@ -40,11 +41,11 @@ class QueryShare(NamedTuple):
 
 
 def query_shares(scheme: Scheme, division: Division | None = None) -> tuple[QueryShare, ...]:
-    """Returns the shares of a scheme; all have queries, but for the last one, which may have none.
+    """Returns the shares of a scheme; only the last one may be without queries.
 
     Args:
         scheme: The scheme.
-        division: Which queries can be evaluated on pieces; None for no query.
+        division: The queries that can be evaluated on pieces; None for no query.
     """
     apart = {} if division is None else division.queries
     home: dict[int, str] = {}
@@ -58,10 +59,11 @@ def query_shares(scheme: Scheme, division: Division | None = None) -> tuple[Quer
         name = homes.pop() if len(homes) == 1 else REST
         numbers.setdefault((name, number in apart), []).append(number)
     made = []
-    for (name, pieces), queries in sorted(numbers.items(), key=lambda one: (one[0][0] == REST,)):
+    for (name, pieces), queries in sorted(numbers.items(), key=lambda item: (item[0][0] == REST,)):
         records = frozenset().union(*[apart[n] for n in queries]) if pieces else frozenset()
         made.append(QueryShare(name, tuple(queries), records))
-    at = next((n for n, one in enumerate(made) if one.name == REST and not one.records), len(made))
+    rest = (n for n, share in enumerate(made) if share.name == REST and not share.records)
+    at = next(rest, len(made))
     if scheme.unsatisfiable or scheme.later:
         left = made[at].queries if made[at:] else ()
         idle = not left and not scheme.later
@@ -70,11 +72,11 @@ def query_shares(scheme: Scheme, division: Division | None = None) -> tuple[Quer
 
 
 class SharesByInput(NamedTuple):
-    """Shares by what they are evaluated on, as indices.
+    """Shares by their input, as indices.
 
     Attributes:
-        on_pieces: Those that are evaluated on pieces of the document.
-        on_document: Those that are evaluated on all of it.
+        on_pieces: Shares that are evaluated on pieces of the document.
+        on_document: Shares that are evaluated on the whole document.
     """
 
     on_pieces: tuple[int, ...]
@@ -84,14 +86,14 @@ class SharesByInput(NamedTuple):
 def shares_by_input(
     shares: Sequence[QueryShare], which: Iterable[int], survey: Survey
 ) -> SharesByInput:
-    """Says on what shares are evaluated, after a survey of the document.
+    """Decides on which input shares are evaluated, after a survey of the document.
 
-    Shares that have nothing to do on a document that keeps to the schema are left out if the survey
-    has cut the document.
+    Shares with nothing to evaluate on a conforming document are left out if the survey has cut the
+    document.
 
     Args:
         shares: All shares.
-        which: Which of them to look at.
+        which: Indices of the shares to decide on.
         survey: The survey; without pieces if the document cannot be cut.
     """
     pieces, document = [], []
@@ -104,20 +106,20 @@ def shares_by_input(
 
 
 def share_weights(shares: Sequence[QueryShare]) -> tuple[float, ...]:
-    """Returns which part of the queries each share has."""
+    """Returns the part of the queries in each share."""
     total = sum(len(share.queries) for share in shares)
     return tuple([len(share.queries) / max(1, total) for share in shares])
 
 
 def scheme_of_shares(scheme: Scheme, shares: Sequence[QueryShare]) -> Scheme:
     """Returns the scheme with the queries of some shares only."""
-    last = any(one.last for one in shares)
+    last = any(share.last for share in shares)
     queries = tuple([scheme.queries[n] for share in shares for n in share.queries])
     needed = {branch for query in queries for branch in query.branches}
 
     def reduced(chunk: Chunk) -> Chunk:
-        ours = tuple([branch for branch in chunk.branches if branch in needed])
-        return replace(chunk, branches=ours)
+        branches = tuple([branch for branch in chunk.branches if branch in needed])
+        return replace(chunk, branches=branches)
 
     chunks = [reduced(chunk) for chunk in scheme.chunks]
     return replace(

@@ -1,8 +1,8 @@
-"""Numbers of rows: nodes of a document's pieces are numbered on from piece to piece.
+"""Numbers rows: nodes of a document's pieces are numbered on from piece to piece.
 
-A task knows how many rows its pieces have, but not how many the pieces before them have. So it
-leaves its findings in a file (`findings_file`), and the rows are written when all counts are known:
-by the task itself if it has all pieces, else by the driver or by another Spark job
+A task knows the number of rows of its pieces, but not of the pieces before them. So it stores its
+findings in a file (`findings_file`), and the rows are written when all counts are known: by the
+task itself if it has all pieces, otherwise by the driver or by another Spark job
 (`extract.filtertool.spark.driver.number_rows`).
 """
 
@@ -26,12 +26,12 @@ from extract.limits import Limits
 
 
 class RowCounts(NamedTuple):
-    """How much the subscribers have found on some pieces.
+    """The numbers of rows of subscribers on some pieces.
 
     Attributes:
-        rows: For each subscriber, how many rows.
-        bytes: For each subscriber, how many bytes the elements of these rows have, nested ones
-            each; those that are too long for a value do not count.
+        rows: For each subscriber, the number of rows.
+        bytes: For each subscriber, the bytes of the elements in these rows, with nested ones
+            counted each; elements that are too long for a value do not count.
     """
 
     rows: NDArray[np.int64]
@@ -58,17 +58,17 @@ class RowCounts(NamedTuple):
         return cls(rows, np.bincount(who, sizes, subscribers).astype(np.int64))
 
     def plus(self, other: RowCounts) -> RowCounts:
-        """Returns the counts of both together."""
+        """Returns the sum of both counts."""
         return RowCounts(self.rows + other.rows, self.bytes + other.bytes)
 
 
 class RowNumbering:
-    """Puts the findings of a document's pieces together, in their order.
+    """Numbers the findings of a document's pieces, in their order.
 
     Args:
-        subscribers: How many subscribers there are.
-        before: For each of them, how many rows come before; None for none.
-        without: Subscribers that get no rows, for a query of theirs has failed.
+        subscribers: The number of subscribers.
+        before: For each subscriber, the number of rows before the pieces; None for none.
+        without: Subscribers without rows, because their query has failed.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class RowNumbering:
         self._before += np.bincount(findings.subscriber, minlength=len(self._before))
         return replace(findings, ordinal=ordinal)
 
-    def sum(self, every: Iterable[Findings], counted: bool) -> Findings:
-        """Returns the counts of all pieces, or only which subscribers have found anything."""
+    def sum(self, pieces: Iterable[Findings], counted: bool) -> Findings:
+        """Returns the sums of the pieces' counts, or only which subscribers have any."""
         total = self._before
-        for findings in every:
+        for findings in pieces:
             total[findings.subscriber] += findings.count if counted else 1
         total[self._without] = 0
         subscriber = np.flatnonzero(total).astype(np.int32)
@@ -105,14 +105,14 @@ class RowNumbering:
 
 
 class UnnumberedRows(NamedTuple):
-    """Findings of one task on pieces, and what is needed to number them.
+    """Findings of one task on pieces, with the numbers of rows before them.
 
     Attributes:
-        number: The task that has found them.
-        folder: Where it has written them, below the directory of all tasks.
+        number: The number of the task.
+        folder: The task's folder, below the directory of all tasks.
         document: The document's name.
-        before: For each subscriber, how many rows earlier pieces have; None for none.
-        without: Ids of queries that have failed on some piece: they get no rows.
+        before: For each subscriber, the number of rows of earlier pieces; None for none.
+        without: Ids of queries that have failed on some piece: they have no rows.
     """
 
     number: int
@@ -123,11 +123,11 @@ class UnnumberedRows(NamedTuple):
 
 
 class NumberedRows(NamedTuple):
-    """Rows with the numbers that they have in their document, in the format of the results.
+    """Rows with their numbers in the document, in the format of the results.
 
     Attributes:
-        folder: Where they are, below the directory of all tasks.
-        rows: How many there are.
+        folder: The folder of the rows, below the directory of all tasks.
+        rows: The number of rows.
     """
 
     folder: str
@@ -137,13 +137,13 @@ class NumberedRows(NamedTuple):
 def numbered_findings(
     rows: UnnumberedRows, attempts: Path, ids: Sequence[str] | None = None
 ) -> Iterator[Findings]:
-    """Yields nodes with the numbers that they have in their document, piece by piece.
+    """Yields nodes with their numbers in the document, piece by piece.
 
     Args:
         rows: The nodes.
-        attempts: Where tasks have written.
-        ids: The ids of the subscribers that are counted by; None for those by which the nodes were
-            written.
+        attempts: The directory of the tasks' files.
+        ids: The ids of the subscribers that the findings are to refer to; None for those in the
+            file.
     """
     file = FindingsFile(attempts / rows.folder)
     own = file.ids()

@@ -1,4 +1,4 @@
-"""Running a task in a Spark worker: documents, or pieces of one, in, files of results out."""
+"""Runs a task in a Spark worker: filters documents, or pieces of one, into files of results."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class TaskTarget(NamedTuple):
     """Where and how tasks write.
 
     Attributes:
-        directory: Where each attempt at a task makes a folder of its own.
-        form: In which format; None for a file of findings that the caller reads.
-        select: What is asked for.
-        job: The job's digest, if it may be interrupted and resumed.
+        directory: The directory in which each attempt at a task makes a folder of its own.
+        form: The format; None for a file of findings that the caller reads.
+        select: Whether rows are nodes, numbers of nodes, or only which queries match.
+        job: The job's digest, if the run can be resumed.
     """
 
     directory: str
@@ -49,14 +49,14 @@ class TaskTarget(NamedTuple):
 def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int = 0) -> TaskOutput:
     """Filters the documents of a task into files of its own.
 
-    Whatever happens to other attempts at the same task, what the driver hears of is whole.
+    Whatever other attempts at the same task do, the reported files are complete.
 
     Args:
         cached: The filter.
         task: The documents.
         target: Where and how to write.
-        attempt: How often the task was tried before. If others died of it, every document gets a
-            process of its own, and the one that kills it is rejected.
+        attempt: The number of earlier attempts. If they died, every document gets a process of its
+            own, and the one that kills it is rejected.
     """
     account = Account()
     started = time.perf_counter()
@@ -65,7 +65,7 @@ def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int 
     folder = f"{task.number:05d}-{uuid4().hex}"
     place = Path(target.directory) / folder
     place.mkdir()
-    documents = [one for batch in task.batches for one in batch]
+    documents = [document for batch in task.batches for document in batch]
     versions = document_versions(documents) if target.job else ()
     figures, limits = cached.filter.figures(), cached.filter.options.limits
     counts = RowCounts.none(len(cached.ids)) if task.pieces else None
@@ -111,12 +111,12 @@ def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[Docume
 def _outcomes_of_pieces(
     cached: CachedFilter, task: Task, attempt: int
 ) -> Iterator[DocumentOutcome]:
-    """Filters pieces of a document, up to the first that does not fit it any more."""
+    """Filters pieces of a document, up to the first that no longer fits the document."""
     document = task.document
     limits = cached.filter.options.limits
 
     def process(piece: Piece) -> DocumentOutcome:
-        body = b""  # does not fit
+        body = b""  # fits no piece
         with contextlib.suppress(OSError, ValueError), RangeReader(document) as reader:
             body = reader.read(piece.start, piece.end)
         (done,) = cached.filter.process([(document.name, PieceBytes(piece, body))])
@@ -139,7 +139,7 @@ def _outcomes_of_pieces(
 def _numbered(
     cached: CachedFilter, finished: FinishedTask, target: TaskTarget
 ) -> NumberedRows | None:
-    """Numbers the rows of a task that has all pieces, and so knows all counts."""
+    """Numbers the rows of a task that has all pieces, and so all counts."""
     if target.select != "nodes" or target.form is None or target.form == "xml":
         return None
     attempts, limits = Path(target.directory), cached.filter.options.limits
@@ -150,6 +150,6 @@ def _numbered(
 
 
 def _since(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """Returns what a filter has done between two moments; the number of questions stays."""
+    """Returns the figures of a filter's work between two moments; numbers of questions stay."""
     past = {k: -number for k, number in before.items() if not k.endswith("_questions")}
     return added([after, past])

@@ -1,4 +1,4 @@
-"""The survey of a large document in a Spark worker: where it can be cut, and its unpacked copy."""
+"""Surveys a large document in a Spark worker: where it can be cut, and its unpacked copy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from extract.filtertool.spark.worker.filter_cache import cached_division
 
 
 class DocumentSurvey(NamedTuple):
-    """What is known of a large document.
+    """The survey of a large document.
 
     Attributes:
-        survey: Whether it keeps to the schema, and where it may be cut.
-        path: Where the unpacked document is, if it is compressed.
-        unreadable: Why it could not be read or unpacked; empty if it could, whatever it says.
+        survey: Whether the document keeps to the schema, and where it may be cut.
+        path: The path of the unpacked copy, if the document is compressed.
+        unreadable: Why it could not be read or unpacked; empty if it could.
     """
 
     survey: Survey = Survey(0, ())
@@ -36,17 +36,17 @@ def survey_document(
     size: int = PIECE_BYTES,
     skip_records: bool = False,
 ) -> DocumentSurvey:
-    """Looks where a large document may be cut.
+    """Finds where a large document may be cut.
 
-    Whatever is wrong with it is found again, and reported, where it is filtered.
+    Errors in the document are ignored: they are found again, and reported, when it is filtered.
 
     Args:
-        key: Tells jobs apart.
+        key: Identifies the job.
         job: The job.
         document: The document.
-        directory: Where there is room for a copy, if the document is compressed.
-        size: About how many bytes a piece has.
-        skip_records: Do not check what is inside records.
+        directory: A directory for the unpacked copy, if the document is compressed.
+        size: The approximate size of a piece in bytes.
+        skip_records: Do not check inside records.
     """
     options, path = job.options, ""
     try:

@@ -1,4 +1,4 @@
-"""What a task has written, as the driver hears of it."""
+"""The output of a task, as reported to the driver."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from extract.filtertool.spark.worker.tasks import Task
 
 
 class TaskOutput(NamedTuple):
-    """What one attempt at a task has written.
+    """The output of one attempt at a task.
 
     Attributes:
-        folder: Where, below the directory of all tasks; another attempt has another. None if this
-            machine does not see that directory.
+        folder: The attempt's folder, below the directory of all tasks. None if this machine does
+            not see that directory.
         account: The figures of its documents.
-        counts: Of pieces, how many rows each subscriber has there.
-        torn: Whether a piece does not fit the document any more, so that this counts for nothing.
-        numbered: The rows of its pieces with their numbers in the document, if it could give them.
+        counts: For pieces, the number of rows of each subscriber.
+        torn: Whether a piece no longer fits the document, so that the output is worthless.
+        numbered: The rows of its pieces with their numbers in the document, if the task could
+            number them.
     """
 
     folder: str | None
@@ -29,7 +30,7 @@ class TaskOutput(NamedTuple):
 
 
 class FinishedTask(NamedTuple):
-    """A task, and what it has written."""
+    """A task with its output."""
 
     task: Task
     output: TaskOutput

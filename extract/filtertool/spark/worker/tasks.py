@@ -1,4 +1,4 @@
-"""Tasks: what a worker has to do, as the driver plans it."""
+"""Tasks: the units of work that the driver plans and workers run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from extract.chunktool.split.survey import Piece
 
 
 class TaskInput(Enum):
-    """What a task reads.
+    """The input of a task.
 
     Attributes:
-        DOCUMENTS: Documents as they are.
+        DOCUMENTS: Complete documents.
         CHECKED_PIECES: Pieces of a document that a survey has checked.
-        UNCHECKED_PIECES: Pieces that nobody has checked yet.
+        UNCHECKED_PIECES: Pieces that have not been checked.
     """
 
     DOCUMENTS = "documents"
@@ -27,20 +27,19 @@ class Task(NamedTuple):
     """Documents that are filtered one batch after the other, or a part of the work on one.
 
     Attributes:
-        number: Which task it is, from 1, in the order of the documents.
-        cost: How much work it is, in bytes.
+        number: The number of the task, from 1, in the order of the documents.
+        cost: Its work, in bytes.
         batches: The documents; those of a batch are filtered together.
-        shares: Which shares of the queries are evaluated on its one document, as indices of
+        shares: The shares of the queries to evaluate on its one document, as indices of
             `query_shares`; empty for all.
         chunks: The ids of the shares' chunks, for people.
-        pieces: On which pieces of the document; empty for all of it.
+        pieces: The pieces of the document to read; empty for all of it.
         all_pieces: Whether no other task has pieces of the document for the same shares.
-        first: Whether the documents count here. One that several tasks share counts once.
-        piece_bytes: About how large the pieces are into which the task is to cut its one document;
-            0 if it is not to cut it.
-        version: The document's `file_version` when the plan was made, if it must be the same still.
-        unchecked: Whether nobody has checked yet that the pieces are well-formed and keep to the
-            schema.
+        first: Whether the documents count here. A document that several tasks share counts once.
+        piece_bytes: The approximate size of the pieces into which the task cuts its one document; 0
+            if it does not.
+        version: The document's `file_version` at the time of the plan, if it must not change.
+        unchecked: Whether it is unknown that the pieces are well-formed and keep to the schema.
     """
 
     number: int
@@ -57,32 +56,32 @@ class Task(NamedTuple):
 
     @property
     def input(self) -> TaskInput:
-        """What the task reads."""
+        """The kind of input."""
         if not self.pieces:
             return TaskInput.DOCUMENTS
         return TaskInput.UNCHECKED_PIECES if self.unchecked else TaskInput.CHECKED_PIECES
 
     @property
     def documents(self) -> int:
-        """How many documents it has; one that several tasks share counts where it is first."""
+        """The number of documents; one that several tasks share counts in the first task only."""
         return sum(map(len, self.batches)) if self.first else 0
 
     @property
     def document(self) -> InputFile:
-        """Its one document, where tasks share one."""
+        """Its one document, for tasks that share one."""
         ((document,),) = self.batches
         return document
 
     @property
     def part(self) -> str:
-        """Tells tasks on one document apart; empty if there is only one."""
+        """Identifies the task among those on one document; empty if there is only one."""
         if not self.shares:
             return ""
-        return repr((self.shares, [(one.start, one.end) for one in self.pieces]))
+        return repr((self.shares, [(piece.start, piece.end) for piece in self.pieces]))
 
     @property
     def summary(self) -> str:
-        """What it does, in a few words."""
+        """The work of the task in a few words."""
         if not self.shares:
             return f"{self.documents:,} in {len(self.batches):,} batches"
         if not self.pieces:
