@@ -69,7 +69,7 @@ clean: ## Remove .venv and everything else that was generated
 	find extract scenarios tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An unfinished environment leaves no stamp, so the next run goes on from there.
-$(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '*.pyx')
+$(STAMP): pyproject.toml setup.py $(shell find extract -name '*.[ch]' -o -name '*.p[xy][dx]')
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "extract needs Python 3.11 or later; '$(PYTHON)' is not." >&2; \
 	  echo "Hint: name another one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
