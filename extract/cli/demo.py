@@ -34,7 +34,7 @@ _QUERIES: Final = 500  # at most, where documents are small
 _MANY: Final = 2_000  # at most, where one is large
 _DOCUMENTS: Final = 8
 _SIZE: Final = 60_000  # bytes of a document, at most
-_LARGE: Final = 1_000_000  # bytes of a scenario's own documents from which there is one more
+LARGE: Final = 1_000_000  # bytes of a scenario's own documents from which there is one more
 _MARK: Final = "scheme.json"  # what a directory of an earlier demo has
 _PART: Final = 100  # queries that are evaluated one by one, at most
 _PATIENCE: Final = 3.0  # seconds that this may take
@@ -88,7 +88,7 @@ def demo(name: str, output: str, engine: str) -> int:
 
 def _queries(which: Scenario) -> Subscriptions:
     """The queries of the scenario, with names that can be read."""
-    most = _MANY if which.generator.SIZE_BYTES >= _LARGE else _QUERIES
+    most = _MANY if which.generator.SIZE_BYTES >= LARGE else _QUERIES
     given = list(which.queries(min(most, which.generator.QUERIES)))
     names = readable_names([one.xpath for one in given], which.generator.ROOT.rpartition(":")[2])
     named = [Subscription(name, one.xpath) for name, one in zip(names, given, strict=True)]
@@ -142,7 +142,7 @@ def _write_documents(which: Scenario, folder: Path) -> None:
             (folder / f"{n}.xml").write_bytes(data)
         else:
             (folder / f"{n}.xml.gz").write_bytes(gzip.compress(data))
-    if usual >= _LARGE:
+    if usual >= LARGE:
         (folder / "large.xml").write_bytes(b"".join(which.document(usual, seed=_DOCUMENTS + 1)))
     (folder / "broken.xml").write_bytes(data[: len(data) // 3])
     end = data.rindex(b"</")

@@ -17,9 +17,7 @@ from extract.filtertool.results.report import Report
 from extract.preptool.explain.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report
-_WORTH_COMPARING: Final = (
-    10.0  # seconds of all tasks together from which their speed says something
-)
+_WORTH_COMPARING: Final = 10.0  # seconds of all tasks; of less, their speed says nothing
 
 
 def show_notes(report: Report, verbosity: Verbosity) -> None:

@@ -18,7 +18,7 @@ from tests.support.wide_font import texts_outside
 def test_the_demo_compares_itself_and_draws_a_picture(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.cli.demo._LARGE", 10**9)  # a large document takes long
+    monkeypatch.setattr("extract.cli.demo.LARGE", 10**9)  # a large document takes long
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["demo", name, "--engine", "local"])
     assert result.exit_code == 0, result.output

@@ -31,8 +31,8 @@ How it flows:
     workers   filter, in processes that keep what they have compiled from the scheme  `worker`
     commit    files of tasks become the results, whole or not at all                  `engine`
 
-    Nothing in `worker` imports pyspark; `java` and `session` find a Java and start Spark, `master`
-    checks whether a master answers.
+    Nothing in `worker` imports pyspark; `java` finds a Java, `jvm` launches Spark's JVM, `session`
+    starts Spark in it, and `master` checks whether one answers.
 
 How to add one:
     Another source of documents or form of rows is a module beside `frames`: it makes tasks with

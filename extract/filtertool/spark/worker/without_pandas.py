@@ -12,8 +12,6 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Final
 
-import pyarrow as pa
-
 VARIABLE: Final = "EXTRACT_WITHOUT_PANDAS"  # of the environment: this worker has only tasks of ours
 
 
@@ -29,6 +27,8 @@ def leave_pandas_out() -> None:
     """Lets pyarrow do without pandas in this process, if the environment says so."""
     if VARIABLE not in os.environ or "pandas" in sys.modules:
         return
+    import pyarrow as pa  # not above: the driver, which imports this module, has no use for it yet
+
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
