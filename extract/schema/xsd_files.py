@@ -124,7 +124,9 @@ def _parse(content: bytes, path: Path, files: SchemaFiles) -> Any:
     if root.tag != f"{XSD}schema":
         raise SchemaError(
             f"is not an XML Schema: its root is {root.tag}, not {XSD}schema",
-            "is this a document?" if path == files.main else "",
+            "it is a document; `extract infer` writes a schema from documents"
+            if path == files.main
+            else "",
             files.show(path),
             root.sourceline,
         )

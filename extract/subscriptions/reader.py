@@ -46,6 +46,9 @@ def read_subscriptions(
         version: Of XPath, where it does not say it.
     """
     text = _decode(_read(path, source, limits), source)
+    if text.lstrip(_SPACE).startswith(("<?", "<!")):
+        hint = "give a file with one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("is XML or a schema, not a query file", hint, source)
     reader = _Reader(source, namespaces, version, _suffix(path) == ".csv")
     queries = reader.read(text, reader.json_line if _is_json(path, text) else reader.plain_line)
     for number, one in enumerate(queries):

@@ -420,3 +420,13 @@ def test_a_space_in_place_of_the_tab(tmp_path: Path) -> None:
     path.write_text("q1\tdb /student\ndb/student\ndb div 2\n", encoding="utf-8")
     queries = [one.xpath for one in Subscriptions.load(path)]
     assert queries == ["db /student", "db/student", "db div 2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["<!ELEMENT a EMPTY>", "\n<?xml version='1.0'?><a/>", "<!-- a -->"]
+)
+def test_a_schema_or_document_is_no_query_file(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.dtd"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SubscriptionsError, match="is XML or a schema, not a query file"):
+        Subscriptions.load(path)
