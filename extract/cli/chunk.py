@@ -60,8 +60,8 @@ def chunk(
 ) -> int:
     """Cut documents into the chunks of a scheme.
 
-    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
-    files may be gzipped. For each document there is a directory DIR/NAME with a file CHUNK.xml for
+    DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
+    input. For each document there is a directory DIR/NAME with a file CHUNK.xml for
     each chunk, CHUNK.npz (where its bytes are in the original) and manifest.json. It appears when
     all of the document was read and found well-formed, or not at all. Chunks of the same document
     that are there already are replaced; another document of the same name gets NAME~2.

@@ -45,8 +45,8 @@ def infer(
 ) -> int:
     """Write a schema from documents, without asking anybody for one.
 
-    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
-    files may be gzipped. Every document keeps the schema, and it allows nothing that none of them
+    DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
+    input. Every document keeps the schema, and it allows nothing that none of them
     showed: which element may be in which, with which attributes (required if on every one of its
     elements), with text or without, in order as far as all documents keep one. Values are strings.
 

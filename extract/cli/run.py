@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 
 import click
 
-from extract.chunktool.input.find import FoundInputs, InputFile, search_inputs
+from extract.chunktool.input.find import FoundInputs, search_inputs
 from extract.cli.config import config_option, no_config_option, options_as
 from extract.cli.options import (
     WithLimits,
@@ -132,13 +131,12 @@ def run(options: RunOptions) -> int:
     started = time.perf_counter()
     scheme = _scheme(options)
     prepared_s = time.perf_counter() - started
-    found = search_inputs(options.documents)
-    documents = _without_results(found.documents, options.output)
+    found = _without_results(search_inputs(options.documents), options.output)
     if options.explain:
         cores = options.jobs or available_cores()
-        click.echo(explain_run(scheme, documents, cores, options.select, options.form))
+        click.echo(explain_run(scheme, found.documents, cores, options.select, options.form))
         return 0
-    report = _run(options, scheme, FoundInputs(documents, found.skipped), prepared_s)
+    report = _run(options, scheme, found, prepared_s)
     show_rejections(report, options.output)
     if options.as_json:
         click.echo(json.dumps(report.to_json()))
@@ -200,11 +198,11 @@ def _run(options: RunOptions, scheme: Scheme, found: FoundInputs, prepared_s: fl
         )
 
 
-def _without_results(documents: Sequence[InputFile], output: str) -> tuple[InputFile, ...]:
+def _without_results(found: FoundInputs, output: str) -> FoundInputs:
     """The documents without results of ours, which may lie in a directory of documents."""
     inside = lies_inside(output)
-    left = tuple(one for one in documents if not inside(one.name))
-    if not left:
+    documents = tuple(one for one in found.documents if not inside(one.name))
+    if not documents:
         reason = "all documents found are results of extract in this directory"
         raise DocumentError(reason, "name other documents, or another output directory", output)
-    return left
+    return FoundInputs(documents, tuple(one for one in found.skipped if not inside(one.path)))

@@ -40,7 +40,7 @@ def chunk_directories(top: str | Path) -> list[Path]:
     found = [each for each in found if not each.name.startswith(".")]
     if not found:
         hint = "name the directory that `extract chunk` wrote"
-        raise DocumentError("there are no chunks in it", hint, str(top))
+        raise DocumentError("the directory has no chunks", hint, str(top))
     return found
 
 

@@ -76,7 +76,7 @@ def _read(path: str | Path, source: str, limits: Limits) -> bytes:
                 data = _some(cast(IO[bytes], packed), most)
     except (OSError, EOFError, zlib.error) as error:
         reason = f"cannot unzip the query file: {error}"
-        raise SubscriptionsError(reason, "the file is damaged or cut off", source) from error
+        raise SubscriptionsError(reason, "the file is damaged or truncated", source) from error
     if len(data) > most:
         raise SubscriptionsError(limits.passed("queries_bytes"), RAISE, source)
     return data

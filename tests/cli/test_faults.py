@@ -269,11 +269,10 @@ def test_an_inferred_schema_can_go_to_standard_output() -> None:
     assert "takes as many files\nHint: write it to a file" in result.stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["infer", "docs", "-o", "s.xsd"], ["chunk", "--scheme", "scheme.json", "docs", "-o", "c"]],
-)
-def test_other_commands_reject_files_that_are_not_read(prepared: Path, command: list[str]) -> None:
+@pytest.mark.parametrize("name", ["infer", "chunk"])
+def test_other_commands_reject_files_that_are_not_read(prepared: Path, name: str) -> None:
+    scheme = ["--scheme", "scheme.json"] if name == "chunk" else []
+    command = [name, *scheme, "docs", "-o", "s.xsd"]
     Path("docs/gone.xml").symlink_to("nowhere.xml")
     result = call(*command, "--no-progress")
     assert result.exit_code == 1

@@ -278,7 +278,7 @@ def test_a_missing_folder_is_named_as_the_user_did(tmp_path: Path) -> None:
         (b'{"format": 1}', "branches: is missing"),
         (b"[" * 100_000, "is not a scheme"),
         (b'{"format": ' + b"1" * 5000 + b"}", "is not a scheme"),
-        (TEXT[: len(TEXT) // 2].encode(), "the scheme is cut off"),
+        (TEXT[: len(TEXT) // 2].encode(), "the scheme file is truncated"),
         ((TEXT + "x").encode(), "is not JSON"),
     ],
     ids=range(14),
