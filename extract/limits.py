@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 Group = Literal["document", "answer", "query"]
 
-RAISE: Final = "if it is no attack, raise the limit"
+RAISE: Final = "raise the limit if you trust the input"
 
 
 def _limit(default: Any, group: Group, passed: str, about: str, most: int | None = None) -> Any:

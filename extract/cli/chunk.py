@@ -15,7 +15,7 @@ import click
 
 from extract.chunktool.chunks import OnNonconforming
 from extract.chunktool.file_names import FileNames, directory_name
-from extract.chunktool.input.find import SkippedFile, find_documents
+from extract.chunktool.input.find import find_documents
 from extract.chunktool.manifest import ChunkFile, Manifest, write_chunks
 from extract.chunktool.scan.driver import Verdict
 from extract.cli.options import (
@@ -27,7 +27,7 @@ from extract.cli.options import (
     output_directory_option,
     scheme_option,
 )
-from extract.cli.output import lies_inside
+from extract.cli.output import lies_inside, require_directory, unread
 from extract.cli.preparing import load_with_digest
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
@@ -60,8 +60,8 @@ def chunk(
 ) -> int:
     """Cut documents into the chunks of a scheme.
 
-    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
-    files may be gzipped. For each document there is a directory DIR/NAME with a file CHUNK.xml for
+    DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
+    input. For each document there is a directory DIR/NAME with a file CHUNK.xml for
     each chunk, CHUNK.npz (where its bytes are in the original) and manifest.json. It appears when
     all of the document was read and found well-formed, or not at all. Chunks of the same document
     that are there already are replaced; another document of the same name gets NAME~2.
@@ -74,15 +74,18 @@ def chunk(
       extract chunk --scheme scheme.json news/ more/*.xml.gz -o chunks
     """
     started = time.perf_counter()
+    require_directory(output)
     loaded, digest = load_with_digest(scheme)
     documents_found = find_documents(documents)
-    paths, skipped = _without_output(documents_found.paths, documents_found.skipped, output)
+    paths, notes = _without_output(documents_found.paths, output)
     if not paths:
         hint = "name documents that are not the chunks themselves"
         raise DocumentError("there is no document to cut", hint, documents[0])
     run = _Run(loaded, Path(output), digest)
-    run.notes += skipped
+    run.notes += notes
     with run.directory(), display(len(paths), progress) as shown:
+        for error in unread(documents_found.skipped):
+            run.reject(error, shown)
         for path in paths:
             run.cut(
                 path,
@@ -99,15 +102,11 @@ def chunk(
     return 1 if run.rejected else 0
 
 
-def _without_output(
-    paths: Sequence[str], skipped: Sequence[SkippedFile], output: str
-) -> tuple[list[str], list[str]]:
+def _without_output(paths: Sequence[str], output: str) -> tuple[list[str], list[str]]:
     """The documents without those that we wrote: the output may be in a directory of documents."""
     inside = lies_inside(output)
     ours = [path for path in paths if path != "-" and inside(path)]
-    notes = [str(one) for one in skipped]
-    if ours:
-        notes.append(f"{len(ours):,} files are not read: they are in {output}")
+    notes = [f"{len(ours):,} files are not read: they are in {output}"] if ours else []
     return [path for path in paths if path not in set(ours)], notes
 
 
@@ -144,9 +143,7 @@ class _Run:
                 self.scheme, path, self.output / name, digest=self.digest, **options
             )
         except DocumentError as error:
-            self.rejected.append(error)
-            shown.say(f"rejected: {error}\n")
-            shown.advance(rejected=1)
+            self.reject(error, shown)
         else:
             self.done.append((name, manifest))
             shown.advance(size=manifest.bytes)
@@ -156,6 +153,12 @@ class _Run:
                     f"{_shown(document)}{place}: {manifest.verdict}, so it is one chunk: "
                     f"{_shown(manifest.reason)}"
                 )
+
+    def reject(self, error: DocumentError, shown: Display) -> None:
+        """Counts a document that is not cut, and says why."""
+        self.rejected.append(error)
+        shown.say(f"rejected: {error}\n")
+        shown.advance(rejected=1)
 
     def _is_free(self, name: str, document: str) -> bool:
         """Whether a directory is not there, or has chunks of the same document."""

@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from extract.chunktool.input.find import find_inputs
 from extract.cli.options import engine_option, output_directory_option
+from extract.cli.output import require_directory
 from extract.cli.scenarios import scenario_list, shared_data
 from extract.errors import ExtractError
 from extract.filtertool.local import available_cores
@@ -57,9 +58,11 @@ def demo(name: str, output: str, engine: str) -> int:
     one = scenario(name, shared_data())
     if engine == "spark":
         require_spark()
+    require_directory(output)
     target = Path(output)
     if target.exists() and not (target / _MARK).is_file():
-        raise ExtractError(f"{output} is there, and not from a demo", "name another with -o")
+        reason = "exists and was not written by `extract demo`"
+        raise ExtractError(reason, "choose another directory with -o", output)
     queries = _queries(one)
     _write_documents(one, target / "documents")
     _write_queries(one, queries, target)

@@ -70,7 +70,7 @@ def _describe(error: BaseException) -> str:
         hint = NO_ROOM if error.errno in DISK_FULL else hint
         return f"{named}{error.strerror}" + (f"\nHint: {hint}" if hint else "")
     if isinstance(error, ImportError):
-        return f"a part cannot be loaded: {error}\nHint: `extract doctor` shows what is missing"
+        return f"a module cannot be loaded: {error}\nHint: `extract doctor` shows what is missing"
     first_line = next(iter(str(error).splitlines()), "")
     what = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
     return (

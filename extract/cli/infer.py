@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from extract.chunktool.inference.infer import Inference
-from extract.chunktool.input.find import SkippedFile, find_documents
+from extract.chunktool.input.find import STDIN, find_documents
 from extract.cli.options import WithLimits, json_option, limit_options
+from extract.cli.output import unread
 from extract.cli.progress import Display, progress_option
 from extract.cli.progress import progress as display
 from extract.errors import DocumentError
@@ -29,7 +30,8 @@ _SHOWN = 20  # rejected documents shown one by one
     required=True,
     type=click.Path(),
     metavar="FILE",
-    help="The schema: a .xsd, with further files beside it for further namespaces, or a .dtd.",
+    help="The schema: a .xsd, with further files beside it for further namespaces, or a .dtd; - is "
+    "standard output, for an XSD.",
 )
 @progress_option
 @json_option
@@ -43,8 +45,8 @@ def infer(
 ) -> int:
     """Write a schema from documents, without asking anybody for one.
 
-    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
-    files may be gzipped. Every document keeps the schema, and it allows nothing that none of them
+    DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
+    input. Every document keeps the schema, and it allows nothing that none of them
     showed: which element may be in which, with which attributes (required if on every one of its
     elements), with text or without, in order as far as all documents keep one. Values are strings.
 
@@ -57,11 +59,16 @@ def infer(
       extract infer news/ -o news.dtd
     """
     started = time.perf_counter()
-    kind_by_suffix(output)
+    if output != STDIN:
+        kind_by_suffix(output)
+    elif as_json:
+        raise click.UsageError("--json and -o - cannot both write to standard output")
     found = find_documents(documents)
-    inference, rejected = Inference(limits), []
+    inference, rejected = Inference(limits), unread(found.skipped)
     size = 0
     with display(len(found.paths), progress) as shown:
+        for number, error in enumerate(rejected, 1):
+            _tell(error, number, shown, quiet=as_json)
         for path in found.paths:
             try:
                 read = inference.add(path)
@@ -76,8 +83,10 @@ def infer(
         hint = f"all documents are rejected: {rejected[0].file}{more}"
         raise DocumentError("there is no document to infer a schema from", hint)
     inferred = inference.result()
-    files = inferred.write(output)
-    facts = _facts(inferred, files, rejected, found.skipped)
+    files = inferred.write(output) if output != STDIN else []
+    if not files:
+        click.echo(inferred.xsd(), nl=False)
+    facts = _facts(inferred, files, rejected)
     facts |= {"bytes": size, "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
         click.echo(json.dumps(facts))
@@ -96,7 +105,6 @@ def _facts(
     inferred: InferredSchema,
     files: list[Path],
     rejected: list[DocumentError],
-    skipped: tuple[SkippedFile, ...],
 ) -> dict[str, Any]:
     return {
         "documents": inferred.documents,
@@ -107,17 +115,16 @@ def _facts(
         "roots": list(inferred.roots),
         "elements": len(inferred.elements),
         "files": [str(file) for file in files],
-        "notes": [str(one) for one in skipped],
     }
 
 
 def _summary(inferred: InferredSchema, facts: dict[str, Any]) -> str:
-    lines = [f"Note: {note}" for note in facts["notes"]]
+    lines = []
     rejected = len(facts["rejected"])
     if rejected > _SHOWN:
         lines.append(f"… and {rejected - _SHOWN:,} more rejected; --json has all of them")
     lines.append(
-        f"{', '.join(facts['files'])}: {inferred}; {rejected:,} rejected; "
+        f"{', '.join(facts['files']) or 'schema'}: {inferred}; {rejected:,} rejected; "
         f"{facts['bytes']:,} bytes in {facts['seconds']:.1f} s"
     )
     return "\n".join(lines)

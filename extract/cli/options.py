@@ -220,7 +220,7 @@ class _Limit(click.Option):
 # The groups of options in the help of a command, in this order; by the names of the parameters.
 # What is in none of them comes first.
 _GROUPS: Final = {
-    "Input": ("scheme", "schema", "root", "queries", "only", "namespaces", "version", "sample"),
+    "Input": ("scheme", "schema", "root", "queries", "query", "namespaces", "version", "sample"),
     "Output": ("output", "select", "form", "joined", "as_json", "progress", "quiet", "verbose"),
     "Matching": (
         *("chunks", "workers", "weights", "matcher", "on_nonconforming", "assume_valid"),

@@ -6,11 +6,15 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+import click
+
+from extract.chunktool.input.find import SkippedFile
+from extract.errors import DocumentError
 from extract.files import whole_file
 
 
@@ -27,6 +31,21 @@ def lies_inside(directory: str) -> Callable[[str], bool]:
         )
 
     return is_inside
+
+
+def unread(skipped: Iterable[SkippedFile]) -> list[DocumentError]:
+    """Returns the errors for files that a search for documents passed over."""
+    return [DocumentError(one.reason, "", one.path) for one in skipped]
+
+
+def require_directory(output: str) -> None:
+    """Refuses ``-`` for a command that writes a directory.
+
+    Raises:
+        UsageError: It is standard output.
+    """
+    if output == "-":
+        raise click.UsageError("-o takes a directory here; it cannot be standard output (-)")
 
 
 @contextlib.contextmanager

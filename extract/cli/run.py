@@ -157,15 +157,14 @@ def run(options: RunOptions) -> int:
         check_target(options.output)
     started = time.perf_counter()
     _launch_spark(options)
-    found = search_inputs(options.documents)
-    documents = _without_results(found.documents, options.output)
-    scheme = _scheme(options, documents)
+    found = _without_results(search_inputs(options.documents), options.output)
+    scheme = _scheme(options, found.documents)
     prepared_s = time.perf_counter() - started
     if options.explain:
         cores = options.jobs or available_cores()
-        click.echo(explain_run(scheme, documents, cores, options.select, options.format))
+        click.echo(explain_run(scheme, found.documents, cores, options.select, options.format))
         return 0
-    report = _run(options, scheme, FoundInputs(documents, found.skipped), prepared_s)
+    report = _run(options, scheme, found, prepared_s)
     show_notes(report, options.verbosity)
     if not options.on_stdout:  # else they were shown as they came
         show_rejections(report, options.output)
@@ -282,13 +281,13 @@ def _run_to_stdout(
     return report
 
 
-def _without_results(documents: Sequence[InputFile], output: str) -> tuple[InputFile, ...]:
+def _without_results(found: FoundInputs, output: str) -> FoundInputs:
     """The documents without results of ours, which may lie in a directory of documents."""
     if output == STDOUT:
-        return tuple(documents)
+        return found
     inside = lies_inside(output)
-    left = tuple(one for one in documents if not inside(one.name))
-    if not left:
+    documents = tuple(one for one in found.documents if not inside(one.name))
+    if not documents:
         reason = "all documents found are results of extract in this directory"
         raise DocumentError(reason, "name other documents, or another output directory", output)
-    return left
+    return FoundInputs(documents, tuple(one for one in found.skipped if not inside(one.path)))

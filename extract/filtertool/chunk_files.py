@@ -40,7 +40,7 @@ def chunk_directories(top: str | Path) -> list[Path]:
     directories = [path for path in directories if not path.name.startswith(".")]
     if not directories:
         hint = "name the directory that `extract chunk` wrote"
-        raise DocumentError("there are no chunks in it", hint, str(top))
+        raise DocumentError("the directory has no chunks", hint, str(top))
     return directories
 
 

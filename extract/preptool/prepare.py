@@ -133,9 +133,9 @@ def _check(chunks: int | Literal["auto"], workers: int, weights: Weigh | str) ->
     if chunks != AUTO:
         check_chunks(chunks)
     if workers < 1:
-        raise SchemeError(f"{workers} workers can do nothing", "ask for at least 1 worker")
+        raise SchemeError(f"{workers} is not a number of workers", "ask for at least 1 worker")
     if isinstance(weights, str) and weights not in WEIGHTS:
-        raise SchemeError(f"there are no weights {weights!r}", f"there are: {', '.join(WEIGHTS)}")
+        raise SchemeError(f"unknown weights {weights!r}", f"there are: {', '.join(WEIGHTS)}")
 
 
 def _settings(

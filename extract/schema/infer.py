@@ -168,6 +168,20 @@ class InferredSchema:
                 stream.write(text.encode())
         return [path.parent / name for name in texts]
 
+    def xsd(self) -> str:
+        """Returns the schema as the text of one XSD.
+
+        Raises:
+            SchemaError: It takes several files, one for each namespace.
+        """
+        from extract.schema.write_xsd import xsd_texts
+
+        texts = xsd_texts(self, "schema.xsd")
+        if len(texts) > 1:
+            hint = "write it to a file; the others are put beside it"
+            raise SchemaError(f"a schema of {len(texts)} namespaces takes as many files", hint)
+        return next(iter(texts.values()))
+
     def __str__(self) -> str:
         edges = sum(len(element.children) for element in self.elements.values())
         attributes = sum(len(element.attributes) for element in self.elements.values())

@@ -65,4 +65,5 @@ def schema_kind(files: SchemaFiles) -> Literal["dtd", "xsd"]:
         return "xsd"
     if _MARKUP.match(rest):
         return "dtd"
-    raise SchemaError("is neither a DTD nor an XSD", "", files.given)
+    hint = "give a .dtd or .xsd file; `extract infer` writes one from documents"
+    raise SchemaError("is neither a DTD nor an XSD", hint, files.given)

@@ -140,9 +140,10 @@ def unknown_root(
         local = root.rpartition("}")[2].rpartition(":")[2]
         by_local = {name.rpartition("}")[2].rpartition(":")[2]: name for name in reversed(names)}
         near = [by_local[n] for n in difflib.get_close_matches(local, by_local, n=3, cutoff=0.5)]
-    guess = f"did you mean {' or '.join(near)}? " if near else ""
-    starts = f"Documents of this schema start with {_listed(roots, 'or')}"
-    return SchemaError(f"declares no element {root}", f"{guess}{starts}", file)
+    hint = f"documents of this schema start with {_listed(roots, 'or')}"
+    if near:
+        hint = f"did you mean {' or '.join(near)}? {hint[0].upper()}{hint[1:]}"
+    return SchemaError(f"declares no element {root}", hint, file)
 
 
 def ambiguous_root(root: str, candidates: Sequence[str], file: str) -> SchemaError:

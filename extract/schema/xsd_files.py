@@ -122,9 +122,10 @@ def _parse(content: bytes, path: Path, files: SchemaFiles) -> Any:
             hint = "an external DTD or entity is never read into a schema"
         raise SchemaError(reason, hint, files.show(path), line, column) from None
     if root.tag != f"{XSD}schema":
+        hint = "it is a document; `extract infer` writes a schema from documents"
         raise SchemaError(
             f"is not an XML Schema: its root is {root.tag}, not {XSD}schema",
-            "is this a document?" if path == files.main else "",
+            hint if path == files.main else "",
             files.show(path),
             root.sourceline,
         )

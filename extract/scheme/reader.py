@@ -75,7 +75,7 @@ def _parsed(text: str, file: str) -> Any:
     except json.JSONDecodeError as error:
         closed = text.rstrip().endswith("}") and text[error.pos :].strip()
         if text[:1] == "{" and not closed and error.msg != "Extra data":
-            raise SchemeError("the scheme is cut off", _AGAIN, file, error.lineno) from None
+            raise SchemeError("the scheme file is truncated", _AGAIN, file, error.lineno) from None
         hint = "a scheme is written by `extract prep`"
         reason = f"is not JSON: {error.msg}"
         raise SchemeError(reason, hint, file, error.lineno, error.colno) from None

@@ -62,6 +62,9 @@ def read_subscriptions(
     """
     data = _read(path, source, limits).removeprefix(b"\xef\xbb\xbf")
     text = _decode(data, source)
+    if text.lstrip(_SPACE).startswith(("<?", "<!")):
+        hint = "give a file with one query a line: id<TAB>xpath, or just the XPath"
+        raise SubscriptionsError("is XML or a schema, not a query file", hint, source)
     csv = _suffix(path) == ".csv"
     reader = _Reader(source, namespaces, version, limits, csv)
     if _is_json(path, text):
@@ -100,7 +103,7 @@ def _read(path: str | Path, source: str, limits: Limits) -> bytes:
                 data = _some(cast(IO[bytes], packed), most)
     except (OSError, EOFError, zlib.error) as error:
         reason = f"cannot unzip the query file: {error}"
-        raise SubscriptionsError(reason, "the file is damaged or cut off", source) from error
+        raise SubscriptionsError(reason, "the file is damaged or truncated", source) from error
     if len(data) > most:
         raise SubscriptionsError(limits.passed("queries_bytes"), RAISE, source)
     return data

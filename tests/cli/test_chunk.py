@@ -146,7 +146,7 @@ def test_output_among_the_documents_is_left_out(scheme_file: Path, docs: Path) -
         result = run("chunk", "--scheme", scheme_file, docs, "-o", docs / "out", "--json")
         assert result.exit_code == 0
         assert len(json.loads(result.stdout)["documents"]) == 3
-    assert "9 files are left out" in result.stdout
+    assert "9 files are not read" in result.stdout
 
 
 def test_a_bad_document_does_not_stop_the_others(

@@ -152,7 +152,10 @@ def test_a_query_error_has_a_caret(failing: Failing) -> None:
     [
         (FileNotFoundError(2, "No such file or directory", "x.dtd"), "x.dtd: No such file"),
         (IsADirectoryError(21, "Is a directory", "dir"), "dir: Is a directory\nHint: name a file"),
-        (PermissionError(13, "Permission denied", b"x"), "x: Permission denied\nHint: check who"),
+        (
+            PermissionError(13, "Permission denied", b"x"),
+            "x: Permission denied\nHint: check its",
+        ),
         (OSError(28, "No space left on device"), "Error: No space left on device\n"),
         (ModuleNotFoundError("No module named 'lxml'"), "Hint: `extract doctor` shows"),
     ],

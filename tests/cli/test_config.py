@@ -249,7 +249,6 @@ def test_an_option_has_one_name_in_python_too() -> None:
         "xpath-version": "version",
         "format": "form",
         "json": "as_json",
-        "query": "only",
         "with": "joined",
     }
     for param in run_command.params:

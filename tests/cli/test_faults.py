@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from extract import Schema
 from extract.cli import cli
 from extract.errors import NO_ROOM
 from tests.support.full_disk import disk
@@ -156,6 +157,8 @@ def test_one_document_that_breaks_the_schema_and_documents_that_are_rejected() -
 def test_a_full_disk_is_told_in_the_same_words_by_both_engines(
     here: Path, engine: str, form: str
 ) -> None:
+    if engine == "spark" and form != "parquet":
+        pytest.skip("tests/filtertool/spark/test_disk.py has the other formats")
     words = random.Random(5)
     Path("big").mkdir()
     for n in range(8):  # more rows than one row group takes
@@ -242,3 +245,37 @@ def test_no_message_has_the_hidden_name_of_a_file(
         assert ".partial" not in result.output
         assert "internal error" not in result.output
         assert sorted(prepared.rglob("*")) == before
+
+
+# -- standard output
+
+
+def test_a_directory_cannot_go_to_standard_output(prepared: Path) -> None:
+    for command in (["chunk", "--scheme", "scheme.json", "docs"], ["demo", "--engine", "local"]):
+        result = call(*command, "-o", "-")
+        assert result.exit_code == 2
+        assert "-o takes a directory here; it cannot be standard output (-)" in result.stderr
+        assert not Path("-").exists()
+
+
+def test_an_inferred_schema_can_go_to_standard_output() -> None:
+    result = call("infer", "docs", "-o", "-", "--no-progress")
+    assert result.exit_code == 0
+    Path("s.xsd").write_text(result.stdout, encoding="utf-8")
+    assert Schema.load("s.xsd").roots
+    Path("docs/3.xml").write_text("<a xmlns='urn:a'><b xmlns='urn:b'/></a>", encoding="utf-8")
+    result = call("infer", "docs", "-o", "-", "--no-progress")
+    assert result.exit_code == 2
+    assert "takes as many files\nHint: write it to a file" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["infer", "chunk"])
+def test_other_commands_reject_files_that_are_not_read(prepared: Path, name: str) -> None:
+    scheme = ["--scheme", "scheme.json"] if name == "chunk" else []
+    command = [name, *scheme, "docs", "-o", "s.xsd"]
+    Path("docs/gone.xml").symlink_to("nowhere.xml")
+    result = call(*command, "--no-progress")
+    assert result.exit_code == 1
+    assert "rejected: docs/gone.xml: a link to nowhere.xml, which does not exist" in result.stderr
+    facts = json.loads(call(*command, "--json").stdout)
+    assert [one["document"] for one in facts["rejected"]] == ["docs/gone.xml"]

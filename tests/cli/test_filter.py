@@ -47,7 +47,7 @@ def test_filter_takes_one_document_and_writes_a_file(chunks: Path) -> None:
 
 @pytest.mark.parametrize(
     ("directory", "message"),
-    [("nowhere", "nowhere"), ("docs", "there are no chunks in it")],
+    [("nowhere", "nowhere"), ("docs", "the directory has no chunks")],
 )
 def test_filter_without_chunks_is_exit_2(chunks: Path, directory: str, message: str) -> None:
     result = run("filter", "--scheme", "scheme.json", directory)

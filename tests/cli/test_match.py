@@ -197,6 +197,7 @@ def test_only_some_queries_of_a_scheme() -> None:
         "a\t//student\nb\t/db/student/name\nc\t//name[1]\nd\t//name | //zzz\ne\t//zzz\nf\t1 +\n"
     )
     Path("q.tsv").write_text(queries + "g\tcount(//*)\n", encoding="utf-8")
+    Path("1.xml").write_text(DOCUMENT.replace("<b/>", ""), encoding="utf-8")  # keeps the schema
     run("prep", "-q", "q.tsv", *SCHEMA, "-o", "scheme.json", "--chunks", "2")
     everything = rows(run("match", "--scheme", "scheme.json", "1.xml"))
     assert {row["query"] for row in everything} == set("abcdg")

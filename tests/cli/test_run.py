@@ -188,7 +188,7 @@ def test_results_are_replaced_and_other_things_are_not(here: Path) -> None:
     assert list(rows()[0]) == ["document", "query"]
     result = run(*args, "docs")
     assert result.exit_code == 2
-    assert "holds no results of extract" in result.stderr
+    assert "exists and was not written by extract" in result.stderr
     assert Path("docs/0.xml").exists()
 
 
@@ -223,7 +223,7 @@ def test_results_are_no_documents(here: Path) -> None:
         ([*SCHEMA, "--queries", "q.tsv", "--select", "all"], "--select"),
         ([*SCHEMA, "--queries", "q.tsv", "missing.xml"], "missing.xml"),
         ([*SCHEMA, "--queries", "q.tsv", "missing*.xml"], "no file matches"),
-        ([*SCHEMA, "--queries", "q.tsv", "empty"], "there is no *.xml or *.xml.gz in it"),
+        ([*SCHEMA, "--queries", "q.tsv", "empty"], "there is no file named *.xml in"),
     ],
 )
 def test_nothing_done_is_exit_2(here: Path, args: list[str], message: str) -> None:
@@ -257,7 +257,7 @@ def test_heavy_chunks_come_first_when_asked_for(here: Path) -> None:
     [
         (["-o", "out"], "Hint: for example, extract run --schema"),
         (["docs", *SCHEMA, "--queries", "//student", "-o", "out"], "echo '//student' | "),
-        (["docs", *SCHEMA, "--queries", "q.tsv", "-o", "docs"], "Hint: name another place"),
+        (["docs", *SCHEMA, "--queries", "q.tsv", "-o", "docs"], "Hint: choose another name"),
         (["nothing", *SCHEMA, "--queries", "q.tsv", "-o", "out"], "Hint: check the name"),
     ],
 )

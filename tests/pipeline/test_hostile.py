@@ -191,10 +191,12 @@ def test_pipes_devices_and_links_out_of_the_tree_are_left_out(
     with socket.socket(socket.AF_UNIX) as unix:
         unix.bind(str(docs / "socket.xml"))
         result = run_local("--scheme", tmp_path / "scheme.json", docs, "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     documents = {row["document"] for row in in_order(tmp_path / "out/matches")}
     assert documents == {str(docs / "good.xml"), str(docs / "link-inside.xml")}
-    assert not in_order(tmp_path / "out/rejected")
+    rejected = {row["document"]: row["stage"] for row in in_order(tmp_path / "out/rejected")}
+    names = ("link-outside", "link-to-itself", "folder", "pipe", "device", "socket")
+    assert rejected == {str(docs / f"{name}.xml"): "find" for name in names}
 
 
 def test_a_device_that_never_ends_passes_a_limit(scheme: extract.Scheme) -> None:

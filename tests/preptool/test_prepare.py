@@ -104,7 +104,7 @@ def test_weights_move_the_prefixes() -> None:
     assert prefixes(prepare(UNIVERSITY, subscriptions, 1)) == ["/db/student"]
     by_weight = prepare(UNIVERSITY, subscriptions, 1, weights="subscribers")
     assert prepare(UNIVERSITY, subscriptions, 1, by_subscribers) == by_weight
-    with pytest.raises(SchemeError, match="there are no weights 'heavy'"):
+    with pytest.raises(SchemeError, match="unknown weights 'heavy'"):
         prepare(UNIVERSITY, subscriptions, 1, weights="heavy")
     assert prefixes(by_weight) == ["/db/lecturer/url"]
     assert by_weight.settings.weights == "subscribers"

@@ -344,9 +344,6 @@ def test_paths_of_the_originals() -> None:
     assert reviser.scheme().originals == ("/db/lecturer", "/db/student/zzz")
 
 
-# -- Prefixes of namespaces
-
-
 def test_a_namespace_goes_with_the_last_query_that_names_it() -> None:
     schema = Schema.load(SCHEMAS / "orders.xsd")
     ours = dict(schema.prefixes)

@@ -80,7 +80,7 @@ def test_the_elements_of_imports_are_roots_where_there_are_no_others(tmp_path: P
     assert roots(Schema.load(tmp_path / "all.xsd", root="bill")) == ["{urn:bill}bill"]
     with pytest.raises(SchemaError) as caught:
         Schema.load(tmp_path / "all.xsd", root="zzz")
-    starts = "Documents of this schema start with {urn:order}order or {urn:bill}bill"
+    starts = "documents of this schema start with {urn:order}order or {urn:bill}bill"
     assert caught.value.hint == starts
 
 

@@ -33,7 +33,7 @@ from tests.support.saved_scheme import TEXT, load
         (b'{"format": 1}', "branches: is missing"),
         (b"[" * 100_000, "is not a scheme"),
         (b'{"format": ' + b"1" * 5000 + b"}", "is not a scheme"),
-        (TEXT[: len(TEXT) // 2].encode(), "the scheme is cut off"),
+        (TEXT[: len(TEXT) // 2].encode(), "the scheme file is truncated"),
         ((TEXT + "x").encode(), "is not JSON"),
     ],
     ids=range(14),

@@ -241,7 +241,7 @@ def _packed() -> dict[str, Hostile]:
         ),
         "gzip-cut-off": refused(small[:-5], "the gzip data ends too early"),
         "gzip-in-two-members": printable(gzip.compress(b"<a><b/>") + gzip.compress(b"</a>"), 3),
-        "gzip-and-garbage": refused(small + b"garbage", "what follows the gzip data"),
+        "gzip-and-garbage": refused(small + b"garbage", "the gzip data is followed by"),
         "gzip-with-a-wrong-sum": refused(small[:-8] + b"\0" * 8, "the gzip data is damaged"),
         "gzip-in-gzip": refused(gzip.compress(small), ""),
         "gzip-of-nothing": refused(gzip.compress(b""), "the document is empty"),

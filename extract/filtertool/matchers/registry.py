@@ -92,7 +92,7 @@ def _made(name: str, load: Callable[[], Any], owner: str) -> MatcherFactory:
         factory = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:  # another package may raise anything
         reason = f"the matcher {name!r} cannot be loaded: {type(error).__name__}: {error}"
-        raise MatcherError(reason, f"it comes with {owner}; is that installed well?") from error
+        raise MatcherError(reason, f"it comes with {owner}; is it installed correctly?") from error
     if not isinstance(factory, MatcherFactory):
         reason = f"the matcher {name!r} is no MatcherFactory, but {type(factory).__name__}"
         hint = f"it comes with {owner}, and has no {_missing(factory)}; see docs/matchers.md"

@@ -30,7 +30,7 @@ def check_target(path: str | Path) -> Path:
     if target.is_symlink():
         target = target.resolve()
     if target.exists() and not (target.is_dir() and _is_ours(target)):
-        reason = "it exists and was not written by extract"
+        reason = "exists and was not written by extract"
         raise FileExistsError(errno.EEXIST, reason, str(path))
     above = next(parent for parent in target.parents if os.path.lexists(parent))
     if not above.is_dir():

@@ -11,6 +11,7 @@ everything.where("kind = 'rejected'")                           # without evalua
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from extract.chunktool.input.find import find_inputs
+from extract.chunktool.input.find import search_inputs
 from extract.errors import DocumentError
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Select
@@ -88,9 +89,11 @@ def results(
     """
     context = spark.sparkContext
     use_this_python(context)
-    inputs = find_inputs([paths] if isinstance(paths, str) else paths)
+    found = search_inputs([paths] if isinstance(paths, str) else paths)
+    for skipped in found.skipped:
+        warnings.warn(str(skipped), stacklevel=2)
     job = _job(scheme, select, matcher, options)
-    tasks = plan_frame(inputs, context.defaultParallelism, job.scheme).tasks
+    tasks = plan_frame(found.documents, context.defaultParallelism, job.scheme).tasks
     rows = [(pickle.dumps(task),) for task in tasks]
     frame = spark.createDataFrame(context.parallelize(rows, len(rows)), "task binary")
 

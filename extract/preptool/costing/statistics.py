@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 from xml.parsers import expat
 
 from extract.errors import DocumentError
@@ -19,14 +21,22 @@ from extract.scheme.statistics import Statistics
 Sample: TypeAlias = str | Path | bytes
 
 _BLOCK_BYTES = 1 << 20  # smaller blocks are slow in expat where an attribute is long
-_HINT = "a sample must be well-formed XML, as the documents to come; it may be gzipped"
+_HINT = "a sample must be well-formed XML, as the documents to come; it may be compressed"
+# How samples may be compressed: how such data begins, and what opens it.
+_PACKED: Final[dict[str, tuple[bytes, Callable[..., Any] | None]]] = {
+    "gzip": (b"\x1f\x8b", gzip.open),
+    "bzip2": (b"BZh", bz2.open),
+    "xz": (b"\xfd7zXZ\0", lzma.open),
+    "zstd": (b"\x28\xb5\x2f\xfd", None),
+    "zip": (b"PK\x03\x04", None),
+}
 
 
 def sample_statistics(samples: Iterable[Sample], schema: Schema) -> Statistics:
     """Counts the elements and bytes of sample documents by path.
 
     Args:
-        samples: Documents, or names of files; either may be gzipped.
+        samples: Documents, or names of files; either may be compressed.
         schema: Gives the places of paths, which distinguish recursion from another use of a name.
 
     Raises:
@@ -84,8 +94,8 @@ class _Counter:
             reason = expat.errors.messages[error.code]
             place = (error.lineno, error.offset + 1, parser.ErrorByteIndex)
             raise DocumentError(reason, _HINT, file, *place) from None
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DocumentError(f"the gzip file is damaged: {error}", _HINT, file) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+            raise DocumentError(f"the compressed data is damaged: {error}", _HINT, file) from None
         except (LookupError, ValueError) as error:  # an encoding that expat does not know
             raise DocumentError(str(error), _HINT, file) from None
         except OSError as error:
@@ -148,12 +158,16 @@ class _Counter:
 
 
 @contextmanager
-def _opened(sample: Sample) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _opened(sample: Sample) -> Iterator[IO[bytes]]:
+    """Opens a sample for bytes, unpacked."""
     with BytesIO(sample) if isinstance(sample, bytes) else Path(sample).open("rb") as raw:
-        gzipped = raw.read(2) == b"\x1f\x8b"
+        start = raw.read(6)
         raw.seek(0)
-        if gzipped:
-            with gzip.open(raw) as unpacked:
-                yield unpacked
-        else:
-            yield raw
+        for name, (magic, opened) in _PACKED.items():
+            if start.startswith(magic):
+                if opened is None:
+                    raise DocumentError(f"a sample cannot be {name} data", "unpack it first")
+                with opened(raw) as unpacked:
+                    yield unpacked
+                return
+        yield raw

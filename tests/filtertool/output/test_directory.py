@@ -34,6 +34,9 @@ def test_results_are_whole_or_not_there(tmp_path: Path) -> None:
 
 def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
-    with pytest.raises(FileExistsError, match="holds no results"), result_directory(tmp_path):
+    with (
+        pytest.raises(FileExistsError, match="was not written by extract"),
+        result_directory(tmp_path),
+    ):
         pass
     assert (tmp_path / "precious").read_text() == "mine"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +59,15 @@ def test_elements_owners_tags_texts_and_subtrees_of_a_tiny_document() -> None:
         "/db/student/email": (1, 1, 7, 1, 1, 8),
         "/db/student/name": (2, 2, 2 * 13, 7, 2, 33),
     }
+
+
+def test_samples_may_be_compressed() -> None:
+    document = b"<db><student><name>x</name></student></db>"
+    plain = sample_statistics([document], UNIVERSITY)
+    for pack in (gzip.compress, bz2.compress, lzma.compress):
+        assert sample_statistics([pack(document)], UNIVERSITY) == plain
+    with pytest.raises(DocumentError, match=r"a sample cannot be zip data\nHint: unpack it first"):
+        sample_statistics([b"PK\x03\x04 and so on"], UNIVERSITY)
 
 
 def test_samples_add_up_and_may_be_files_or_gzipped(tmp_path: Path) -> None:
