@@ -48,9 +48,11 @@ class Flow:
 
         def note(frame: FrameType, event: str, _: Any) -> None:
             file = Path(frame.f_code.co_filename)
-            if event == "call" and file.is_relative_to(PACKAGE):
+            name = frame.f_code.co_qualname
+            # A value that is asked for its size is no step on the way.
+            if event == "call" and file.is_relative_to(PACKAGE) and not name.endswith("__len__"):
                 module = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
-                calls.append(Call(module, frame.f_code.co_qualname))
+                calls.append(Call(module, name))
 
         sys.setprofile(note)
         try:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.scan.byte_ranges import gather
+from extract.chunktool.scan.byte_ranges import gather, native_gather
 from extract.chunktool.scan.node_table import NodeTable
 from extract.chunktool.scan.protocol import Leaves
 from extract.markup.node_kinds import NodeKind
@@ -108,4 +108,4 @@ def _characters(
 
 def _gathered(data: bytes, spans: Longs) -> bytes:
     filled = spans[spans[:, 1] > spans[:, 0]]
-    return gather(memoryview(data), filled) if len(filled) else b""
+    return (native_gather() or gather)(memoryview(data), filled, 0) if len(filled) else b""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from extract.chunktool.scan.byte_ranges import gather
+from extract.chunktool.scan.byte_ranges import gather, native_gather
 from extract.chunktool.scan.node_table import NodeTable
 from extract.chunktool.scan.protocol import Elements
 from extract.filtertool.matchers.node_refs import LocatedNodes, NodeRefs
@@ -207,7 +207,7 @@ def strings(data: bytes, spans: Longs, missing: Flags) -> Any:
     offsets = np.zeros(len(spans) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     filled = spans[lengths > 0]
-    text = gather(memoryview(data), filled) if len(filled) else b""
+    text = (native_gather() or gather)(memoryview(data), filled, 0) if len(filled) else b""
     valid = None
     if missing.any():
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
