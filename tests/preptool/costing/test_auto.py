@@ -174,7 +174,7 @@ def test_auto_where_there_is_nothing_to_cut(queries: list[str], tmp_path: Path) 
 
 
 def test_no_workers_is_an_error() -> None:
-    with pytest.raises(SchemeError, match="0 workers"):
+    with pytest.raises(SchemeError, match="0 is not a number of workers"):
         prepare(UNIVERSITY, Subscriptions.of(["//name"]), "auto", workers=0)
 
 

@@ -122,7 +122,7 @@ def test_no_document_makes_more_than_so_many_paths() -> None:
         (b"", "no element found"),
         (b"<a:db/>", "unbound prefix"),
         (b'<?xml version="1.0" encoding="no-such"?><db/>', "encoding"),
-        (gzip.compress(b"<db/>", mtime=0)[:-9], "the gzip file is damaged"),
+        (gzip.compress(b"<db/>", mtime=0)[:-9], "the compressed data is damaged"),
     ],
 )
 def test_a_sample_that_cannot_be_read_is_an_error(
