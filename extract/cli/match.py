@@ -21,6 +21,7 @@ from extract.cli.options import (
     select_option,
 )
 from extract.cli.preparing import PrepareOptions, prepared, report_queries, report_rejected
+from extract.cli.run_summary import warn_of_schema
 from extract.cli.standard_output import rows_to
 from extract.cli.terminal import warn
 from extract.cli.verbosity import Verbosity, verbosity_options
@@ -29,7 +30,7 @@ from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.writers import StreamFormat
-from extract.filtertool.results.report import Report
+from extract.filtertool.results.report import Report, rejected_files
 from extract.limits import Limits
 from extract.scheme.model import Scheme
 from extract.scheme.selection import scheme_of_queries
@@ -75,8 +76,8 @@ def match(
 ) -> int:
     """Find all matches in one document or a few, and print them.
 
-    DOC is a file, a directory (searched for *.xml and *.xml.gz), a glob, or - for standard input;
-    files may be gzipped. Rows go to standard output, one for each query and node; everything else
+    DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
+    input. Rows go to standard output, one for each query and node; everything else
     goes to standard error. A document that cannot be read is rejected, and the others go on.
 
     Without --schema, the schema is inferred from the documents, or taken from their internal DTD.
@@ -94,7 +95,8 @@ def match(
         raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
     if queries == STDIN and STDIN in documents:
         raise click.UsageError("Queries and a document cannot both be standard input.")
-    paths = find_documents(documents).paths
+    found = find_documents(documents)
+    paths = found.paths
     if scheme is not None:
         ready = scheme_of_queries(Scheme.load(scheme), query, scheme)
         report_rejected(ready, "", verbosity)
@@ -121,7 +123,10 @@ def match(
     )
     report = Report(ready, "local", factory.name, select)
     filter_ = Job(ready, factory, options).filter()
+    unread = rejected_files(found.skipped)
+    report.add_unread(unread)
     with rows_to("-", form, filter_.plan.ids, select) as writer:
+        writer.reject(unread)
         for path in paths:
             name = "<stdin>" if path == STDIN else path
             for done in filter_.process([(name, path)]):
@@ -132,6 +137,8 @@ def match(
                     writer.reject(done.rejections)
                 report.add(done)
     report.seconds["elapsed"] = time.perf_counter() - started
+    if report.none_conforms:
+        warn_of_schema(report)
     if as_json:
         click.echo(json.dumps(report.to_json()), err=True)
     elif verbosity is Verbosity.VERBOSE:

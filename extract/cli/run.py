@@ -133,11 +133,11 @@ def run(options: RunOptions) -> int:
       docs = ["docs"]
       output = "results"
 
-    DOCS are files, directories (searched for *.xml and *.xml.gz), globs, or - for standard input.
-    DIR gets matches/ (one row for each document, query and node), rejected/ (documents and queries
-    that were not processed, and why) and report.json; all of it when everything is done, or nothing
-    at all. A summary goes to standard output. With -o - rows go to standard output as they come,
-    and everything else to standard error.
+    DOCS are files, directories (searched for *.xml, also compressed), globs, or - for standard
+    input. DIR gets matches/ (one row for each document, query and node), rejected/ (documents and
+    queries that were not processed, and why) and report.json; all of it when everything is done, or
+    nothing at all. A summary goes to standard output. With -o - rows go to standard output as they
+    come, and everything else to standard error.
 
     Without --schema, the schema is inferred from the documents, or taken from their internal DTD;
     --schema none takes any document.

@@ -23,7 +23,7 @@ _WORTH_COMPARING: Final = 10.0  # seconds of all tasks; of less, their speed say
 def show_notes(report: Report, verbosity: Verbosity) -> None:
     """Prints why documents went another way than most, to standard error."""
     if report.none_conforms:
-        _warn_of_schema(report)
+        warn_of_schema(report)
     most = 0 if verbosity is Verbosity.QUIET else verbosity.few(_NOTES)
     for note, count in report.notes.most_common(most):
         click.echo(printable(f"Note: {count:,} document{'s' * (count != 1)}: {note}"), err=True)
@@ -43,7 +43,7 @@ def show_rejections(report: Report, output: str) -> None:
         click.echo(f"… and more of {report.rejections:,} rejections, all in {where}\n", err=True)
 
 
-def _warn_of_schema(report: Report) -> None:
+def warn_of_schema(report: Report) -> None:
     """Says that no document keeps the schema, where the first one breaks it, and what to do."""
     breaking = report.documents["nonconforming"]
     edge, count = next(iter(report.violations.items()))

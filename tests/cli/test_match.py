@@ -339,3 +339,22 @@ def test_neither_schema_nor_sample(command: str) -> None:
     assert "--sample DOC" in result.stderr
     assert "--schema none" in result.stderr
     assert run(command, "-q", "q.tsv", "--schema", "none").exit_code == 0
+
+
+def test_files_that_are_not_read_are_rejected() -> None:
+    Path("docs").mkdir()
+    Path("docs/2.xml").write_text("<db><student id='3'/></db>", encoding="utf-8")
+    Path("docs/gone.xml").symlink_to("nowhere.xml")
+    result = run("match", "-q", "q.tsv", *SCHEMA, "docs", "--json")
+    assert result.exit_code == 1
+    assert "rejected: docs/gone.xml: " in result.stderr
+    facts = json.loads(result.stderr.splitlines()[-1])["documents"]
+    assert (facts["seen"], facts["processed"], facts["rejected"]) == (2, 1, 1)
+
+
+def test_a_schema_that_the_document_does_not_keep() -> None:
+    result = run("match", "-q", "q.tsv", *SCHEMA, "1.xml")
+    assert result.exit_code == 1
+    assert rows(result)
+    assert "the document does not keep the schema" in result.stderr
+    assert "it may be the wrong schema" in result.stderr
