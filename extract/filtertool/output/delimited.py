@@ -8,13 +8,13 @@ empty text, so that it is told from a value that is missing. In TSV a row is alw
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
+from extract.filtertool.output.row_streams import RowStreams
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -74,41 +74,36 @@ class DelimitedWriter:
     """Writes each row and each rejection as a line of fields.
 
     Args:
-        matches: Where rows go.
-        rejected: Where rejections go; None if nobody wants them.
+        streams: Where rows and rejections go.
         ids: The ids of all subscribers.
         select: What was asked for.
         dialect: CSV or TSV.
         joined: Columns of metadata, after all others.
-        owned: Whether `close` closes the streams.
     """
 
     def __init__(
         self,
-        matches: IO[str],
-        rejected: IO[str] | None,
+        streams: RowStreams,
         ids: Sequence[str],
         select: Select,
         dialect: Dialect,
         joined: JoinedColumns = NO_COLUMNS,
-        owned: bool = True,
     ) -> None:
-        self._matches = matches
-        self._rejected = rejected
+        self._streams = streams
+        self._matches, self._rejected = streams.matches, streams.rejected
         self._ids = [dialect.field(one) for one in ids]
         self._select: Select = select
         self._dialect = dialect
-        self._owned = owned
         names = [column.name for column in joined.columns]
-        matches.write(dialect.line(("document", "query", *_COLUMNS[select], *names)))
+        self._matches.write(dialect.line(("document", "query", *_COLUMNS[select], *names)))
         # What ends the rows of each subscriber.
         self._ends = ["\n"] * len(ids)
         if joined.columns:
             texts = [joined.texts(column, ids) for column in joined.columns]
             lines = map(dialect.line, zip(*texts, strict=True))
             self._ends = [f"{dialect.separator}{line}" for line in lines]
-        if rejected is not None:
-            rejected.write(dialect.line(Rejection._fields))
+        if self._rejected is not None:
+            self._rejected.write(dialect.line(Rejection._fields))
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
@@ -146,10 +141,5 @@ class DelimitedWriter:
             self._rejected.writelines(map(self._dialect.line, rejections))
 
     def close(self) -> None:
-        """Ends all files."""
-        if not self._owned:
-            return
-        with contextlib.ExitStack() as both:  # the second one also where the first one fails
-            if self._rejected is not None:
-                both.callback(self._rejected.close)
-            both.callback(self._matches.close)
+        """Closes the streams, if they are ours."""
+        self._streams.close()

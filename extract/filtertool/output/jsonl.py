@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import IO, Any
+from typing import Any
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
+from extract.filtertool.output.row_streams import RowStreams
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -17,30 +17,25 @@ class JsonWriter:
     """Writes each row and each rejection as a line with a JSON object.
 
     Args:
-        matches: Where rows go.
-        rejected: Where rejections go; None if nobody wants them.
+        streams: Where rows and rejections go.
         ids: The ids of all subscribers.
         select: What was asked for.
         joined: Columns of metadata.
-        owned: Whether `close` closes the streams.
     """
 
     def __init__(
         self,
-        matches: IO[str],
-        rejected: IO[str] | None,
+        streams: RowStreams,
         ids: Sequence[str],
         select: Select,
         joined: JoinedColumns = NO_COLUMNS,
-        owned: bool = True,
     ) -> None:
-        self._matches = matches
-        self._rejected = rejected
+        self._streams = streams
+        self._matches, self._rejected = streams.matches, streams.rejected
         self._ids = [_json(one) for one in ids]
         self._select = select
         # What ends the rows of each subscriber.
         self._ends = [f"{members}}}\n" for members in joined.json_members(ids)]
-        self._owned = owned
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
@@ -76,13 +71,8 @@ class JsonWriter:
             self._rejected.writelines(f"{_json(one._asdict())}\n" for one in rejections)
 
     def close(self) -> None:
-        """Ends all files."""
-        if not self._owned:
-            return
-        with contextlib.ExitStack() as both:  # the second one also where the first one fails
-            if self._rejected is not None:
-                both.callback(self._rejected.close)
-            both.callback(self._matches.close)
+        """Closes the streams, if they are ours."""
+        self._streams.close()
 
 
 def _json(value: Any) -> str:

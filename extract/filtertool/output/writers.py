@@ -16,6 +16,7 @@ from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.delimited import DIALECTS, DelimitedWriter
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.jsonl import JsonWriter
+from extract.filtertool.output.row_streams import RowStreams
 from extract.filtertool.output.xml import XmlStreamWriter, XmlWriter
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
@@ -90,7 +91,7 @@ def open_writer(
         streams = [
             stack.enter_context(file.open("w", encoding="utf-8", newline="\n")) for file in files
         ]
-        writer = _line_writer(streams[0], streams[1], form, ids, select, joined, owned=True)
+        writer = _line_writer(RowStreams(streams[0], streams[1]), form, ids, select, joined)
         stack.pop_all()
         return writer
 
@@ -113,18 +114,16 @@ def stream_writer(
     """
     if form == "xml":
         return XmlStreamWriter(stream, ids, select)
-    return _line_writer(stream, None, form, ids, select, joined, owned=False)
+    return _line_writer(RowStreams(stream, owned=False), form, ids, select, joined)
 
 
 def _line_writer(
-    matches: IO[str],
-    rejected: IO[str] | None,
+    streams: RowStreams,
     form: Literal["jsonl", "csv", "tsv"],
     ids: Sequence[str],
     select: Select,
     joined: JoinedColumns,
-    owned: bool,
 ) -> Writer:
     if form == "jsonl":
-        return JsonWriter(matches, rejected, ids, select, joined, owned)
-    return DelimitedWriter(matches, rejected, ids, select, DIALECTS[form], joined, owned)
+        return JsonWriter(streams, ids, select, joined)
+    return DelimitedWriter(streams, ids, select, DIALECTS[form], joined)

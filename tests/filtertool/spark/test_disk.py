@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from extract.cli import cli
 from extract.errors import NO_ROOM
 from extract.filtertool.output.jsonl import JsonWriter
+from extract.filtertool.output.row_streams import RowStreams
 from tests.support.full_disk import disk
 from tests.support.spark_documents import university_scheme, write_documents
 
@@ -20,7 +21,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_file_is_closed_where_another_cannot_be(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full, open(tmp_path / "rejected", "w") as rejected:
-        writer = JsonWriter(full, rejected, ["q"], "doc")
+        writer = JsonWriter(RowStreams(full, rejected), ["q"], "doc")
         full.write("a row")
         with pytest.raises(OSError, match="No space"):
             writer.close()
