@@ -51,7 +51,7 @@ ROOMS: Final[Rooms] = {
         "testing": (*GROUND, "preptool", "chunktool", "filtertool"),
         "pipeline": (*GROUND, *STAGES),
         "scenarios": GROUND,
-        "bench": (*GROUND, *STAGES, "pipeline", "scenarios"),
+        "bench": (*GROUND, *STAGES, "pipeline", "scenarios", "__init__"),  # __version__
         "cli": (*GROUND, *STAGES, "pipeline", "scenarios", "bench", "__init__"),  # __version__
         "__init__": (*GROUND, *STAGES, "pipeline", "spark"),  # the stable API
         "__main__": ("cli",),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from extract import __version__
 from extract.chunktool.scan.driver import kernel_available
 
 
@@ -29,7 +30,7 @@ def facts(command: str, scale: float, rivals: Mapping[str, str]) -> dict[str, st
         "command": command,
         "machine": f"{_processor()}, {os.cpu_count()} cores, {_memory()}",
         "system": f"{platform.system()} {platform.release()}",
-        "extract": f"{version('extract')}, kernel in C {kernel}",
+        "extract": f"{__version__}, kernel in C {kernel}",
         "Python": platform.python_version(),
         **rivals,
         "lxml": f"{version('lxml')} with libxml2 {libxml2}",
