@@ -71,13 +71,16 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
-        Extension(
-            "extract.subscriptions._lines",
-            [f"{SUBSCRIPTIONS}/_lines.pyx"],
-            include_dirs=[XPATH],
-            depends=[f"{XPATH}/key_table.h", f"{XPATH}/hashing.h"],
-            extra_compile_args=compiler,
-            extra_link_args=linker,
+        *(
+            Extension(
+                f"extract.subscriptions._{name}",
+                [f"{SUBSCRIPTIONS}/_{name}.pyx"],
+                include_dirs=[XPATH],
+                depends=[f"{XPATH}/key_table.h", f"{XPATH}/hashing.h"],
+                extra_compile_args=compiler,
+                extra_link_args=linker,
+            )
+            for name in ("lines", "members")
         ),
         *(
             Extension(
@@ -88,7 +91,7 @@ def extensions() -> list[Extension]:
                 extra_compile_args=compiler,
                 extra_link_args=linker,
             )
-            for name in ("sets", "spines", "values")
+            for name in ("join", "lexicon", "sets", "spines", "values")
         ),
     ]
     try:

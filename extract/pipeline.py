@@ -269,7 +269,7 @@ def by_priority(
     >>> scheme = prepare(schema, Subscriptions.of(queries), chunks=2)
     >>> for chunk in by_priority(scheme, b"<a><b/><c/></a>"):
     ...     chunk.weight, [found.path for found in chunk.matches]
-    (5, ['/a[1]/c[1]'])
+    (5.0, ['/a[1]/c[1]'])
     (1.0, ['/a[1]/b[1]'])
     """
     job, name = _job(scheme, "nodes", True, **options)
@@ -406,13 +406,13 @@ def run(
     """
     options = options or Options()
     factory = load_matcher(matcher)
-    ids = [one.id for one in scheme.subscribers]
+    ids = scheme.directory.ids
     joined = joined_columns(scheme, options.joined)
     if form == "parquet":
         import pyarrow as pa
 
         with deferred_signals():
-            pa.array(ids)  # imports pandas if it is there, and ignores whatever is raised then
+            pa.array([""])  # imports pandas if it is there, and ignores whatever is raised then
     with result_directory(directory) as partial:
         with closed_at_end(open_writer(partial, form, ids, options.select, joined)) as writer:
             report = run_into(writer, scheme, paths, factory, options, jobs, progress, skipped)

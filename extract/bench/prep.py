@@ -91,7 +91,7 @@ class _Stopwatch:
         self._documents = documents
         self._chunks: dict[Key, bytes] = {}
         self._queries: dict[Key, list[etree.XPath]] = {}
-        self._compiled: dict[int, etree.XPath] = {}  # schemes of the same queries share numbers
+        self._compiled: dict[str, etree.XPath] = {}
         self._seconds: dict[Key, float] = {}
 
     def costs(self, schemes: dict[str, Scheme]) -> dict[str, tuple[float, float, float]]:
@@ -131,11 +131,11 @@ class _Stopwatch:
         key = (number, one.prefix, one.whole, one.wants, one.branches)
         if key not in self._chunks:
             namespaces = dict(scheme.namespaces)
-            for branch in one.branches:
-                if branch not in self._compiled:
-                    xpath = scheme.branches.xpaths[branch]
-                    self._compiled[branch] = etree.XPath(xpath, namespaces=namespaces)
-            self._queries[key] = [self._compiled[branch] for branch in one.branches]
+            xpaths = scheme.directory.xpaths_in(one)
+            for xpath in xpaths:
+                if xpath not in self._compiled:
+                    self._compiled[xpath] = etree.XPath(xpath, namespaces=namespaces)
+            self._queries[key] = [self._compiled[xpath] for xpath in xpaths]
             self._chunks[key] = xml
         return key
 

@@ -1,4 +1,7 @@
-"""``extract bench subs``: revising a scheme of 100,000 queries, next to preparing it again."""
+"""``extract bench subs``: revising a large scheme, next to preparing it again.
+
+100,000 queries that are all different, and 1,000,000 alerts of one template.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from extract.bench.stock import alerts, stock_schema
 from extract.bench.table import ResultTable
 from extract.preptool.prepare import prepare
 from extract.preptool.revise import Reviser
@@ -23,6 +27,7 @@ from extract.subscriptions import Subscription, Subscriptions
 T = TypeVar("T")
 
 _QUERIES, _CHANGES = 100_000, 1_000
+_MEMBERS, _MORE = 1_000_000, 100_000
 _CHUNKS = 8
 
 
@@ -43,6 +48,10 @@ def _inputs(
 ) -> list[tuple[str, Schema, Subscriptions, list[Subscription]]]:
     """Queries to register, and as many others as will be added."""
     many, few = max(2, int(_QUERIES * scale)), max(1, int(_CHANGES * scale))
+    members, more = max(2, int(_MEMBERS * scale)), max(1, int(_MORE * scale))
+    every = Subscriptions.of(alerts(members))
+    others = Subscriptions.of(alerts(more, seed=2))
+    stock = ("stock alerts", stock_schema(), every, _renamed(others))
     if data is not None:
         nitf = data / "nitf"
         schema = Schema.load(nitf / "nitf.dtd", "nitf")
@@ -50,10 +59,11 @@ def _inputs(
         return [
             ("nitf nested1", schema, one[:many], _renamed(two[:few])),
             ("nitf nested2", schema, two[:many], _renamed(one[:few])),
+            stock,
         ]
     schema = scenario("nitf").schema()
     one, two = (Subscriptions.of(random_queries(schema, many, filters)) for filters in (1, 2))
-    return [("nested1", schema, one, _renamed(two[:few]))]
+    return [("nested1", schema, one, _renamed(two[:few])), stock]
 
 
 def _renamed(subscriptions: Subscriptions) -> list[Subscription]:
@@ -83,6 +93,11 @@ def _measure(
             reviser.remove(identifier)
         return reviser.scheme()
 
+    def add_together() -> Scheme:
+        again = Reviser(scheme)
+        again.add_all(Subscriptions.of(others))
+        return again.scheme()
+
     def add_one() -> Scheme:
         reviser.add(replace(others[0], id="once more"))
         return reviser.scheme()
@@ -95,7 +110,8 @@ def _measure(
         del scheme
         scheme = step("load", count, "< 2", lambda: Scheme.load(file))
         reviser = step("start", count, "", lambda: Reviser(scheme))
-        step("add", len(others), "< 5", add)
+        step("add together", len(others), "", add_together)
+        step("add", len(others), "< 10", add)
         gone = Random(1).sample([one.id for one in registered], len(others))
         revised = step("remove", len(gone), "", remove)
         step("add one more", 1, "", add_one)

@@ -179,7 +179,8 @@ def chunks_of(
     ):
         content = kept_document(source, outcome.size) if output.whole else sink.piles[number]
         ranges = sink.ranges[number].array()
-        yield DocumentChunk(part.id, part.queries, part.branches, ranges, content, False, table)
+        queries = tuple(scheme.queries_in(part))
+        yield DocumentChunk(part.id, queries, part.branches, ranges, content, False, table)
 
 
 def whole_document(scheme: Scheme, source: Source, outcome: Outcome) -> DocumentChunk:
@@ -205,7 +206,7 @@ def every_query(scheme: Scheme) -> tuple[str, ...]:
 
     A query that matches no conforming document may match one that breaks the schema.
     """
-    return tuple([subscriber.id for subscriber in scheme.subscribers])
+    return tuple(scheme.directory.ids)
 
 
 class ChunkSink:

@@ -31,7 +31,7 @@ import numpy as np
 
 from extract.chunktool.automaton.automaton import Automaton
 from extract.chunktool.chunk_map import ChunkMap, MapWriter
-from extract.chunktool.chunks import OnNonconforming, borrowed_automaton, every_query
+from extract.chunktool.chunks import OnNonconforming, borrowed_automaton
 from extract.chunktool.file_names import FileNames, safe_name
 from extract.chunktool.input.source import Document, Source, open_source
 from extract.chunktool.scan.byte_ranges import Cutter, Window
@@ -196,7 +196,7 @@ def _write_whole(scheme: Scheme, source: Source, directory: Path) -> ChunkFile:
     table = MapWriter(directory / DOCUMENT)
     table.add(np.array([[0, size]], np.int64), None)
     table.finish()
-    queries = len(every_query(scheme))
+    queries = len(scheme.directory.ids)
     return ChunkFile(DOCUMENT, f"{DOCUMENT}.xml", f"{DOCUMENT}.npz", queries, size, -1, 1, True)
 
 
@@ -205,6 +205,7 @@ class ChunkFileSink:
 
     def __init__(self, scheme: Scheme, automaton: Automaton, directory: Path) -> None:
         self._chunks = scheme.every_chunk
+        self._queries = [scheme.directory.count_in(chunk) for chunk in self._chunks]
         self._directory = directory
         self._positions = Positions(automaton)
         names = FileNames()
@@ -244,7 +245,7 @@ class ChunkFileSink:
                 chunk.id,
                 f"{stem}.xml",
                 f"{stem}.npz",
-                len(chunk.queries),
+                self._queries[number],
                 self._sizes[number],
                 self._elements[number],
                 self._maps[number].finish(),

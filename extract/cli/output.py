@@ -16,6 +16,7 @@ import click
 from extract.chunktool.input.find import SkippedFile
 from extract.errors import DocumentError
 from extract.files import whole_file
+from extract.scheme.model import Scheme
 
 
 def lies_inside(directory: str) -> Callable[[str], bool]:
@@ -46,6 +47,20 @@ def require_directory(output: str) -> None:
     """
     if output == "-":
         raise click.UsageError("-o takes a directory here; it cannot be standard output (-)")
+
+
+def write_scheme(scheme: Scheme, path: str) -> None:
+    """Writes a scheme to the target of ``-o``.
+
+    Args:
+        scheme: The scheme.
+        path: A file, or ``"-"`` for standard output, where all members are part of the text.
+    """
+    if path != "-" and (not os.path.exists(path) or os.path.isfile(path)):
+        scheme.save(path)
+        return
+    with open_output(path) as stream:
+        stream.writelines(scheme.lines())
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from extract.cli.options import (
     query_options,
     sample_option,
 )
-from extract.cli.output import open_output
+from extract.cli.output import write_scheme
 from extract.cli.preparing import PrepareOptions, prepared, rejected_facts, report_queries
 from extract.cli.progress import progress_option
 from extract.cli.tables import chunk_table
@@ -76,8 +76,7 @@ def prep(
     started = time.perf_counter()
     options = PrepareOptions(progress=verbosity.progress(progress), **preparation)
     scheme = prepared(options)
-    with open_output(output) as stream:
-        stream.writelines(scheme.lines())
+    write_scheme(scheme, output)
     seconds = time.perf_counter() - started
     if as_json:
         click.echo(json.dumps(_facts(scheme, seconds)), err=True)
@@ -106,8 +105,8 @@ def _summary(scheme: Scheme, seconds: float) -> None:
     click.echo(err=True)
     click.echo(
         f"{counts['registered']:,} queries in {seconds:.1f} s: "
-        f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different, "
-        f"{len(scheme.branches):,} branches; {counts['potpourri']:,} in the potpourri), "
+        f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different of "
+        f"{counts['templates']:,} templates; {counts['potpourri']:,} in the potpourri), "
         f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected",
         err=True,
     )

@@ -22,7 +22,7 @@ from extract.preptool.explain.labels import printable
 from extract.preptool.explain.spelling import Spelling
 from extract.schema.model import Schema
 from extract.scheme import Scheme
-from extract.scheme.model import Unsatisfiable
+from extract.scheme.registered import Unsatisfiable
 from extract.scheme.selection import check_ids
 from extract.subscriptions import Subscriptions
 from extract.xpath.later import FIRST
@@ -254,7 +254,7 @@ def _slips(scheme: Scheme) -> Iterator[str]:
     """Notes on queries that can match only because the schema is open somewhere, and whose names
     are much like its own. If there are very many queries, they were generated: no notes."""
     names = Spelling(scheme.schema, scheme.namespaces)
-    few = scheme.queries if len(scheme.queries) <= _FEW else ()
+    few = scheme.queries if len(scheme.members) <= _FEW else ()
     for one in (query.subscribers[0] for query in few):
         hint = names.of(one.absolute)
         if hint:

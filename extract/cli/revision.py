@@ -8,7 +8,6 @@ from typing import Any
 
 from extract.cli.preparing import unsatisfiable_lines
 from extract.errors import QuerySyntaxError
-from extract.preptool.canonical import RegisteredQuery
 from extract.scheme import Chunk, Rejected, Scheme, Unsatisfiable
 
 _SHOWN = 20  # of each kind, one by one
@@ -21,38 +20,31 @@ class Revision:
     Attributes:
         before: The scheme as it was.
         source: The file that the queries come from; empty if there was none.
-        added: The outcome of each subscription that was added.
-        replaced: The outcome of each subscription that took the place of another.
-        removed: What the scheme had of each that was removed.
+        added: The number of subscriptions that were added.
+        replaced: The number of those that took the place of others.
+        removed: The number of those that were removed.
+        rejected: Those of the added that cannot be evaluated.
+        unsatisfiable: Those of the added and replaced that cannot match.
         after: The scheme as it is now.
     """
 
     before: Scheme
     source: str = ""
-    added: list[RegisteredQuery] = field(default_factory=list)
-    replaced: list[RegisteredQuery] = field(default_factory=list)
-    removed: list[RegisteredQuery] = field(default_factory=list)
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+    unsatisfiable: list[Unsatisfiable] = field(default_factory=list)
     after: Scheme | None = None
-
-    @property
-    def rejected(self) -> list[Rejected]:
-        """Those of the added that cannot be evaluated."""
-        return [one for one in self.added if isinstance(one, Rejected)]
-
-    @property
-    def unsatisfiable(self) -> list[Unsatisfiable]:
-        """Those of the added and replaced that cannot match."""
-        new = (*self.added, *self.replaced)
-        return [one for one in new if isinstance(one, Unsatisfiable)]
 
     def to_json(self, seconds: float) -> dict[str, Any]:
         """The report as plain values."""
         after = self.after or self.before
         old, new = self._prefixes(self.before), self._prefixes(after)
         return {
-            "added": len(self.added),
-            "replaced": len(self.replaced),
-            "removed": len(self.removed),
+            "added": self.added,
+            "replaced": self.replaced,
+            "removed": self.removed,
             "rejected": [{"id": one.id, "reason": one.reason} for one in self.rejected],
             "unsatisfiable": [
                 {"id": one.subscriber.id, "reason": one.reason} for one in self.unsatisfiable
@@ -85,17 +77,16 @@ class Revision:
         old, new = self._prefixes(self.before), self._prefixes(after)
         yield from (f"no more a chunk: {prefix}" for prefix in old if prefix not in new)
         yield from (
-            f"new chunk {one.id}: {prefix}, {_count(len(one.queries), 'query', 'queries')}"
+            f"new chunk {one.id}: {prefix}, "
+            + _count(after.directory.count_in(one), "query", "queries")
             for prefix, one in new.items()
             if prefix not in old
         )
         for was, one in self._changed():
             name = one.id if not one.prefix else f"chunk {one.id} {one.prefix}"
-            yield f"{name}: {', '.join(_differences(was, one))}"
+            yield f"{name}: {', '.join(self._differences(was, one))}"
         changes = ((self.added, "added"), (self.replaced, "replaced"), (self.removed, "removed"))
-        done = [
-            _count(len(some), "query", "queries") + f" {what}" for some, what in changes if some
-        ]
+        done = [_count(some, "query", "queries") + f" {what}" for some, what in changes if some]
         counts = after.counts()
         yield (
             f"{' and '.join(done)} in {seconds:.1f} s, now {counts['registered']:,}: "
@@ -112,27 +103,28 @@ class Revision:
         old = self._prefixes(self.before)
         for chunk in after.chunks:
             was = old.get(chunk.prefix)
-            if was is not None and any(_differences(was, chunk)):
+            if was is not None and any(self._differences(was, chunk)):
                 yield was, chunk
         others = (
             (self.before.potpourri, after.potpourri),
             (self.before.whole_document, after.whole_document),
         )
-        yield from ((was, one) for was, one in others if any(_differences(was, one)))
+        yield from ((was, one) for was, one in others if any(self._differences(was, one)))
 
-
-def _differences(was: Chunk, one: Chunk) -> Iterator[str]:
-    """What a person would notice about a chunk."""
-    counts = (
-        (len(was.queries), len(one.queries), "query", "queries"),
-        (len(was.branches), len(one.branches), "branch", "branches"),
-        (len(was.filters), len(one.filters), "filter node", "filter nodes"),
-    )
-    for before, now, singular, plural in counts:
-        if before != now:
-            yield f"{before:,} → {_count(now, singular, plural)}"
-    if was.splittable != one.splittable:
-        yield "can be split now" if one.splittable else "can no longer be split"
+    def _differences(self, was: Chunk, one: Chunk) -> Iterator[str]:
+        """What a person would notice about a chunk."""
+        after = self.after or self.before
+        queries = self.before.directory.count_in(was), after.directory.count_in(one)
+        counts = (
+            (*queries, "query", "queries"),
+            (len(was.branches), len(one.branches), "branch", "branches"),
+            (len(was.filters), len(one.filters), "filter node", "filter nodes"),
+        )
+        for before, now, singular, plural in counts:
+            if before != now:
+                yield f"{before:,} → {_count(now, singular, plural)}"
+        if was.splittable != one.splittable:
+            yield "can be split now" if one.splittable else "can no longer be split"
 
 
 def _count(number: int, singular: str, plural: str) -> str:

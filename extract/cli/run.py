@@ -270,7 +270,7 @@ def _run_to_stdout(
     form = options.format
     assert form in ("jsonl", "csv", "tsv")  # `RunOptions.check`
     factory, filtering = load_matcher(options.matcher), options.filtering
-    ids = [one.id for one in scheme.subscribers]
+    ids = scheme.directory.ids
     joined = joined_columns(scheme, options.joined)
     names = [one.name for one in found.documents]
     with rows_to(options.output, form, ids, options.select, joined) as writer:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -22,17 +22,18 @@ from extract.cli.options import (
     scheme_option,
     xpath_version_option,
 )
-from extract.cli.output import open_output
+from extract.cli.output import write_scheme
 from extract.cli.preparing import load_queries
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
-from extract.preptool.canonical import RegisteredQuery
 from extract.preptool.explain.labels import printable
+from extract.preptool.registry import RegisteredQuery
 from extract.preptool.revise import Reviser
-from extract.scheme import Rejected, Scheme, Subscriber
+from extract.scheme import Rejected, Scheme, Subscriber, Unsatisfiable
+from extract.scheme.model import DOCUMENT
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.metadata import NO_METADATA, Condition, has_key, near_keys
 
@@ -119,8 +120,8 @@ def add(
 
     def change(reviser: Reviser, revision: Revision) -> None:
         revision.source = added.source
-        for one in added.with_defaults(reviser.namespaces):
-            revision.added.append(reviser.add(one, added.source))
+        outcome = reviser.add_all(added.with_defaults(reviser.namespaces))
+        revision.added, revision.rejected, revision.unsatisfiable = outcome
 
     return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
 
@@ -159,7 +160,10 @@ def replace(
         for one in new.with_defaults(reviser.namespaces):
             if queries is None:
                 one = _as_before(one, reviser.get(one.id), weight)
-            revision.replaced.append(reviser.replace(one, new.source))
+            outcome = reviser.replace(one, new.source)
+            revision.replaced += 1
+            if isinstance(outcome, Unsatisfiable):
+                revision.unsatisfiable.append(outcome)
 
     return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
 
@@ -222,7 +226,8 @@ def remove(
 
     def change(reviser: Reviser, revision: Revision) -> None:
         for name in names:
-            revision.removed.append(reviser.remove(name))
+            reviser.remove(name)
+        revision.removed = len(names)
 
     return _revise(ctx.meta[_SCHEME], output, as_json, change)
 
@@ -291,31 +296,37 @@ def _listed(scheme: Scheme, where: Sequence[Condition] = ()) -> Iterator[dict[st
 
 
 def _rows(scheme: Scheme) -> Iterator[dict[str, Any]]:
-    chunks: dict[str, list[str]] = {}
-    for chunk in scheme.every_chunk:
-        for name in chunk.queries:
-            chunks.setdefault(name, []).append(chunk.id)
-    later = {one.subscriber.id: one for one in scheme.later}
-    registered = [("satisfiable", "", one) for query in scheme.queries for one in query.subscribers]
-    registered += [("satisfiable", "", one.subscriber) for one in scheme.later]
-    registered += [("unsatisfiable", one.reason, one.subscriber) for one in scheme.unsatisfiable]
-    for status, reason, one in registered:
-        row: dict[str, Any] = {"id": one.id, "xpath": one.absolute}
-        if one.xpath != one.absolute:
-            row["written"] = one.xpath
+    directory = scheme.directory
+    inside = [(chunk.id, directory.forms_in(chunk.branches)) for chunk in scheme.every_chunk]
+    forms = directory.forms.tolist()
+    for number, form in enumerate(forms):
+        one = directory.subscriber(number)
         used = {p: uri for p, uri in scheme.namespaces.items() if f"{p}:" in one.absolute}
-        if one.id in later:
-            row["version"] = later[one.id].version
-            used = dict(later[one.id].namespaces)
-        if used:
-            row["namespaces"] = used
-        if one.weight != 1:
-            row["weight"] = one.weight
-        row |= {"status": status, "chunks": chunks.get(one.id, [])}
-        yield row | ({"reason": reason} if reason else {})
+        row = _row(one, used)
+        if form >= 0:
+            chunks = [name for name, here in inside if here[form]]
+            yield row | {"status": "satisfiable", "chunks": chunks}
+        else:
+            reason = directory.reason(number)
+            yield row | {"status": "unsatisfiable", "chunks": [], "reason": reason}
+    for later in scheme.later:
+        row = _row(later.subscriber, later.namespaces) | {"version": later.version}
+        yield row | {"status": "satisfiable", "chunks": [DOCUMENT]}
     for wrong in scheme.rejected:
         row = {"id": wrong.id, "xpath": wrong.xpath, "status": "rejected", "chunks": []}
         yield row | {"reason": wrong.reason}
+
+
+def _row(one: Subscriber, namespaces: Mapping[str, str]) -> dict[str, Any]:
+    """What is listed of every query that can be evaluated."""
+    row: dict[str, Any] = {"id": one.id, "xpath": one.absolute}
+    if one.xpath != one.absolute:
+        row["written"] = one.xpath
+    if namespaces:
+        row["namespaces"] = dict(namespaces)
+    if one.weight != 1:
+        row["weight"] = one.weight
+    return row
 
 
 def _revise(
@@ -335,8 +346,7 @@ def _revise(
         revision.after = reviser.scheme()
         if os.path.realpath(target) == os.path.realpath(path):
             unchanged.check()
-        with open_output(target) as stream:
-            stream.writelines(revision.after.lines())
+        write_scheme(revision.after, target)
     seconds = time.perf_counter() - started
     text = json.dumps(revision.to_json(seconds)) if as_json else revision.text(seconds)
     click.echo(text, err=True)

@@ -187,7 +187,7 @@ class DocumentFilter(Generic[DocumentT]):
     def _chunk_outcomes(self, evaluation: DocumentEvaluation) -> Iterator[ChunkOutcome]:
         """Evaluates one chunk after the other, in the order of the plan."""
         plan, name = self.plan, evaluation.units.name
-        waiting = np.ones(len(plan.subscribers), np.bool_)
+        waiting = np.ones(len(plan.ids), np.bool_)
         for number in plan.order if not evaluation.whole else ():
             if number is None:
                 chunk, weight = DOCUMENT, plan.whole_weight
@@ -195,34 +195,29 @@ class DocumentFilter(Generic[DocumentT]):
                 waiting[plan.whole_queries.owners.subscribers] = False
             else:
                 part = plan.parts[number]
-                chunk, weight = part.output.id, part.weight(plan.scheme)
+                chunk, weight = part.output.id, part.weight
                 self._evaluator.evaluate_part(number, [evaluation])
                 if evaluation.whole:
                     break
                 complete = plan.last == number
                 findings, failed = self._merged(evaluation.merger.taken(complete))
-                waiting[plan.owners.all_of(np.flatnonzero(complete))] = False
+                done = np.flatnonzero(complete).astype(np.int32)
+                waiting[plan.queries.owners.all_of(done)] = False
             rejections = tuple(self._rejections(evaluation, failed))
             seconds = evaluation.ready(chunk)
             yield ChunkOutcome(name, chunk, weight, seconds, findings, rejections)
         if evaluation.whole:  # perhaps since a later chunk; earlier outcomes stand
             findings, rejected = self._whole_document(evaluation)
-            ids = {
-                subscriber.id
-                for subscriber, late in zip(plan.subscribers, waiting, strict=True)
-                if late
-            }
+            ids = {plan.ids[number] for number in np.flatnonzero(waiting).tolist()}
             rejections = tuple([rejection for rejection in rejected if rejection.query in ids])
             seconds = evaluation.ready(DOCUMENT)
-            weight = sum(
-                [subscriber.weight for subscriber in plan.subscribers if subscriber.id in ids]
-            )
+            weight = float(plan.weights[waiting].sum())
             findings = findings.only(waiting)
             yield ChunkOutcome(name, DOCUMENT, weight, seconds, findings, rejections)
 
     def _merged(self, merger: Merger) -> tuple[Findings, dict[int, str]]:
         """Returns the rows of the units, and the reasons of failed queries by subscriber."""
-        owners = self.plan.owners
+        owners = self.plan.queries.owners
         findings = merger.findings(owners)
         failed = merger.failed.items()
         return findings, {who: why for query, why in failed for who in owners.list(query)}
@@ -260,8 +255,10 @@ class DocumentFilter(Generic[DocumentT]):
     def _rejections(
         self, evaluation: DocumentEvaluation, failed: Mapping[int, str]
     ) -> list[Rejection]:
-        name, ids = evaluation.units.name, self.plan.subscribers
-        return [Rejection(name, ids[n].id, "filter", why) for n, why in sorted(failed.items())]
+        if not failed:
+            return []
+        name, ids = evaluation.units.name, self.plan.ids
+        return [Rejection(name, ids[n], "filter", why) for n, why in sorted(failed.items())]
 
 
 def _rejection(evaluation: DocumentEvaluation, error: DocumentError) -> Rejection:

@@ -17,9 +17,10 @@ from extract.filtertool.matchers.protocol import (
     Nodes,
     Select,
     Unit,
+    build_matcher,
 )
 from extract.filtertool.options import Options
-from extract.filtertool.query_plan import QueryPlan
+from extract.filtertool.query_plan import PlanPart, QueryPlan
 from extract.filtertool.results.describe_nodes import NodeDescriber
 from extract.filtertool.results.merge import Answered, Merger
 from extract.filtertool.results.owners import Indices
@@ -137,15 +138,18 @@ class PlanEvaluator:
                 # A node in several chunks counts once: that takes the nodes themselves.
                 groups = [(np.flatnonzero(part.shared), "nodes")]
                 groups.append((np.flatnonzero(~part.shared), "count"))
-            build, bound = self._factory.build, self._plan.namespaces
             sets = self._sets[number] = [
-                _QuestionSet(
-                    build([part.questions[n] for n in chosen], bound), how, part.queries[chosen]
-                )
+                self._question_set(part, chosen.tolist(), how)
                 for chosen, how in groups
                 if len(chosen)
             ]
         return sets
+
+    def _question_set(self, part: PlanPart, chosen: Sequence[int], how: Select) -> _QuestionSet:
+        """Builds the matcher for some questions of a part."""
+        questions = [part.questions[n] for n in chosen]
+        matcher = build_matcher(self._factory, questions, self._plan.namespaces)
+        return _QuestionSet(matcher, how, part.queries_of(chosen))
 
     def _evaluate_alone(
         self, document: DocumentEvaluation, number: int, unit: Unit, questions: _QuestionSet

@@ -14,10 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.automaton.outputs import Output, chunk_outputs, projection_output
-from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.canonical_queries import (
+    NumberedQueries,
+    form_constants_of,
+    original_of,
+    template_constants_of,
+)
+from extract.filtertool.matchers.protocol import Question, numbering
 from extract.filtertool.results.owners import Indices, Owners
 from extract.filtertool.whole.queries import WholeQueries, WholeQuery
-from extract.scheme.model import Chunk, Query, Scheme, Subscriber
+from extract.scheme.model import Chunk, Scheme
+from extract.subscriptions.columns import TextColumn
 from extract.xpath.functions import Type
 
 
@@ -28,22 +35,23 @@ class PlanPart:
     Attributes:
         output: The part: a chunk, or the projection with all chunks.
         questions: The questions to evaluate on it.
-        queries: The query of each question: indices into `Scheme.queries`.
-        shared: Whether a question has only some branches of its query; other parts have the others.
+        queries: The canonical queries of all questions, as `numbering` counts them.
+        shared: For each question whether it has only some branches of its queries; other parts
+            have the others.
+        weight: The sum of the weights of the subscribers that wait for this part.
     """
 
     output: Output
     questions: tuple[Question, ...] = field(repr=False)
     queries: Indices = field(repr=False)
     shared: NDArray[np.bool_] = field(repr=False)
+    weight: float = 0.0
 
-    def weight(self, scheme: Scheme) -> float:
-        """Returns the sum of the weights of the subscribers that wait for this part."""
-        queries = [scheme.queries[n] for n in self.queries.tolist()]
-        weights: list[float] = [
-            subscriber.weight for query in queries for subscriber in query.subscribers
-        ]
-        return sum(weights)
+    def queries_of(self, chosen: Sequence[int]) -> Indices:
+        """Returns the queries of some questions, as `numbering` counts them."""
+        starts = numbering(self.questions)
+        parts = [self.queries[starts[n] : starts[n + 1]] for n in chosen]
+        return np.concatenate([np.empty(0, np.int32), *parts])
 
 
 @dataclass(frozen=True)
@@ -52,18 +60,17 @@ class QueryPlan:
 
     Attributes:
         scheme: The scheme.
+        queries: The canonical queries, numbered form by form.
         parts: The parts of a conforming document, with their questions.
-        whole: Queries that are evaluated on the whole document: indices into `Scheme.queries`.
-            Queries in later versions of XPath are, too.
-        subscribers: All subscribers whose queries can be evaluated. Rows of results name a
-            subscriber by its index here.
+        whole: Forms that are evaluated on the whole document: indices into `Scheme.forms`. Queries
+            in later versions of XPath are, too.
         by_weight: Whether parts with the heaviest subscribers come first.
     """
 
     scheme: Scheme = field(repr=False)
+    queries: NumberedQueries = field(repr=False)
     parts: tuple[PlanPart, ...]
     whole: tuple[int, ...]
-    subscribers: tuple[Subscriber, ...] = field(repr=False)
     by_weight: bool = False
 
     @classmethod
@@ -75,33 +82,33 @@ class QueryPlan:
             together: Evaluate all chunks at once.
             priority: Evaluate chunks with the heaviest subscribers first.
         """
+        queries = NumberedQueries.of(scheme.directory.canonical, len(scheme.forms))
+        asked = np.flatnonzero(np.diff(queries.at)).tolist()
         # A query that needs the whole document for one branch is evaluated there for all of them.
-        branches = set(scheme.document.branches)
-        whole = tuple(
-            [n for n, query in enumerate(scheme.queries) if not branches.isdisjoint(query.branches)]
-        )
-        reduced = replace(scheme, document=replace(scheme.document, branches=()), later=())
+        branches = frozenset(scheme.document.branches)
+        whole = [n for n in asked if not branches.isdisjoint(scheme.forms[n].branches)]
         apart = frozenset(whole)
-        queries = [(n, query) for n, query in enumerate(scheme.queries) if n not in apart]
+        maker = _PartMaker(scheme, queries, [n for n in asked if n not in apart])
+        reduced = replace(scheme, document=replace(scheme.document, branches=()), later=())
         if together:
-            parts = [_part(projection_output(reduced), queries, None, scheme)] if queries else []
+            parts = [maker.part(projection_output(reduced), None)] if maker.forms else []
         else:
             chunks = zip(chunk_outputs(reduced), reduced.every_chunk, strict=True)
-            parts = [_part(output, queries, chunk, scheme) for output, chunk in chunks]
+            parts = [maker.part(output, chunk) for output, chunk in chunks]
             parts = [part for part in parts if part.questions]
             if priority:
-                parts.sort(key=lambda part: -part.weight(scheme))
-        return cls(scheme, tuple(parts), whole, scheme.subscribers, priority)
+                parts.sort(key=lambda part: -part.weight)
+        return cls(scheme, queries, tuple(parts), tuple(whole), priority)
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The outputs of a scan, one for each part."""
         return tuple([part.output for part in self.parts])
 
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of all subscribers."""
-        return tuple([subscriber.id for subscriber in self.subscribers])
+    @property
+    def ids(self) -> TextColumn:
+        """The ids of all subscribers. Rows of results name a subscriber by its index here."""
+        return self.scheme.directory.ids
 
     @property
     def namespaces(self) -> Mapping[str, str]:
@@ -109,11 +116,16 @@ class QueryPlan:
         return self.scheme.namespaces
 
     @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights of all subscribers."""
+        own = self.scheme.members.weights
+        members = np.ones(len(self.scheme.members)) if own is None else own
+        return np.append(members, [one.subscriber.weight for one in self.scheme.later])
+
+    @cached_property
     def whole_weight(self) -> float:
         """The sum of the weights of the subscribers that wait for the whole document."""
-        owners = self.whole_queries.owners.subscribers.tolist()
-        weights: list[float] = [self.subscribers[n].weight for n in owners]
-        return sum(weights)
+        return float(self.weights[self.whole_queries.owners.subscribers].sum())
 
     @cached_property
     def order(self) -> tuple[int | None, ...]:
@@ -123,72 +135,110 @@ class QueryPlan:
         if self.whole_queries.queries:
             at = len(parts)
             if self.by_weight:
-                heavier = [part.weight(self.scheme) >= self.whole_weight for part in self.parts]
-                at = sum(heavier)
+                at = sum([part.weight >= self.whole_weight for part in self.parts])
             parts.insert(at, None)
         return tuple(parts)
 
     @cached_property
     def last(self) -> Indices:
         """For each query the number of the last part with a question of it; -1 for none."""
-        last = np.full(len(self.scheme.queries), -1, np.int32)
+        last = np.full(len(self.queries), -1, np.int32)
         for number, part in enumerate(self.parts):
             last[part.queries] = number
         return last
 
     @cached_property
-    def owners(self) -> Owners:
-        """The subscribers of each query."""
-        sizes = [len(query.subscribers) for query in self.scheme.queries]
-        at = np.cumsum([0, *sizes], dtype=np.int64)
-        return Owners(at, np.arange(at[-1], dtype=np.int32))
-
-    @cached_property
     def originals(self) -> WholeQueries:
         """All queries as written, including those that match no conforming document."""
-        owners: dict[WholeQuery, list[int]] = {}
-        first = len(self.subscribers) - len(self.scheme.later)
-        for number, subscriber in enumerate(self.subscribers[:first]):
-            owners.setdefault(WholeQuery(subscriber.absolute), []).append(number)
-        return WholeQueries.of(owners, self._later)
+        scheme = self.scheme
+        numbered = NumberedQueries.of(scheme.directory.originals, len(scheme.templates))
+        queries = [
+            WholeQuery(
+                scheme.templates.xpaths[template],
+                constants=template_constants_of(scheme, template, numbered.members(template)),
+            )
+            for template in np.flatnonzero(np.diff(numbered.at)).tolist()
+        ]
+        return self._with_later(queries, numbered.owners)
 
     @cached_property
     def whole_queries(self) -> WholeQueries:
         """The queries that are evaluated on the whole document even if it conforms."""
-        queries = [self.scheme.queries[n] for n in self.whole]
-        whole = [WholeQuery(query.subscribers[0].absolute) for query in queries]
-        owners = [self.owners.list(n) for n in self.whole]
-        return WholeQueries.of(dict(zip(whole, owners, strict=True)), self._later)
+        scheme, numbered = self.scheme, self.queries
+        queries: list[WholeQuery] = []
+        owners: list[list[int]] = []
+        for form in self.whole:
+            rows = numbered.members(form)
+            numbers = np.arange(numbered.at[form], numbered.at[form + 1])
+            templates = scheme.directory.templates[rows]
+            for template in np.unique(templates).tolist():  # nearly always one
+                own = templates == template
+                constants = template_constants_of(scheme, template, rows[own])
+                queries.append(WholeQuery(scheme.templates.xpaths[template], constants=constants))
+                owners += [numbered.owners.list(number) for number in numbers[own].tolist()]
+        return self._with_later(queries, Owners.of(owners))
 
-    @cached_property
-    def _later(self) -> dict[WholeQuery, list[int]]:
-        """The queries in later versions of XPath, each once."""
-        owners: dict[WholeQuery, list[int]] = {}
-        first = len(self.subscribers) - len(self.scheme.later)
-        for number, later in enumerate(self.scheme.later, first):
-            bound = tuple(sorted(later.namespaces.items()))
-            query = WholeQuery(later.subscriber.xpath, later.version, bound)
-            owners.setdefault(query, []).append(number)
-        return owners
+    def _with_later(self, queries: list[WholeQuery], owners: Owners) -> WholeQueries:
+        """Adds the queries in later versions of XPath, each once."""
+        later: dict[WholeQuery, list[int]] = {}
+        for number, one in enumerate(self.scheme.later, len(self.scheme.members)):
+            bound = tuple(sorted(one.namespaces.items()))
+            query = WholeQuery(one.subscriber.xpath, one.version, bound)
+            later.setdefault(query, []).append(number)
+        more = Owners.of(later.values())
+        return WholeQueries((*queries, *later), owners.followed_by(more))
 
 
-def _part(
-    output: Output, numbered: Sequence[tuple[int, Query]], chunk: Chunk | None, scheme: Scheme
-) -> PlanPart:
-    xpaths = scheme.branches.xpaths
-    own = None if chunk is None else frozenset(chunk.branches)
-    questions, queries, shared = [], [], []
-    for number, query in numbered:
-        branches = [n for n in query.branches if own is None or n in own]
-        if branches:
-            queries.append(number)
-            shared.append(len(branches) < len(query.branches))
-            original = "" if shared[-1] else query.subscribers[0].absolute
-            questions.append(Question(tuple([xpaths[n] for n in branches]), query.type, original))
-            assert query.type is Type.NODES or not shared[-1]
-    return PlanPart(
-        output,
-        tuple(questions),
-        np.array(queries, np.int32),
-        np.array(shared, np.bool_),
-    )
+class _PartMaker:
+    """Makes the parts of a plan.
+
+    Attributes:
+        forms: The forms that are evaluated on parts.
+    """
+
+    def __init__(self, scheme: Scheme, queries: NumberedQueries, forms: Sequence[int]) -> None:
+        self.forms = forms
+        self._scheme = scheme
+        self._queries = queries
+        self._questions: dict[int, Question] = {}  # with all branches of a form
+
+    def part(self, output: Output, chunk: Chunk | None) -> PlanPart:
+        """Makes a part with the branches of a chunk; with all branches for None."""
+        own = None if chunk is None else frozenset(chunk.branches)
+        questions, numbers, shared = [], [np.empty(0, np.int32)], []
+        for number in self.forms:
+            form = self._scheme.forms[number]
+            branches = [n for n in form.branches if own is None or n in own]
+            if not branches:
+                continue
+            question = self._question(number)
+            shared.append(len(branches) < len(form.branches))
+            assert form.type is Type.NODES or not shared[-1]
+            if shared[-1]:
+                xpaths = self._scheme.branches.xpaths
+                some = tuple([xpaths[n] for n in branches])
+                question = question._replace(branches=some, original="")
+            questions.append(question)
+            numbers.append(np.array(self._queries.numbers(number), np.int32))
+        queries = np.concatenate(numbers)
+        weight = self._weight(queries) if chunk is not None else 0.0
+        return PlanPart(output, tuple(questions), queries, np.array(shared, np.bool_), weight)
+
+    def _question(self, number: int) -> Question:
+        """Returns the question with all branches of a form."""
+        question = self._questions.get(number)
+        if question is None:
+            scheme, form = self._scheme, self._scheme.forms[number]
+            rows = self._queries.members(number)
+            question = self._questions[number] = Question(
+                tuple([scheme.branches.xpaths[n] for n in form.branches]),
+                form.type,
+                original_of(scheme, number, int(scheme.directory.templates[rows[0]])),
+                form_constants_of(scheme, number, rows),
+            )
+        return question
+
+    def _weight(self, queries: Indices) -> float:
+        owners = self._queries.owners.all_of(queries)
+        weights = self._scheme.members.weights
+        return float(len(owners)) if weights is None else float(weights[owners].sum())

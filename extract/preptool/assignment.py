@@ -1,14 +1,14 @@
-"""The chunk of each branch and subscriber, updated when queries are added or removed."""
+"""The chunk of each branch, updated when queries are added or removed."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable
 
-from extract.preptool.canonical import Form, QueryRegistry
 from extract.preptool.choose import PrefixIndex
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
 from extract.preptool.footprints.branch_footprints import BranchFootprints
+from extract.preptool.forms import FormTable
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import Scheme
 
@@ -18,20 +18,18 @@ class ChunkAssignment:
 
     Args:
         scheme: The scheme to start from.
-        registry: Its queries and branches.
+        forms: Its forms and branches.
         footprints: The footprints of the branches.
 
     Attributes:
         builders: The builders of the chunks, of the potpourri and of the whole document.
     """
 
-    def __init__(
-        self, scheme: Scheme, registry: QueryRegistry, footprints: BranchFootprints
-    ) -> None:
-        self._registry = registry
+    def __init__(self, scheme: Scheme, forms: FormTable, footprints: BranchFootprints) -> None:
+        self._forms = forms
         self._footprints = footprints
         self.builders: dict[ChunkKey, ChunkBuilder] = {}
-        self._keys: list[ChunkKey] = [None] * len(registry.branches)  # of assigned branches
+        self._keys: list[ChunkKey] = [None] * len(forms.branches)  # of assigned branches
         keys = [tuple(chunk.prefix.split("/")[1:]) for chunk in scheme.chunks]
         chunks = (*scheme.chunks, scheme.potpourri, scheme.document)
         for key, chunk in zip([*keys, None, WHOLE_DOCUMENT], chunks, strict=True):
@@ -40,45 +38,40 @@ class ChunkAssignment:
                 self._keys[number] = key
 
     def update(
-        self,
-        prefixes: Collection[NamePath],
-        whole: Container[int],
-        added: Mapping[str, Form],
-        removed: Mapping[str, Form],
-        unneeded: Iterable[int],
+        self, prefixes: Collection[NamePath], whole: Container[int], touched: Iterable[int]
     ) -> None:
         """Updates all chunks; only added, removed and moved branches are examined.
 
         Args:
             prefixes: The new prefixes of the chunks.
             whole: The branches that need the whole document.
-            added: The new subscribers, with the normal forms of their queries.
-            removed: The removed subscribers, likewise.
-            unneeded: The branches that no query needs any more; new ones are in the registry.
+            touched: The branches that queries have begun or ceased to need.
         """
-        keys, registry = self._keys, self._registry
-        for identifier, form in removed.items():
-            for key in {keys[number] for number in form}:
-                self.builders[key].unsubscribe(identifier)
+        keys, forms = self._keys, self._forms
         moved = self._moved(prefixes)
         for prefix in prefixes:
             if prefix not in self.builders:
                 self.builders[prefix] = ChunkBuilder(prefix, self._footprints)
-        if moved:
-            self._move_ids(moved, added)
         leaving: defaultdict[ChunkKey, list[int]] = defaultdict(list)
         entering: defaultdict[ChunkKey, list[int]] = defaultdict(list)
-        for number in unneeded:
-            if number < len(keys):  # others were removed before they were assigned
+        assign = PrefixIndex(prefixes).assign
+        for number in sorted(touched):
+            if number >= len(keys):
+                continue  # it is new, see below
+            builder = self.builders.get(keys[number])  # None if the chunk is gone
+            is_here = builder is not None and number in builder.branches
+            if is_here and not forms.users[number]:
                 leaving[keys[number]].append(number)
+            elif forms.users[number] and not is_here:
+                keys[number] = WHOLE_DOCUMENT if number in whole else assign(forms.spines[number])
+                entering[keys[number]].append(number)
         for number, key in moved.items():
             leaving[keys[number]].append(number)
             entering[key].append(number)
             keys[number] = key
-        assign = PrefixIndex(prefixes).assign
-        for number in range(len(keys), len(registry.branches)):
-            keys.append(WHOLE_DOCUMENT if number in whole else assign(registry.spines[number]))
-            if registry.users[number]:
+        for number in range(len(keys), len(forms.branches)):
+            keys.append(WHOLE_DOCUMENT if number in whole else assign(forms.spines[number]))
+            if forms.users[number]:
                 entering[keys[number]].append(number)
         self.builders = {key: self.builders[key] for key in (*prefixes, None, WHOLE_DOCUMENT)}
         for key, numbers in leaving.items():
@@ -86,13 +79,10 @@ class ChunkAssignment:
                 self.builders[key].remove(numbers)
         for key, numbers in entering.items():
             self.builders[key].add(sorted(numbers))
-        for identifier, form in added.items():
-            for key in dict.fromkeys([keys[number] for number in form]):
-                self.builders[key].subscribe([identifier])
 
     def _moved(self, prefixes: Collection[NamePath]) -> dict[int, ChunkKey]:
         """Returns the branches whose chunk changes with these prefixes, with the new chunk."""
-        spines, users = self._registry.spines, self._registry.users
+        spines, users = self._forms.spines, self._forms.users
         old, new = {key for key in self.builders if key}, set(prefixes)
         owner, assign = PrefixIndex(old).assign, PrefixIndex(new).assign
         moved: dict[int, ChunkKey] = {}
@@ -103,22 +93,3 @@ class ChunkAssignment:
                 if target != key and users[number]:
                     moved[number] = target
         return moved
-
-    def _move_ids(self, moved: Mapping[int, ChunkKey], added: Container[str]) -> None:
-        """Moves subscribers with their branches."""
-        keys, placed = self._keys, len(self._keys)
-        for form, canonical in self._registry.forms.items():
-            if moved.keys().isdisjoint(form):
-                continue
-            numbers = [number for number in form if number < placed]
-            before = dict.fromkeys([keys[number] for number in numbers])
-            after = dict.fromkeys([moved.get(number, keys[number]) for number in numbers])
-            for identifier in canonical.subscribers:
-                if identifier in added:
-                    continue
-                for key in before:
-                    if key not in after:
-                        self.builders[key].unsubscribe(identifier)
-                for key in after:
-                    if key not in before:
-                        self.builders[key].subscribe([identifier])

@@ -32,13 +32,11 @@ class ChunkBuilder:
         key: The prefix of the chunk, or the key of one of the other two.
         footprints: The footprints of all branches.
         branches: The branches that are evaluated on the chunk.
-        ids: The subscribers with one of these branches, in the order of their arrival.
     """
 
     key: ChunkKey
     footprints: BranchFootprints
     branches: set[int] = field(default_factory=set)
-    ids: dict[str, None] = field(default_factory=dict)
     _counts: NeedCounts | None = field(default_factory=NeedCounts)
     _needs: ChunkNeeds | None = None
     _unsplittable: str | None = ""  # None if unknown
@@ -53,23 +51,12 @@ class ChunkBuilder:
             key,
             footprints,
             set(chunk.branches),
-            dict.fromkeys(chunk.queries),
             counts,
             ChunkNeeds(chunk.filters, chunk.inside, chunk.uses) if counts is not None else None,
             chunk.unsplittable,
             chunk.whole,
             chunk if counts is not None else None,
         )
-
-    def subscribe(self, identifiers: Iterable[str]) -> None:
-        """Adds subscribers that have a branch here."""
-        self._chunk = None
-        self.ids.update(dict.fromkeys(identifiers))
-
-    def unsubscribe(self, identifier: str) -> None:
-        """Removes a subscriber that has no branch here any more."""
-        self._chunk = None
-        del self.ids[identifier]
 
     def add(self, numbers: Collection[int]) -> None:
         """Adds branches."""
@@ -134,7 +121,6 @@ class ChunkBuilder:
             id=_NAMES.get(self.key) or str(number),
             prefix=_text(self.key),
             filters=needs.filters,
-            queries=tuple(self.ids),
             branches=tuple(sorted(map(rows, self.branches))),
             unsplittable=_WHY_NOT.get(self.key) or self._unsplittable,
             whole=self._whole,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Container, Iterator, Sequence, Sized
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Literal
 
 from extract.errors import SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
-from extract.preptool.canonical import collect_queries
+from extract.preptool.canonical_weights import CanonicalWeights, weighted_queries
 from extract.preptool.choose import PrefixChoice, PrefixIndex, check_chunks, choose
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT, ChunkBuilder, ChunkKey
 from extract.preptool.costing.auto import AUTO, ChunkingPlan, best_plan
@@ -18,24 +18,11 @@ from extract.preptool.costing.expected import expected_statistics
 from extract.preptool.costing.statistics import Sample, sample_statistics
 from extract.preptool.footprints.branch_footprints import BranchFootprints
 from extract.preptool.footprints.original_paths import original_paths
-from extract.preptool.query_tree import (
-    NamePath,
-    QueryTree,
-    Weigh,
-    WeightedQuery,
-    by_subscribers,
-    one_each,
-)
+from extract.preptool.query_tree import NamePath, QueryTree, Weigh, by_subscribers, one_each
+from extract.preptool.registry import RegisteredTables, register_all
 from extract.schema.model import Schema
 from extract.scheme.garbage import no_collection
-from extract.scheme.model import (
-    Branches,
-    Chunk,
-    Query,
-    Scheme,
-    Settings,
-    without_content,
-)
+from extract.scheme.model import Chunk, Scheme, Settings, without_content
 from extract.scheme.spine import all_names
 from extract.subscriptions import Subscriptions
 from extract.transtool.expansion import Expansion
@@ -83,9 +70,10 @@ def prepare(
     >>> schema = Schema("memory", "dtd", (a, b, c), roots=(0,))
     >>> queries = Subscriptions.of({"1": "//b", "2": "/a[c]/b", "3": "/a/d", "4": "/a/c"})
     >>> scheme = prepare(schema, queries, chunks=1)
-    >>> scheme.chunks[0].prefix, scheme.chunks[0].queries, scheme.chunks[0].filters
+    >>> chunk = scheme.chunks[0]
+    >>> chunk.prefix, scheme.queries_in(chunk), chunk.filters
     ('/a/b', ('1', '2'), (Want(path='/a/c', need=<Need.NODE: 1>),))
-    >>> scheme.potpourri.queries, scheme.unsatisfiable[0].reason
+    >>> scheme.queries_in(scheme.potpourri), scheme.unsatisfiable[0].reason
     (('4',), 'a has no child d (at /a)')
     """
     _check(chunks, workers, weights)
@@ -94,38 +82,43 @@ def prepare(
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
-    collected = collect_queries(schema, subscriptions, expansion, limits, progress)
+    registry = register_all(schema, subscriptions, expansion, limits, progress)
     with no_collection():
-        footprints = BranchFootprints(collected.branches, collected.tails)
+        tables, forms = registry.tables(), registry.forms
+        later, rejected = tuple(registry.later.values()), tuple(registry.rejected.values())
+        spines, namespaces = forms.spines, registry.namespaces(tables)
+        del registry  # its memory is needed now
+        footprints = BranchFootprints(forms.branches, forms.tails)
         whole = footprints.whole()
-        tree = QueryTree.of(_weighed(collected.queries, collected.spines, whole), weigh)
+        queries = CanonicalWeights.of_members(tables.columns, forms.shapes)
+        weighted = weighted_queries(queries.groups(weigh), forms.forms, spines, whole)
+        tree = QueryTree.of(weighted, weigh)
         if chunks == AUTO:
-            estimator = Estimator(statistics, collected.namespaces)
-            numbers = range(len(collected.branches))
-            plan = best_plan(tree, numbers, collected.spines, footprints, whole, estimator, workers)
+            estimator = Estimator(statistics, namespaces)
+            times = queries.branch_times(forms.forms, forms.branches)
+            plan = best_plan(tree, times, spines, footprints, whole, estimator, workers)
         else:
             plan = ChunkingPlan(choose(tree, chunks))
         prefixes = plan.choice.prefixes
-        keys = _chunk_keys(collected.spines, whole, prefixes)
-        maker = _ChunkMaker(collected.queries, footprints, keys, plan.projected)
+        keys = _chunk_keys(spines, whole, prefixes)
+        maker = _ChunkMaker(footprints, keys, plan.projected)
         return Scheme(
             schema=without_content(schema),
-            namespaces=collected.namespaces,
+            namespaces=namespaces,
             settings=_settings(chunks, len(prefixes), workers, weigh, expansion),
-            branches=Branches.of(collected.branches),
-            queries=tuple(collected.queries),
+            branches=tables.branches,
+            forms=tables.forms,
+            templates=tables.templates,
+            wordings=tables.wordings,
+            members=tables.members,
             chunks=tuple([maker.chunk(prefix) for prefix in prefixes]),
             potpourri=maker.potpourri(),
             document=maker.document(),
-            originals=original_paths(collected.absolutes()),
-            unsatisfiable=tuple(collected.unsatisfiable),
-            rejected=tuple(collected.rejected),
-            notes=(
-                *notes(collected.queries, collected.unsatisfiable, collected.later, plan.choice),
-                *crowded(collected.size, expansion),
-            ),
+            originals=original_paths(tables.templates.xpaths),
+            rejected=rejected,
+            notes=(*notes(tables, later, plan.choice), *crowded(forms.size, expansion)),
             statistics=statistics,
-            later=tuple(collected.later),
+            later=later,
         )
 
 
@@ -156,7 +149,9 @@ def tree_of(scheme: Scheme) -> QueryTree:
     """
     weigh = weigh_of(scheme)
     whole = frozenset(scheme.document.branches)
-    return QueryTree.of(_weighed(scheme.queries, all_names(scheme.branches), whole), weigh)
+    groups = CanonicalWeights.of_scheme(scheme).groups(weigh)
+    spines = all_names(scheme.branches)
+    return QueryTree.of(weighted_queries(groups, scheme.forms, spines, whole), weigh)
 
 
 def weigh_of(scheme: Scheme) -> Weigh:
@@ -177,15 +172,6 @@ def name_of(weigh: Weigh) -> str:
     return next((name for name, function in WEIGHTS.items() if function is weigh), "custom")
 
 
-def _weighed(
-    queries: Iterable[Query], spines: Sequence[NamePath], whole: Container[int]
-) -> Iterator[WeightedQuery]:
-    """Yields queries for the tree: a branch for the whole document draws no chunk to its path."""
-    for query in queries:
-        paths = tuple(dict.fromkeys([() if n in whole else spines[n] for n in query.branches]))
-        yield WeightedQuery(paths, tuple([subscriber.weight for subscriber in query.subscribers]))
-
-
 def _chunk_keys(
     spines: Sequence[NamePath], whole: Container[int], prefixes: Sequence[NamePath]
 ) -> list[NamePath | None]:
@@ -194,16 +180,14 @@ def _chunk_keys(
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
-def notes(
-    queries: Sized, unsatisfiable: Sized, later: Sized, choice: PrefixChoice
-) -> Iterator[str]:
+def notes(tables: RegisteredTables, later: Sized, choice: PrefixChoice) -> Iterator[str]:
     """Yields notes for the user on how a scheme was made."""
-    if queries:
+    if tables.forms:
         if choice.note:
             yield choice.note
     elif later:
         yield "every query needs the whole document: there is no chunk to cut"
-    elif unsatisfiable:
+    elif len(tables.members):
         yield "no query can match any document that keeps to the schema: there is no chunk to cut"
     else:
         yield "there is no query to cut documents for"
@@ -222,8 +206,7 @@ class _ChunkMaker:
     """Makes the chunks from the assignment of branches.
 
     Args:
-        queries: The queries.
-        footprints: The footprints of their branches.
+        footprints: The footprints of the branches.
         keys: For each branch the longest prefix of its spine; None for the potpourri and the empty
             path, which is a prefix of every path, for the whole document.
         projected: The prefixes whose chunks have only what their branches look at.
@@ -231,7 +214,6 @@ class _ChunkMaker:
 
     def __init__(
         self,
-        queries: Iterable[Query],
         footprints: BranchFootprints,
         keys: Sequence[NamePath | None],
         projected: Container[NamePath],
@@ -242,11 +224,6 @@ class _ChunkMaker:
         self._branches: dict[NamePath | None, list[int]] = {}
         for number, key in enumerate(keys):
             self._branches.setdefault(key, []).append(number)
-        self._queries: dict[NamePath | None, list[str]] = {}
-        for query in queries:
-            ids = [subscriber.id for subscriber in query.subscribers]
-            for key in dict.fromkeys([keys[number] for number in query.branches]):
-                self._queries.setdefault(key, []).extend(ids)
 
     def chunk(self, prefix: NamePath) -> Chunk:
         """Returns the next chunk, with all that its branches need outside of its prefix."""
@@ -264,5 +241,4 @@ class _ChunkMaker:
     def _chunk(self, key: ChunkKey) -> Chunk:
         builder = ChunkBuilder(key, self._footprints)
         builder.add(self._branches.get(key, ()))
-        builder.subscribe(self._queries.get(key, ()))
         return builder.chunk(self._made, projected=bool(key) and key in self._projected)

@@ -4,8 +4,7 @@ Section 4 of the paper. One node for each spine step; a node's weight is the sum
 the canonical queries with a branch through it, each counted once (TRAPS 15). Filters add no nodes.
 
 Trees are immutable: `QueryTree.added` and `QueryTree.removed` return new ones that share all nodes
-    that
-the query does not touch.
+that the query does not touch.
 """
 
 from __future__ import annotations
@@ -33,10 +32,12 @@ class WeightedQuery:
         spines: The names along each of its branches; an empty spine ends at the document node.
             Order and duplicates do not matter.
         weights: The weights of its subscribers.
+        times: The number of canonical queries that have all this in common.
     """
 
     spines: tuple[NamePath, ...]
     weights: tuple[float, ...] = (1.0,)
+    times: int = 1
 
 
 Weigh: TypeAlias = Callable[[WeightedQuery], float]
@@ -147,7 +148,7 @@ class QueryTree:
         Raises:
             ValueError: The query weighs less than zero, or is not a finite number.
         """
-        return self._revised(query, _millionths(self.weigh(query)))
+        return self._revised(query, query.times * _millionths(self.weigh(query)))
 
     def removed(self, query: WeightedQuery) -> QueryTree:
         """Returns the tree without a query that was added with the same weight.
@@ -155,7 +156,7 @@ class QueryTree:
         Raises:
             ValueError: The query cannot be in the tree: a path is missing or weighs less than it.
         """
-        return self._revised(query, -_millionths(self.weigh(query)))
+        return self._revised(query, -query.times * _millionths(self.weigh(query)))
 
     def _revised(self, query: WeightedQuery, millionths: int) -> QueryTree:
         """Returns the tree with the weight added to all nodes of the query."""
@@ -203,7 +204,7 @@ def _grow(queries: Iterable[WeightedQuery], weigh: Weigh) -> TreeNode:
     counted = [-1]  # the last query that counted a node
     numbers: dict[NamePath, int] = {(): 0}
     for turn, query in enumerate(queries):
-        millionths = _millionths(weigh(query))
+        millionths = query.times * _millionths(weigh(query))
         for spine in query.spines if millionths else ():
             number = numbers.get(spine)
             if number is None:

@@ -8,41 +8,37 @@
 >>> reviser = Reviser(prepare(schema, Subscriptions.of({"old": "//b"}), chunks=1))
 >>> reviser.add(Subscription("new", "/a[c]/b"))
 Subscriber(id='new', xpath='/a[c]/b', absolute='/a[c]/b', weight=1.0)
->>> reviser.scheme().chunks[0].queries, reviser.scheme().chunks[0].filters
+>>> scheme = reviser.scheme()
+>>> scheme.queries_in(scheme.chunks[0]), scheme.chunks[0].filters
 (('old', 'new'), (Want(path='/a/c', need=<Need.NODE: 1>),))
 >>> _ = reviser.remove("new")
->>> reviser.scheme().chunks[0].queries, reviser.scheme().chunks[0].filters
+>>> scheme = reviser.scheme()
+>>> scheme.queries_in(scheme.chunks[0]), scheme.chunks[0].filters
 (('old',), ())
 
 Always holds: the scheme is the one that `prepare` would make of the same subscriptions, except for
-    the
-order of ids, the numbers of branches and the invented prefixes; and unless there are so many
-branches (`Expansion.total`) that the order decides which queries are expanded.
+the order of ids, the numbers of branches, forms and templates, and the invented prefixes; and
+unless there are so many branches (`Expansion.total`) that the order decides which queries are
+expanded.
 
-Each `Reviser.add` normalises one query and counts its branches in the query tree. Chunks are
-revised by `Reviser.scheme`, all changes together: it chooses the prefixes again, and then examines
-only branches that were added, removed or moved. The needs of a chunk are counted
-(`extract.preptool.footprints.need_counts`), so that a removal need not examine the other branches.
+Each `Reviser.add` looks up the template of one query, and normalises it if it is new. The query
+tree and the chunks are revised by `Reviser.scheme`, all changes together: it chooses the prefixes
+again, and then examines only branches that were added, removed or moved. The needs of a chunk are
+counted (`extract.preptool.footprints.need_counts`), so that a removal need not examine the other
+branches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import islice
+from typing import Final, NamedTuple
 
 from extract.errors import QuerySyntaxError, SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
 from extract.preptool.assignment import ChunkAssignment
-from extract.preptool.canonical import (
-    CanonicalQuery,
-    Form,
-    Normalisers,
-    QueryRegistry,
-    RegisteredQuery,
-    by_prefix,
-    in_use,
-)
+from extract.preptool.canonical_weights import CanonicalWeights, QueryGroups, weighted_queries
 from extract.preptool.choose import choose
 from extract.preptool.chunk_builder import WHOLE_DOCUMENT
 from extract.preptool.costing.auto import ChunkingPlan, best_plan
@@ -50,15 +46,33 @@ from extract.preptool.costing.estimate import Estimator
 from extract.preptool.footprints.branch_footprints import BranchFootprints
 from extract.preptool.footprints.original_paths import original_paths
 from extract.preptool.prepare import crowded, notes, weigh_of
-from extract.preptool.query_tree import QueryTree, WeightedQuery, one_each
+from extract.preptool.query_tree import QueryTree, WeightedQuery
+from extract.preptool.registry import QueryRegistry, RegisteredQuery, RegisteredTables
 from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
-from extract.scheme.model import Branches, Later, Query, Rejected, Scheme, Subscriber
-from extract.subscriptions import Subscription
+from extract.scheme.model import Scheme
+from extract.scheme.registered import Rejected, Unsatisfiable
+from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.blocks import QueryBlock
 from extract.subscriptions.model import with_checked_metadata
 from extract.transtool.expansion import Expansion
-from extract.transtool.prefixes import Prefixes
-from extract.transtool.queries import parse_query, translate
+from extract.transtool.queries import check_query
+
+_SPARE: Final = 1000  # branches and rows that are not needed any more, and kept all the same
+
+
+class AddedQueries(NamedTuple):
+    """The outcome of adding many subscriptions.
+
+    Attributes:
+        number: How many they are.
+        rejected: Those that cannot be evaluated.
+        unsatisfiable: Those that can match no conforming document.
+    """
+
+    number: int
+    rejected: list[Rejected]
+    unsatisfiable: list[Unsatisfiable]
 
 
 class Reviser:
@@ -75,30 +89,22 @@ class Reviser:
     def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
         self._limits = limits or DEFAULTS
         self._weigh = weigh_of(scheme)
-        expansion = Expansion.of(scheme.settings.limits)
-        self._normalisers = Normalisers(scheme.schema, Prefixes(scheme.namespaces), expansion)
         self._start(scheme)
 
     def _start(self, scheme: Scheme) -> None:
         self._scheme = scheme  # before the changes below
-        with no_collection():
-            self._registry = registry = QueryRegistry.of(scheme)
-            self._footprints = BranchFootprints(registry.branches, registry.tails)
-            self._whole = set(scheme.document.branches)
-            forms = registry.forms.items()
-            queries = (self._weighed(form, self._weights(canonical)) for form, canonical in forms)
-            self._tree = QueryTree.of(queries, self._weigh)
-            self._assignment = ChunkAssignment(scheme, registry, self._footprints)
-        self._forget_changes()
-
-    def _forget_changes(self) -> None:
-        """Drops the changes, which scheme and chunks now have."""
         self._changed = False
-        self._any_removed = False
-        self._added: dict[str, Form] = {}
-        self._removed: dict[str, Form] = {}
-        self._unneeded: list[int] = []
-        self._absolutes: list[str] = []
+        with no_collection():
+            self._registry = registry = QueryRegistry.of(scheme, self._limits)
+            forms = registry.forms
+            forms.touched = set()
+            self._footprints = BranchFootprints(forms.branches, forms.tails)
+            self._whole = set(scheme.document.branches)
+            self._examined = len(forms.branches)  # of which it is known if they need the document
+            self._assignment = ChunkAssignment(scheme, forms, self._footprints)
+            queries = CanonicalWeights.of_scheme(scheme)
+            self._groups = queries.groups(self._weigh)
+            self._tree = QueryTree.of(self._weighted(self._groups), self._weigh)
 
     def __contains__(self, identifier: str) -> bool:
         return identifier in self._registry
@@ -113,7 +119,7 @@ class Reviser:
     @property
     def branches_in_memory(self) -> int:
         """The number of branches, including those that no query needs since the last `scheme`."""
-        return len(self._registry.branches)
+        return len(self._registry.forms.branches)
 
     @property
     def namespaces(self) -> Mapping[str, str]:
@@ -146,43 +152,71 @@ class Reviser:
             SubscriptionsError: There is a subscription of this id, there are too many, or metadata
                 cannot be kept. Then nothing has changed.
         """
-        registry = self._registry
         subscription = with_checked_metadata(subscription, self._limits, source)
-        if subscription.id in registry.rejected:
-            registry.remove(subscription.id)
-            return self._register(subscription, source)
+        self._check_new(subscription, source)
+        return self._register(subscription, source)
+
+    def add_all(self, subscriptions: Subscriptions) -> AddedQueries:
+        """Adds many subscriptions, as `add` does.
+
+        Raises:
+            SubscriptionsError: As for `add`, for the first of them; then nothing has changed.
+        """
+        registry, source = self._registry, subscriptions.source
+        blocks = [self._checked(block, source) for block in subscriptions.blocks()]
+        count = sum(map(len, blocks))
+        if len(registry) + count > self._limits.subscriptions:
+            raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
+        first = len(registry.table)
+        rejected: list[Rejected] = []
+        for block in blocks:
+            for name in block.ids if registry.rejected else ():
+                registry.rejected.pop(name, None)
+            known = len(registry.rejected)
+            registry.add_block(block, source)
+            rejected += islice(registry.rejected.values(), known, None)
+        self._changed |= bool(blocks)
+        dead = [row for row in range(first, len(registry.table)) if registry.form_of(row) < 0]
+        values = [registry.value(row) for row in dead]
+        return AddedQueries(
+            count, rejected, [one for one in values if isinstance(one, Unsatisfiable)]
+        )
+
+    def _checked(self, block: QueryBlock, source: str) -> QueryBlock:
+        """Makes sure that all queries of a block can be added."""
+        for position, name in enumerate(block.ids):
+            if name in self._registry and name not in self._registry.rejected:
+                raise self._taken(block.subscription(position), source)
+        for position in block.metadata:
+            with_checked_metadata(block.subscription(position), self._limits, source)
+        return block
+
+    def _check_new(self, subscription: Subscription, source: str) -> None:
+        registry = self._registry
+        if registry.rejected.pop(subscription.id, None) is not None:
+            return
         if subscription.id in registry:
-            reason = f"the scheme already has a query {subscription.id!r}"
-            hint = "give this one another id, or replace the other one"
-            line = subscription.line
-            if line and subscription.id == str(line):
-                hint = "write id<TAB>xpath: a query without an id takes its line number"
-            raise SubscriptionsError(reason, hint, source, line, 1 if line else 0)
+            raise self._taken(subscription, source)
         if len(registry) >= self._limits.subscriptions:
             raise SubscriptionsError(self._limits.passed("subscriptions"), RAISE, source)
-        return self._register(subscription, source)
+
+    def _taken(self, subscription: Subscription, source: str) -> SubscriptionsError:
+        reason = f"the scheme already has a query {subscription.id!r}"
+        hint = "give this one another id, or replace the other one"
+        line = subscription.line
+        if line and subscription.id == str(line):
+            hint = "write id<TAB>xpath: a query without an id takes its line number"
+        return SubscriptionsError(reason, hint, source, line, 1 if line else 0)
 
     def _register(self, subscription: Subscription, source: str) -> RegisteredQuery:
         """Registers a subscription whose id is free."""
-        registry = self._registry
-        first_new = len(registry.branches)
-        normaliser = self._normalisers.after(registry.size)
-        translation = translate(normaliser, subscription, source, self._limits)
-        outcome = registry.add(subscription, translation)
         self._changed = True
-        if isinstance(outcome, Rejected | Later):
-            return outcome
-        if isinstance(outcome, Subscriber):
-            self._added[outcome.id] = form = registry.ids[outcome.id]
-            for number in range(first_new, len(registry.branches)):
-                if self._footprints.why_whole(number):
-                    self._whole.add(number)
-            weights = self._weights(registry.forms[form])
-            self._reweigh(form, weights[:-1], weights)
-            self._absolutes.append(outcome.absolute)
-        else:
-            self._absolutes.append(outcome.subscriber.absolute)
-        return outcome
+        row = self._registry.add(subscription, source)
+        if row >= 0:
+            return self._registry.value(row)
+        registered = self._registry.get(subscription.id)
+        assert registered is not None
+        return registered
 
     def replace(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
         """Puts a subscription in the place of the one that has its id: query, weight and metadata.
@@ -205,7 +239,7 @@ class Reviser:
             raise SchemeError(error.reason, error.hint, source, line, 1 if line else 0)
         subscription = with_checked_metadata(subscription, self._limits, source)
         try:
-            parse_query(subscription, source, self._limits)
+            check_query(subscription, source, self._limits)
         except QuerySyntaxError as error:
             reason, *others = error.args
             raise QuerySyntaxError(f"query {subscription.id!r}: {reason}", *others) from None
@@ -221,130 +255,105 @@ class Reviser:
         Raises:
             SchemeError: There is no such subscription.
         """
-        registry = self._registry
-        if identifier not in registry:
-            raise no_such_query(identifier, registry)
-        self._changed = self._any_removed = True
-        form = registry.ids.get(identifier)
-        if form is None:
-            return registry.remove(identifier)
-        canonical = registry.forms[form]
-        before = self._weights(canonical)
-        outcome = registry.remove(identifier)
-        self._reweigh(form, before, self._weights(canonical))
-        if self._added.pop(identifier, None) is None:
-            self._removed[identifier] = form
-        if not canonical.subscribers:
-            self._unneeded.extend([number for number in form if not registry.users[number]])
-        return outcome
+        if identifier not in self._registry:
+            raise no_such_query(identifier, self._registry)
+        self._changed = True
+        return self._registry.remove(identifier)
 
     def scheme(self) -> Scheme:
         """Returns the scheme of the present subscriptions."""
         if self._changed:
             with no_collection():
-                self._scheme = self._revised()
-            self._forget_changes()
-            alive = len(self._scheme.branches)
-            if len(self._registry.branches) > 2 * alive + 1000:
-                self._start(self._scheme)  # otherwise removed branches would fill the memory
+                self._scheme = scheme = self._revised()
+            self._changed = False
+            registry = self._registry
+            branches, rows = len(registry.forms.branches), len(registry.table)
+            if (
+                branches > 2 * len(scheme.branches) + _SPARE
+                or rows > 2 * len(scheme.members) + _SPARE
+            ):
+                self._start(scheme)  # otherwise what was removed would fill the memory
         return self._scheme
-
-    def _weights(self, canonical: CanonicalQuery) -> tuple[float, ...]:
-        if self._weigh is one_each:  # it only matters whether there is a subscriber
-            return (1.0,) * min(2, len(canonical.subscribers))
-        return canonical.weights
-
-    def _weighed(self, form: Form, weights: tuple[float, ...]) -> WeightedQuery:
-        spines, whole = self._registry.spines, self._whole
-        paths = [WHOLE_DOCUMENT if number in whole else spines[number] for number in form]
-        return WeightedQuery(tuple(dict.fromkeys(paths)), weights)
-
-    def _reweigh(self, form: Form, before: tuple[float, ...], after: tuple[float, ...]) -> None:
-        old, new = self._weighed(form, before), self._weighed(form, after)
-        if before and after and self._weigh(old) == self._weigh(new):
-            return
-        if after:
-            self._tree = self._tree.added(new)
-        if before:
-            self._tree = self._tree.removed(old)
 
     # -- the new scheme
 
     def _revised(self) -> Scheme:
-        registry, before = self._registry, self._scheme
-        plan = self._plan()
+        registry, before, forms = self._registry, self._scheme, self._registry.forms
+        known = len(before.templates)
+        tables = registry.tables()
+        for number in range(self._examined, len(forms.branches)):
+            if self._footprints.why_whole(number):
+                self._whole.add(number)
+        self._examined = len(forms.branches)
+        plan = self._plan(tables)
         choice, settings = plan.choice, before.settings
         if settings.auto:
             settings = replace(settings, chunks=max(1, len(choice.prefixes)))
-        self._assignment.update(
-            choice.prefixes, self._whole, self._added, self._removed, self._unneeded
-        )
+        self._assignment.update(choice.prefixes, self._whole, forms.touched or ())
+        forms.touched = set()
         builders = self._assignment.builders
-        rows, branches, queries = self._tables()
+        rows: Callable[[int], int] = int if tables.rows is None else tables.rows.__getitem__
         chunks = [
             builders[key].chunk(number, rows, key in plan.projected)
             for number, key in enumerate(choice.prefixes, 1)
         ]
+        absolutes = tables.templates.xpaths
+        if absolutes[:known] == before.templates.xpaths:
+            absolutes = (*before.originals, *absolutes[known:])
         return Scheme(
             schema=before.schema,
-            namespaces=by_prefix(in_use(self._normalisers.prefixes.table, before.schema, registry)),
+            namespaces=registry.namespaces(tables),
             settings=settings,
-            branches=branches,
-            queries=queries,
+            branches=tables.branches,
+            forms=tables.forms,
+            templates=tables.templates,
+            wordings=tables.wordings,
+            members=tables.members,
             chunks=tuple(chunks),
             potpourri=builders[None].chunk(0, rows),
             document=builders[WHOLE_DOCUMENT].chunk(0, rows),
-            originals=self._originals(),
-            unsatisfiable=tuple(registry.unsatisfiable.values()),
+            originals=original_paths(absolutes),
             rejected=tuple(registry.rejected.values()),
             notes=(
-                *notes(queries, registry.unsatisfiable, registry.later, choice),
-                *crowded(registry.size, Expansion.of(settings.limits)),
+                *notes(tables, registry.later, choice),
+                *crowded(forms.size, Expansion.of(settings.limits)),
             ),
             statistics=before.statistics,
             later=tuple(registry.later.values()),
         )
 
-    def _plan(self) -> ChunkingPlan:
+    def _plan(self, tables: RegisteredTables) -> ChunkingPlan:
         """Returns the new prefixes; for ``auto``, the best number of chunks for all branches."""
-        settings, registry = self._scheme.settings, self._registry
+        settings, forms = self._scheme.settings, self._registry.forms
+        queries = CanonicalWeights.of_members(tables.columns, forms.shapes)
+        self._reweigh(queries.groups(self._weigh))
         if not settings.auto:
             return ChunkingPlan(choose(self._tree, settings.chunks))
-        alive = [number for number, users in enumerate(registry.users) if users]
-        estimator = Estimator(self._scheme.statistics, self._normalisers.prefixes.table)
+        times = queries.branch_times(forms.forms, forms.branches)
+        estimator = Estimator(self._scheme.statistics, self._registry.namespaces(tables))
         return best_plan(
             self._tree,
-            alive,
-            registry.spines,
+            times,
+            forms.spines,
             self._footprints,
             self._whole,
             estimator,
             settings.workers,
         )
 
-    def _tables(self) -> tuple[Callable[[int], int], Branches, tuple[Query, ...]]:
-        """Returns the row of each branch, the rows, and the queries, which refer to them."""
-        registry, before = self._registry, self._scheme.branches
-        if all(registry.users):
-            more = registry.branches[len(before) :]
-            xpaths = (*before.xpaths, *[branch.xpath for branch in more])
-            steps = (*before.steps, *[branch.steps for branch in more])
-            return int, Branches(xpaths, steps), tuple(registry.queries())
-        rows: list[int] = []
-        alive: list[int] = []
-        for number, users in enumerate(registry.users):
-            rows.append(len(alive))
-            if users:
-                alive.append(number)
-        branches = Branches.of([registry.branches[number] for number in alive])
-        row = rows.__getitem__
-        queries = [
-            Query(query.type, tuple(map(row, query.branches)), query.subscribers)
-            for query in registry.queries()
+    def _reweigh(self, groups: QueryGroups) -> None:
+        """Changes the tree where queries have come or gone."""
+        before, self._groups = self._groups, groups
+        changed = [
+            group for group in {**before, **groups} if before.get(group) != groups.get(group)
         ]
-        return row, branches, tuple(queries)
+        # What comes is added first: no path may weigh less than what is below it.
+        more = {group: groups.get(group, 0) - before.get(group, 0) for group in changed}
+        for query in self._weighted({group: n for group, n in more.items() if n > 0}):
+            self._tree = self._tree.added(query)
+        for query in self._weighted({group: -n for group, n in more.items() if n < 0}):
+            self._tree = self._tree.removed(query)
 
-    def _originals(self) -> tuple[str, ...]:
-        if self._any_removed:
-            return original_paths(self._registry.absolutes())
-        return original_paths(chain(self._scheme.originals, self._absolutes))
+    def _weighted(self, groups: QueryGroups) -> Iterator[WeightedQuery]:
+        forms = self._registry.forms
+        return weighted_queries(groups, forms.forms, forms.spines, self._whole)

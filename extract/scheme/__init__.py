@@ -27,28 +27,19 @@ To add a field:
 
 from __future__ import annotations
 
-from extract.scheme.model import (
-    FORMAT,
-    Branch,
-    Branches,
-    Chunk,
-    Need,
-    Query,
-    Rejected,
-    Scheme,
-    Settings,
-    Subscriber,
-    Unsatisfiable,
-    Want,
-)
+from extract.scheme.model import FORMAT, Branch, Branches, Chunk, Need, Scheme, Settings, Want
+from extract.scheme.registered import Query, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.templates import Form, RegisteredTemplate
 
 __all__ = [
     "FORMAT",
     "Branch",
     "Branches",
     "Chunk",
+    "Form",
     "Need",
     "Query",
+    "RegisteredTemplate",
     "Rejected",
     "Scheme",
     "Settings",

@@ -58,9 +58,13 @@ class Fields:
         value: int = self._get(key, default, int, "a whole number")
         return value
 
+    def is_object(self, key: str) -> bool:
+        """Whether a field is an object."""
+        return type(self._value.get(key)) is dict
+
     def weight(self) -> float:
-        """The number above zero in the field of this name."""
-        value = self._value.get("weight")
+        """The number above zero in the field of this name; 1 if there is none."""
+        value = self._value.get("weight", 1.0)
         if type(value) not in (int, float) or not 0 < value < float("inf"):
             self.wrong("weight", "is not a number above zero")
         return float(value)

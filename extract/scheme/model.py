@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 from extract.errors import SchemeError
 from extract.schema.model import Schema
+from extract.scheme.registered import Later, Query, Rejected, Subscriber, Unsatisfiable
 from extract.scheme.statistics import Statistics
-from extract.subscriptions.metadata import NO_METADATA
-from extract.xpath.functions import Type
+from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
+from extract.subscriptions.members import Members
 
-FORMAT: Final = 1  # of scheme.json
+if TYPE_CHECKING:
+    from extract.scheme.directory import QueryDirectory
+
+FORMAT: Final = 2  # of scheme.json
 POTPOURRI: Final = "potpourri"  # its id
 DOCUMENT: Final = "document"  # id of the chunk that is the whole document
 
@@ -79,7 +83,7 @@ class Branch(NamedTuple):
     """One alternative of a normal form.
 
     Attributes:
-        xpath: The branch as XPath, from the document node.
+        xpath: The branch as XPath, from the document node; a parameter is a variable.
         steps: With how many plain child steps it begins, filters aside: its spine.
     """
 
@@ -122,90 +126,6 @@ class Branches(Sequence[Branch]):
 
 
 @dataclass(frozen=True, slots=True)
-class Subscriber:
-    """A registered query as its owner sees it.
-
-    Attributes:
-        id: The name by which its matches are reported.
-        xpath: The expression as written.
-        absolute: The same in canonical form, from the document node and with the scheme's prefixes:
-            what is evaluated where a document is evaluated whole.
-        weight: How much it counts when chunks are chosen.
-        metadata: What else is known of it, as `Subscription.metadata`.
-    """
-
-    id: str
-    xpath: str
-    absolute: str
-    weight: float = 1.0
-    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA, hash=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A canonical query: evaluated once, for all subscribers whose normal form it is.
-
-    Attributes:
-        type: What it gives; only for `Type.NODES` may there be several branches.
-        branches: Its normal form: indices into `Scheme.branches`.
-        subscribers: Whose query it is, at least one.
-    """
-
-    type: Type
-    branches: tuple[int, ...]
-    subscribers: tuple[Subscriber, ...]
-
-    @property
-    def id(self) -> str:
-        """That of the first subscriber."""
-        return self.subscribers[0].id
-
-
-@dataclass(frozen=True, slots=True)
-class Unsatisfiable:
-    """A query that can match no document that keeps to the schema's edges, and why."""
-
-    subscriber: Subscriber
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Later:
-    """A query in XPath 2.0 or later: evaluated as it is written, by elementpath, on all of a
-    document.
-
-    Attributes:
-        subscriber: Whose it is; the query is the same in ``xpath`` and ``absolute``.
-        version: Of XPath.
-        namespaces: What its prefixes stand for; they are its own, not the scheme's.
-    """
-
-    subscriber: Subscriber
-    version: str
-    namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    @property
-    def reason(self) -> str:
-        """Why it needs the whole document."""
-        return f"XPath {self.version}, which is not analysed"
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A query that cannot be evaluated at all; the fields are those of `QuerySyntaxError`, and the
-    metadata of its subscription."""
-
-    id: str
-    xpath: str
-    reason: str
-    hint: str = ""
-    line: int = 0
-    column: int = 0
-    offset: int = -1
-    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA, hash=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Chunk:
     """A part of every document, and what is evaluated on it.
 
@@ -219,7 +139,6 @@ class Chunk:
         filters: What its branches look at elsewhere.
         inside: What its branches look at in these subtrees.
         projected: Whether the chunk has of these subtrees only ``inside``, instead of everything.
-        queries: Ids of the subscribers that have a branch in it.
         branches: What is evaluated on it: indices into `Scheme.branches`.
         unsplittable: Why the subtrees cannot be evaluated apart from each other; empty if they can.
         whole: Why nothing may be left out of the document, for whatever reasons there are; empty if
@@ -231,7 +150,6 @@ class Chunk:
     id: str
     prefix: str
     filters: tuple[Want, ...] = ()
-    queries: tuple[str, ...] = ()
     branches: tuple[int, ...] = ()
     unsplittable: str = ""
     whole: tuple[str, ...] = ()
@@ -276,12 +194,18 @@ class Settings:
 class Scheme:
     """How documents of one schema are cut for a set of queries. Make one with `extract.prepare`.
 
+    Queries that differ in their constants alone are members of one template; what is computed from
+    the template is here once.
+
     Attributes:
         schema: The schema's edges; order and cardinality are left out.
         namespaces: Prefix to namespace URI, for all paths here.
         settings: What was asked for.
-        branches: The branches of all queries, each once.
-        queries: The canonical queries, in the order of their first subscribers.
+        branches: The branches of all forms, each once.
+        forms: The normal forms of templates, each once.
+        templates: The templates of the queries, in the order of their first members.
+        wordings: How templates are written, where that is not their canonical form.
+        members: The queries, in the order of their registration.
         chunks: The chunks, by prefix.
         potpourri: The chunk for all branches that belong to no other; it may be empty.
         document: The chunk for branches that may look anywhere, the whole document; it may be
@@ -289,7 +213,6 @@ class Scheme:
         originals: Paths in plain child steps outside of whose subtrees no query, as it was written,
             can look at anything but the elements on the way there; ``/`` if they may look anywhere.
             There, even what breaks the schema cannot matter.
-        unsatisfiable: Queries that can match no conforming document.
         later: Queries in XPath 2.0 or later, which are evaluated on the whole document.
         rejected: Queries that cannot be evaluated.
         notes: What the user should know about how the scheme was made.
@@ -300,12 +223,14 @@ class Scheme:
     namespaces: Mapping[str, str]
     settings: Settings
     branches: Branches = field(repr=False)
-    queries: tuple[Query, ...] = field(repr=False)
+    forms: tuple[Form, ...] = field(repr=False)
+    templates: RegisteredTemplates = field(repr=False)
+    wordings: WordingTable = field(repr=False)
+    members: Members = field(repr=False)
     chunks: tuple[Chunk, ...] = field(repr=False)
     potpourri: Chunk = field(repr=False)
     document: Chunk = field(repr=False)
     originals: tuple[str, ...] = field(default=("/",), repr=False)
-    unsatisfiable: tuple[Unsatisfiable, ...] = field(default=(), repr=False)
     rejected: tuple[Rejected, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     statistics: Statistics = field(default_factory=Statistics, repr=False)
@@ -313,7 +238,7 @@ class Scheme:
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:
-        """Reads a ``scheme.json``.
+        """Reads a ``scheme.json``, and the file of members beside it if there is one.
 
         Raises:
             SchemeError: It cannot be read, is no scheme, is damaged, or of another version.
@@ -323,7 +248,9 @@ class Scheme:
         return read_scheme(path)
 
     def save(self, path: str | Path) -> None:
-        """Writes the scheme as JSON. A file of that name is replaced as a whole, or not at all.
+        """Writes the scheme. A file of that name is replaced as a whole, or not at all.
+
+        Many members are in a file of their own beside it, which the scheme names.
 
         Raises:
             OSError: The file cannot be written.
@@ -333,17 +260,22 @@ class Scheme:
         save_scheme(self, path)
 
     def lines(self) -> Iterator[str]:
-        """The text of ``scheme.json``, line by line, each with its line end."""
+        """The text of ``scheme.json`` with all members, line by line, each with its line end."""
         from extract.scheme.writer import scheme_lines
 
         return scheme_lines(self)
 
     def __repr__(self) -> str:
-        queries, chunks = self.counts()["registered"], len(self.chunks)
+        queries, chunks = self.registered, len(self.chunks)
         return (
             f"<Scheme: {queries:,} quer{'y' if queries == 1 else 'ies'}, "
             f"{chunks:,} chunk{'s' * (chunks != 1)}, schema {self.schema.source}>"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # nothing cached
+
+    # -- chunks
 
     @property
     def every_chunk(self) -> tuple[Chunk, ...]:
@@ -355,51 +287,61 @@ class Scheme:
 
     @property
     def whole_document(self) -> Chunk:
-        """The chunk `document`, with the queries in later versions of XPath, which need it too."""
+        """The chunk `document`, also for the queries in later versions of XPath."""
         document = self.document
         if not self.later:
             return document
-        return replace(
-            document,
-            queries=(*document.queries, *[one.subscriber.id for one in self.later]),
-            whole=tuple(dict.fromkeys([*document.whole, *[one.reason for one in self.later]])),
-        )
+        reasons = [*document.whole, *[one.reason for one in self.later]]
+        return replace(document, whole=tuple(dict.fromkeys(reasons)))
+
+    @cached_property
+    def directory(self) -> QueryDirectory:
+        """The queries one by one: found by id, by chunk, or by normal form."""
+        from extract.scheme.directory import QueryDirectory  # which needs this module
+
+        return QueryDirectory(self)
+
+    # -- queries
 
     @property
-    def subscribers(self) -> tuple[Subscriber, ...]:
-        """All whose queries can be evaluated: those of queries, then the unsatisfiable, then those
-        in later versions of XPath. Rows of results refer to them by position."""
-        of_queries = [one for query in self.queries for one in query.subscribers]
-        of_queries += [one.subscriber for one in self.unsatisfiable]
-        return (*of_queries, *[one.subscriber for one in self.later])
+    def registered(self) -> int:
+        """The number of queries, rejected ones included."""
+        return len(self.members) + len(self.later) + len(self.rejected)
+
+    @property
+    def subscribers(self) -> Sequence[Subscriber]:
+        """All whose queries can be evaluated: the members, then those in later versions of XPath.
+        Rows of results refer to them by position."""
+        return self.directory.subscribers
+
+    @property
+    def queries(self) -> Sequence[Query]:
+        """The canonical queries, in the order of their first subscribers."""
+        return self.directory.queries
+
+    @property
+    def unsatisfiable(self) -> Sequence[Unsatisfiable]:
+        """Queries that can match no conforming document."""
+        return self.directory.unsatisfiable
 
     @cached_property
     def metadata(self) -> Mapping[str, Mapping[str, Any]]:
         """The metadata of all subscriptions that have any, by id; rejected ones included."""
-        every: tuple[Subscriber | Rejected, ...] = (*self.subscribers, *self.rejected)
-        return {one.id: one.metadata for one in every if one.metadata}
+        return self.directory.metadata()
+
+    def queries_in(self, chunk: Chunk) -> Sequence[str]:
+        """The ids of the queries that have a branch in a chunk."""
+        return self.directory.ids_in(chunk)
 
     def counts(self) -> dict[str, int]:
         """How many queries there are of each kind.
 
         ``registered`` is the sum of ``satisfiable``, ``unsatisfiable`` and ``rejected``. The
-        satisfiable ones are ``canonical`` different ones; ``potpourri`` have a branch there or need
-        the whole ``document``. Of the satisfiable, ``later`` are in XPath 2.0 or later.
+        satisfiable ones are ``canonical`` different ones, of ``templates`` templates; ``potpourri``
+        have a branch there or need the whole ``document``. Of the satisfiable, ``later`` are in
+        XPath 2.0 or later.
         """
-        satisfiable = sum(len(query.subscribers) for query in self.queries) + len(self.later)
-        different = {
-            (one.subscriber.xpath, one.version, *sorted(one.namespaces.items()))
-            for one in self.later
-        }
-        return {
-            "registered": satisfiable + len(self.unsatisfiable) + len(self.rejected),
-            "satisfiable": satisfiable,
-            "canonical": len(self.queries) + len(different),
-            "potpourri": len({*self.potpourri.queries, *self.whole_document.queries}),
-            "later": len(self.later),
-            "unsatisfiable": len(self.unsatisfiable),
-            "rejected": len(self.rejected),
-        }
+        return self.directory.counts()
 
     def check_schema(self, schema: Schema) -> None:
         """Makes sure that the scheme was prepared for this schema, in this version.
@@ -430,3 +372,10 @@ def without_content(schema: Schema) -> Schema:
     """The schema as a scheme has it: its edges, without order and cardinality."""
     declarations = tuple([replace(d, content=None) for d in schema.declarations])
     return replace(schema, declarations=declarations)
+
+
+def empty_scheme(schema: Schema) -> Scheme:
+    """A scheme without queries."""
+    empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")
+    queries = (), RegisteredTemplates.of([]), WordingTable(), Members.none()
+    return Scheme(schema, {}, Settings(1), Branches.of([]), *queries, (), *empty)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Mapping
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from extract.errors import SchemeError
-from extract.limits import Limits
 from extract.schema.model import Schema, SchemaKind
 from extract.scheme.edges import read_declaration
 from extract.scheme.fields import Fields
+from extract.scheme.format_1 import read_format_1
 from extract.scheme.garbage import no_collection
+from extract.scheme.members_builder import MembersBuilder, QueryTables, form_of, metadata_of
+from extract.scheme.members_file import MembersFile, MissingMembers, read_members
 from extract.scheme.model import (
     DOCUMENT,
     FORMAT,
@@ -23,42 +23,46 @@ from extract.scheme.model import (
     POTPOURRI,
     Branches,
     Chunk,
-    Later,
     Need,
-    Query,
-    Rejected,
     Scheme,
     Settings,
-    Subscriber,
-    Unsatisfiable,
     Uses,
     Want,
 )
+from extract.scheme.registered import Later, Rejected, Subscriber
 from extract.scheme.statistics import read_statistics
-from extract.subscriptions.metadata import (
-    NO_METADATA,
-    Metadata,
-    MetadataError,
-    checked_metadata,
-)
-from extract.xpath.functions import Type
+from extract.scheme.templates import Form, RegisteredTemplate, RegisteredTemplates, WordingTable
+from extract.subscriptions.members import Members
+from extract.subscriptions.wordings import BLANK, roles_of
 from extract.xpath.later import VERSIONS
+from extract.xpath.parameters import divided
 
 _AGAIN = "prepare the queries again with `extract prep`"
-_ANY_SIZE = Limits(metadata_bytes=sys.maxsize)  # it was checked when it was registered
-_TYPES = {one.value: one for one in Type}
 
 
 def read_scheme(path: str | Path) -> Scheme:
     """Reads a scheme file: see `Scheme.load`."""
-    file = str(path)
+    text = _text(path)
     with no_collection():
-        fields = Fields(_parsed(_text(path, file), file), "", file)
-        _check_format(fields, file)
-        return _scheme(fields)
+        while True:
+            try:
+                return _read(text, Path(path))
+            except MissingMembers:
+                # Whoever replaces a scheme removes the old members: then there is a new scheme.
+                before, text = text, _text(path)
+                if text == before:
+                    raise
 
 
-def _text(path: str | Path, file: str) -> str:
+def _read(text: str, path: Path) -> Scheme:
+    file = str(path)
+    fields = Fields(_parsed(text, file), "", file)
+    _check_format(fields, file)
+    return _scheme(fields, Path(os.path.realpath(path)))
+
+
+def _text(path: str | Path) -> str:
+    file = str(path)
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -88,36 +92,32 @@ def _check_format(fields: Fields, file: str) -> None:
         hint = "a scheme is written by `extract prep`"
         raise SchemeError('is not a scheme: it does not say its "format"', hint, file)
     version = fields.whole_number("format")
-    if version != FORMAT:
-        reason = f"is a scheme of format {version}; this version of extract reads format {FORMAT}"
+    if not 1 <= version <= FORMAT:
+        reason = f"is a scheme of format {version}; this version of extract reads 1 to {FORMAT}"
         newer = "use the version of extract that wrote it, or "
         raise SchemeError(reason, (newer if version > FORMAT else "") + _AGAIN, file)
 
 
-def _scheme(fields: Fields) -> Scheme:
+def _scheme(fields: Fields, path: Path) -> Scheme:
     branches = _branches(fields.object("branches"))
-    queries = _queries(fields, len(branches))
-    ids = {one.id: one.id for query in queries for one in query.subscribers}
-    chunks = tuple([_chunk(one, len(branches), ids) for one in fields.objects("chunks")])
+    if fields.whole_number("format") == 1:
+        tables = read_format_1(fields, len(branches))
+    else:
+        tables = _tables(fields, len(branches), path)
+    chunks = tuple([_chunk(one, len(branches)) for one in fields.objects("chunks")])
     potpourri, document = [
-        _chunk(fields.object(key), len(branches), ids) for key in ("potpourri", "document")
+        _chunk(fields.object(key), len(branches)) for key in ("potpourri", "document")
     ]
     scheme = Scheme(
         _schema(fields.object("schema")),
         fields.table("namespaces", str, "a string"),
         _settings(fields.object("settings")),
         branches,
-        queries,
+        *tables,
         chunks,
         potpourri,
         document,
         fields.texts("originals"),
-        tuple(
-            [
-                Unsatisfiable(_subscriber(one), one.text("reason"))
-                for one in fields.objects("unsatisfiable")
-            ]
-        ),
         tuple([_rejected(one) for one in fields.objects("rejected")]),
         fields.texts("notes"),
         later=tuple([_later(one) for one in fields.objects("later", [])]),
@@ -127,7 +127,66 @@ def _scheme(fields: Fields) -> Scheme:
         scheme = replace(scheme, statistics=read)
     _check_ids(fields, scheme)
     _check_homes(fields, scheme)
+    _check_listed(fields, scheme)
     return scheme
+
+
+def _tables(fields: Fields, branches: int, path: Path) -> QueryTables:
+    """The templates of a scheme of format 2, and their members."""
+    forms: dict[Form, int] = {}
+    templates: list[RegisteredTemplate] = []
+    for row in fields.objects("templates"):
+        xpath = row.text("xpath")
+        if "unsatisfiable" in row:
+            templates.append(RegisteredTemplate(xpath, -1, (), row.text("unsatisfiable")))
+            continue
+        form = form_of(row, branches)
+        count = len(divided(xpath)[1]) if "$" in xpath else 0
+        arguments = tuple(range(count))
+        if "arguments" in row:
+            arguments = row.indices("arguments", count, "parameters")
+        templates.append(RegisteredTemplate(xpath, forms.setdefault(form, len(forms)), arguments))
+    table = RegisteredTemplates.of(templates)
+    if fields.is_object("queries"):
+        wordings = _wordings(fields, len(table))
+        row = fields.object("queries")
+        info = MembersFile(row.text("file"), row.whole_number("rows"), row.text("digest"))
+        members = read_members(info, path, table, wordings)
+    else:
+        members, wordings = _members(fields, table)
+    return QueryTables(tuple(forms), table, wordings, members)
+
+
+def _wordings(fields: Fields, templates: int) -> WordingTable:
+    numbers, texts = [], []
+    for number, row in enumerate(fields.items("wordings")):
+        if type(row) is not list or [type(one) for one in row] != [int, list]:
+            fields.wrong(f"wordings[{number}]", "is not a template and the parts of a text")
+        template, parts = row
+        if not 0 <= template < templates or not all(type(part) is str for part in parts):
+            fields.wrong(f"wordings[{number}]", "is not a template and the parts of a text")
+        numbers.append(template)
+        texts.append(BLANK.join(parts))
+    return WordingTable(tuple(numbers), tuple(texts))
+
+
+def _members(fields: Fields, templates: RegisteredTemplates) -> tuple[Members, WordingTable]:
+    """The members in the file itself."""
+    builder = MembersBuilder()
+    roles: dict[int, tuple[bool, ...]] = {}
+    for row in fields.objects("queries"):
+        number = row.whole_number("template")
+        if not 0 <= number < len(templates):
+            row.wrong("template", f"there is no templates[{number}]")
+        canonical = templates.xpaths[number]
+        xpath = row.text("xpath")
+        try:
+            if number not in roles:
+                roles[number] = roles_of(canonical) if "$" in canonical else ()
+            builder.add(row, number, canonical, xpath, roles[number])
+        except ValueError:
+            row.wrong("xpath", f"is no query of templates[{number}]")
+    return builder.members()
 
 
 def _branches(fields: Fields) -> Branches:
@@ -137,49 +196,13 @@ def _branches(fields: Fields) -> Branches:
     return Branches(xpaths, steps)
 
 
-def _queries(fields: Fields, branches: int) -> tuple[Query, ...]:
-    """The canonical queries, each with its subscribers."""
-    rows: dict[str, tuple[Type, tuple[int, ...], list[Subscriber]]] = {}
-    for row in fields.objects("queries"):
-        subscriber = _subscriber(row)
-        if "same_as" in row:
-            first = rows.get(row.text("same_as"))
-            if first is None:
-                row.wrong("same_as", f"there is no query {row.text('same_as')!r} above")
-            first[2].append(subscriber)
-            continue
-        kind = Type.NODES
-        if "type" in row:
-            kind = _TYPES.get(row.text("type")) or row.wrong("type", "is no type of XPath")
-        form = row.indices("branches", branches, "branches")
-        if not form or (len(form) > 1 and kind is not Type.NODES):
-            row.wrong("branches", f"{len(form)} branches cannot give {kind.value}")
-        rows[subscriber.id] = (kind, form, [subscriber])
-    return tuple([Query(kind, form, tuple(subs)) for kind, form, subs in rows.values()])
-
-
-def _subscriber(row: Fields) -> Subscriber:
-    name, xpath = row.text("id"), row.text("xpath")
-    absolute = row.text("absolute") if "absolute" in row else xpath
-    weight = row.weight() if "weight" in row else 1.0
-    return Subscriber(name, xpath, absolute, weight, _metadata(row))
-
-
-def _metadata(row: Fields) -> Metadata:
-    if "metadata" not in row:
-        return NO_METADATA
-    try:
-        return checked_metadata(row.mapping("metadata"), _ANY_SIZE)
-    except MetadataError as error:
-        row.wrong("metadata", error.reason)
-
-
 def _later(row: Fields) -> Later:
-    version = row.text("version")
+    xpath, version = row.text("xpath"), row.text("version")
     if version not in VERSIONS[1:]:
         row.wrong("version", f"{version!r} is none of {', '.join(VERSIONS[1:])}")
     namespaces = row.table("namespaces", str, "a string") if "namespaces" in row else {}
-    return Later(_subscriber(row), version, namespaces)
+    own = Subscriber(row.text("id"), xpath, xpath, row.weight(), metadata_of(row))
+    return Later(own, version, namespaces)
 
 
 def _rejected(row: Fields) -> Rejected:
@@ -191,15 +214,11 @@ def _rejected(row: Fields) -> Rejected:
         row.whole_number("line", 0),
         row.whole_number("column", 0),
         row.whole_number("offset", -1),
-        _metadata(row),
+        metadata_of(row),
     )
 
 
-def _chunk(row: Fields, branches: int, ids: Mapping[str, str]) -> Chunk:
-    queries = row.texts("queries")
-    for number, one in enumerate(queries):
-        if one not in ids:
-            row.wrong(f"queries[{number}]", f"there is no query {one!r}")
+def _chunk(row: Fields, branches: int) -> Chunk:
     splittable, why_not = row.truth("splittable"), row.text("unsplittable", "")
     if splittable == bool(why_not):
         row.wrong("unsplittable", "must say why, if and only if it is not splittable")
@@ -209,7 +228,6 @@ def _chunk(row: Fields, branches: int, ids: Mapping[str, str]) -> Chunk:
         row.text("id"),
         prefix,
         filters,
-        tuple([ids[one] for one in queries]),  # one string for each id, however often it is named
         row.indices("branches", branches, "branches"),
         why_not,
         row.texts("whole", []),
@@ -279,10 +297,8 @@ def _schema(row: Fields) -> Schema:
 
 def _check_ids(fields: Fields, scheme: Scheme) -> None:
     """Two queries of one id, or two chunks, could not be told apart."""
-    tables = ("queries", "unsatisfiable", "later", "rejected")
-    ids = [row["id"] for table in tables for row in fields.items(table, [])]
-    if len(set(ids)) < len(ids):
-        twice = next(one for one, times in Counter(ids).items() if times > 1)
+    twice = scheme.directory.twice()
+    if twice is not None:
         fields.wrong("queries", f"two queries have the id {twice!r}")
     chunks = [chunk.id for chunk in scheme.chunks]
     for key, chunk in ((POTPOURRI, scheme.potpourri), (DOCUMENT, scheme.document)):
@@ -301,3 +317,20 @@ def _check_homes(fields: Fields, scheme: Scheme) -> None:
     lost = homes.find(0)
     if lost >= 0:
         fields.wrong(f"branches.xpaths[{lost}]", "belongs to no chunk")
+
+
+def _check_listed(fields: Fields, scheme: Scheme) -> None:
+    """What a scheme lists for people must be what it says elsewhere."""
+    if fields.is_object("queries"):
+        return
+    if fields.whole_number("format") > 1:
+        listed = [row.text("id") for row in fields.objects("unsatisfiable")]
+        if listed != [one.subscriber.id for one in scheme.unsatisfiable]:
+            fields.wrong("unsatisfiable", "are other queries than those of such templates")
+    own = [*fields.objects("chunks"), fields.object("potpourri"), fields.object("document")]
+    for row, chunk in zip(own, (*scheme.chunks, scheme.potpourri, scheme.document), strict=True):
+        queries = set(scheme.queries_in(chunk))
+        if fields.whole_number("format") == 1:
+            queries -= {one.subscriber.id for one in scheme.later}
+        if set(row.texts("queries")) != queries:
+            row.wrong("queries", "are other queries than those with these branches")

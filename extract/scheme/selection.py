@@ -6,8 +6,12 @@ import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from extract.errors import SubscriptionsError
-from extract.scheme.model import Chunk, Query, Scheme
+from extract.scheme.model import Chunk, Scheme
+from extract.scheme.registered import Later, Rejected
+from extract.subscriptions.columns import Offsets
 
 _NEAR = 3  # ids that a message names
 
@@ -48,32 +52,45 @@ def scheme_of_queries(scheme: Scheme, wanted: Collection[str], source: str = "")
     if not wanted:
         return scheme
     chosen = frozenset(wanted)
-    ids = [one.id for one in scheme.subscribers]
-    check_ids(wanted, [*ids, *[one.id for one in scheme.rejected]], source)
-    queries = tuple([_reduced(query, chosen) for query in scheme.queries])
-    queries = tuple([query for query in queries if query.subscribers])
-    needed = {branch for query in queries for branch in query.branches}
-
-    def reduced(chunk: Chunk) -> Chunk:
-        return replace(
-            chunk,
-            branches=tuple([branch for branch in chunk.branches if branch in needed]),
-            queries=tuple([one for one in chunk.queries if one in chosen]),
-        )
-
-    chunks = [reduced(chunk) for chunk in scheme.chunks]
-    return replace(
+    check_ids(wanted, [*scheme.directory.ids, *[one.id for one in scheme.rejected]], source)
+    rows = [scheme.directory.find(one) for one in dict.fromkeys(wanted)]
+    members = np.array(sorted(row for row in rows if row >= 0), np.int64)
+    return scheme_of_members(
         scheme,
-        queries=queries,
-        chunks=tuple([chunk for chunk in chunks if chunk.branches]),
-        potpourri=reduced(scheme.potpourri),
-        document=reduced(scheme.document),
-        unsatisfiable=tuple([one for one in scheme.unsatisfiable if one.subscriber.id in chosen]),
+        members,
         later=tuple([one for one in scheme.later if one.subscriber.id in chosen]),
         rejected=tuple([one for one in scheme.rejected if one.id in chosen]),
     )
 
 
-def _reduced(query: Query, chosen: Collection[str]) -> Query:
-    ours = tuple([one for one in query.subscribers if one.id in chosen])
-    return query if len(ours) == len(query.subscribers) else replace(query, subscribers=ours)
+def scheme_of_members(
+    scheme: Scheme,
+    rows: Offsets,
+    later: tuple[Later, ...] = (),
+    rejected: tuple[Rejected, ...] = (),
+) -> Scheme:
+    """Returns the scheme with some members only; their answers stay the same.
+
+    Args:
+        scheme: The scheme.
+        rows: The members.
+        later: The queries in later versions of XPath that it keeps.
+        rejected: The rejected queries that it keeps.
+    """
+    forms = np.unique(scheme.directory.forms[rows])
+    needed = {n for form in forms[forms >= 0].tolist() for n in scheme.forms[form].branches}
+
+    def reduced(chunk: Chunk) -> Chunk:
+        branches = tuple([branch for branch in chunk.branches if branch in needed])
+        return replace(chunk, branches=branches)
+
+    chunks = [reduced(chunk) for chunk in scheme.chunks]
+    return replace(
+        scheme,
+        members=scheme.members.take(rows),
+        chunks=tuple([chunk for chunk in chunks if chunk.branches]),
+        potpourri=reduced(scheme.potpourri),
+        document=reduced(scheme.document),
+        later=later,
+        rejected=rejected,
+    )

@@ -1,14 +1,17 @@
 """Writes ``scheme.json``: what a person looks for first, the tables of a million rows last.
 
 One row of a table is one line, and rows come in an order that a new query does not disturb, so that
-the difference between two schemes is short. What has its usual value is left out.
+the difference between two schemes is short. What has its usual value is left out. Members are here
+while they are few; many are in a file of their own (`members_file`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,11 @@ from typing import Any
 from extract.files import whole_file
 from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
-from extract.scheme.model import FORMAT, Chunk, Later, Query, Rejected, Scheme, Subscriber, Want
+from extract.scheme.members_file import INLINE, MembersFile, remove_others, write_members
+from extract.scheme.model import FORMAT, Chunk, Scheme, Want
+from extract.scheme.registered import Later, Rejected, Subscriber, Unsatisfiable
 from extract.scheme.statistics import statistics_rows
+from extract.subscriptions.wordings import BLANK
 from extract.xpath.functions import Type
 
 _WIDE = 100  # a list that fits into so many characters stays on one line
@@ -26,17 +32,41 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def save_scheme(scheme: Scheme, path: str | Path) -> None:
-    """Writes a scheme to a file, which then is whole: see `Scheme.save`."""
+    """Writes a scheme to a file, which then is whole: see `Scheme.save`.
+
+    The file of members, if there is one, is written first: until ``scheme.json`` names it, the old
+    scheme holds.
+    """
+    target = Path(os.path.realpath(path))
+    beside = None
+    if len(scheme.members) > INLINE:
+        beside = write_members(scheme.members, scheme.wordings, target)
     with whole_file(path) as stream:
-        stream.writelines(line.encode() for line in scheme_lines(scheme))
+        stream.writelines(line.encode() for line in scheme_lines(scheme, beside))
+    remove_others(target, None if beside is None else beside.file)
 
 
-def scheme_lines(scheme: Scheme) -> Iterator[str]:
-    """The lines of ``scheme.json``, each with its line end."""
-    unsatisfiable = (
-        _encode(_subscriber(one.subscriber) | {"reason": one.reason})
-        for one in scheme.unsatisfiable
-    )
+def scheme_digest(scheme: Scheme) -> str:
+    """A digest that two schemes share if they give the same answers in the same order."""
+    members = scheme.members
+    columns = hashlib.sha256(members.heap)
+    for part in (members.codes, members.ends, members.weights):
+        columns.update(b"" if part is None else part.tobytes())
+    for text in members.metadata or ():
+        columns.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    digest = hashlib.sha256()
+    for line in scheme_lines(scheme, MembersFile("", len(members), columns.hexdigest())):
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def scheme_lines(scheme: Scheme, beside: MembersFile | None = None) -> Iterator[str]:
+    """The lines of ``scheme.json``, each with its line end.
+
+    Args:
+        scheme: The scheme.
+        beside: The file of members; None to write the members here.
+    """
     rejected = (
         _encode({"id": one.id, "xpath": one.xpath, "reason": one.reason} | _further(one))
         for one in scheme.rejected
@@ -56,22 +86,29 @@ def scheme_lines(scheme: Scheme) -> Iterator[str]:
     yield f' "settings": {_encode(asked)},\n'
     yield f' "notes": {_encode(scheme.notes)},\n'
     yield ' "chunks": ['
+    ids = None if beside else scheme.queries_in
     for number, chunk in enumerate(scheme.chunks):
         yield ",\n  {\n" if number else "\n  {\n"
-        yield from _chunk(chunk, "   ")
+        yield from _chunk(chunk, "   ", ids)
         yield "  }"
     yield "\n ],\n" if scheme.chunks else "],\n"
     for key, chunk in (("potpourri", scheme.potpourri), ("document", scheme.document)):
         yield f' "{key}": {{\n'
-        yield from _chunk(chunk, "  ")
+        yield from _chunk(chunk, "  ", ids)
         yield " },\n"
     yield from _list("originals", list(map(quote, scheme.originals)), " ")
     yield from _statistics(scheme)
-    yield from _rows("queries", chain.from_iterable(map(_query, scheme.queries)))
-    yield from _rows("unsatisfiable", unsatisfiable)
+    if beside is not None:
+        yield f' "queries": {_encode(beside._asdict())},\n'
+        texts = zip(*scheme.wordings, strict=True)
+        yield from _rows("wordings", (_encode([n, text.split(BLANK)]) for n, text in texts))
+    else:
+        yield from _rows("queries", _queries(scheme))
+        yield from _rows("unsatisfiable", map(_unsatisfiable, scheme.unsatisfiable))
     if scheme.later:
         yield from _rows("later", map(_later, scheme.later))
     yield from _rows("rejected", rejected)
+    yield from _rows("templates", _templates(scheme))
     yield ' "branches": {\n'
     yield from _rows("xpaths", map(quote, scheme.branches.xpaths), "  ")
     yield from _list("steps", list(_filled(map(str, scheme.branches.steps))), "  ", last=True)
@@ -115,7 +152,9 @@ def _list(key: str, rows: list[str], indent: str, last: bool = False) -> Iterato
         yield from _rows(key, rows, indent, last)
 
 
-def _chunk(chunk: Chunk, indent: str) -> Iterator[str]:
+def _chunk(
+    chunk: Chunk, indent: str, ids: Callable[[Chunk], Sequence[str]] | None
+) -> Iterator[str]:
     yield f'{indent}"id": {quote(chunk.id)},\n'
     if chunk.prefix:
         yield f'{indent}"prefix": {quote(chunk.prefix)},\n'
@@ -130,7 +169,8 @@ def _chunk(chunk: Chunk, indent: str) -> Iterator[str]:
         yield f'{indent}"projected": {_encode(chunk.projected)},\n'
     if chunk.uses:
         yield from _list("uses", list(_filled(map(_encode, chunk.uses))), indent)
-    yield from _list("queries", list(map(quote, chunk.queries)), indent)
+    if ids is not None:
+        yield from _list("queries", list(map(quote, ids(chunk))), indent)
     yield from _list("branches", list(map(str, chunk.branches)), indent, last=True)
 
 
@@ -138,21 +178,39 @@ def _want(want: Want) -> str:
     return f'{{"path": {quote(want.path)}, "need": "{want.need.word}"}}'
 
 
-def _query(query: Query) -> Iterator[str]:
-    """One row for each subscriber; those after the first only say that they have the same form."""
-    first, *others = query.subscribers
-    row = _subscriber(first)
-    if query.type is not Type.NODES:
-        row["type"] = query.type.value
-    yield _encode(row | {"branches": query.branches})
-    for other in others:
-        yield _encode(_subscriber(other) | {"same_as": first.id})
+def _queries(scheme: Scheme) -> Iterator[str]:
+    """One row for each member."""
+    templates = scheme.directory.templates.tolist()
+    for row, template in enumerate(templates):
+        subscriber = scheme.directory.subscriber(row)
+        fields = {"id": subscriber.id, "xpath": subscriber.xpath, "template": template}
+        yield _encode(fields | _usual(subscriber))
 
 
-def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": subscriber.id, "xpath": subscriber.xpath}
-    if subscriber.absolute != subscriber.xpath:
-        row["absolute"] = subscriber.absolute
+def _unsatisfiable(one: Unsatisfiable) -> str:
+    """The row of a query that is in another table as well, for people to see."""
+    subscriber = one.subscriber
+    return _encode({"id": subscriber.id, "xpath": subscriber.xpath, "reason": one.reason})
+
+
+def _templates(scheme: Scheme) -> Iterator[str]:
+    for number, template in enumerate(scheme.templates):
+        row: dict[str, Any] = {"xpath": template.xpath}
+        if template.form < 0:
+            row["unsatisfiable"] = template.reason
+        else:
+            form = scheme.forms[template.form]
+            if form.type is not Type.NODES:
+                row["type"] = form.type.value
+            row["branches"] = form.branches
+            if template.arguments != tuple(range(scheme.templates.parameters[number])):
+                row["arguments"] = template.arguments
+        yield _encode(row)
+
+
+def _usual(subscriber: Subscriber) -> dict[str, Any]:
+    """What is not as usual."""
+    row: dict[str, Any] = {}
     if subscriber.weight != 1:
         whole = subscriber.weight.is_integer() and subscriber.weight < _EXACT
         row["weight"] = int(subscriber.weight) if whole else subscriber.weight
@@ -162,7 +220,8 @@ def _subscriber(subscriber: Subscriber) -> dict[str, Any]:
 
 
 def _later(one: Later) -> str:
-    row = _subscriber(one.subscriber) | {"version": one.version}
+    own = one.subscriber
+    row = {"id": own.id, "xpath": own.xpath} | _usual(own) | {"version": one.version}
     return _encode(row | ({"namespaces": _by_key(one.namespaces)} if one.namespaces else {}))
 
 

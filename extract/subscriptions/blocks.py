@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, groupby, islice
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, groupby, islice
 from operator import eq
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extract.subscriptions.columns import Offsets, TextColumn
+from extract.subscriptions.metadata import NO_METADATA, Metadata
 from extract.subscriptions.model import Subscription
 
 
@@ -25,6 +27,10 @@ class QueryBlock:
         namespaces: What their prefixes stand for.
         version: Their version of XPath.
         lines: Their lines in the query file, from 1.
+        columns: Where the queries start in these lines, from 1; None if that is known from the
+            buffer.
+        weights: How much each counts; None if all count 1.
+        metadata: What else is known of those of which something is, by position.
     """
 
     ids: TextColumn
@@ -32,22 +38,72 @@ class QueryBlock:
     namespaces: Mapping[str, str]
     version: str
     lines: Offsets
+    columns: Offsets | None = None
+    weights: NDArray[np.float64] | None = None
+    metadata: Mapping[int, Metadata] = field(default_factory=dict)
 
     @classmethod
     def of(cls, subscriptions: Iterable[Subscription]) -> Iterator[QueryBlock]:
         """The blocks of some subscriptions, in their order."""
         for _, group in groupby(subscriptions, lambda one: (id(one.namespaces), one.version)):
             some = list(group)
+            weights = None
+            if any(one.weight != 1 for one in some):
+                weights = np.array([one.weight for one in some], np.float64)
             yield cls(
                 TextColumn.of([one.id for one in some]),
                 TextColumn.of([one.xpath for one in some]),
                 some[0].namespaces,
                 some[0].version,
                 np.array([one.line for one in some], np.int64),
+                np.array([one.column for one in some], np.int64),
+                weights,
+                {place: one.metadata for place, one in enumerate(some) if one.metadata},
             )
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return map(self.subscription, range(len(self)))
+
+    def subscription(self, position: int) -> Subscription:
+        """One of the queries."""
+        return Subscription(
+            self.ids.text(position),
+            self.xpaths.text(position),
+            self.namespaces,
+            1.0 if self.weights is None else float(self.weights[position]),
+            int(self.lines[position]),
+            self._column(position),
+            self.version,
+            self.metadata.get(position, NO_METADATA),
+        )
+
+    def _column(self, position: int) -> int:
+        """The column where a query starts."""
+        if self.columns is not None:
+            return int(self.columns[position])
+        lines, start = self.xpaths.buffer, int(self.xpaths.starts[position])
+        return len(lines[lines.rfind(b"\n", 0, start) + 1 : start].decode()) + 1
+
+    def parts(self, most: int) -> Iterator[QueryBlock]:
+        """The queries in blocks of so many at most."""
+        for start in range(0, len(self), most):
+            places = np.arange(start, min(start + most, len(self)))
+            yield replace(
+                self,
+                ids=self.ids.take(places),
+                xpaths=self.xpaths.take(places),
+                lines=self.lines[places],
+                columns=None if self.columns is None else self.columns[places],
+                weights=None if self.weights is None else self.weights[places],
+                metadata={
+                    place - start: one
+                    for place, one in self.metadata.items()
+                    if start <= place < start + most
+                },
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,17 +120,7 @@ class FileQueries(Sequence[Subscription]):
         return sum(map(len, self.blocks))
 
     def __iter__(self) -> Iterator[Subscription]:
-        for block in self.blocks:
-            rows = zip(
-                block.ids,
-                block.xpaths,
-                block.xpaths.starts.tolist(),
-                block.lines.tolist(),
-                strict=True,
-            )
-            for name, xpath, start, line in rows:
-                column = _column(block.xpaths.buffer, start)
-                yield Subscription(name, xpath, block.namespaces, 1.0, line, column, block.version)
+        return chain.from_iterable(self.blocks)
 
     @overload
     def __getitem__(self, index: int) -> Subscription: ...
@@ -93,24 +139,10 @@ class FileQueries(Sequence[Subscription]):
         ends = list(accumulate(map(len, self.blocks)))
         number = bisect_right(ends, index)
         block = self.blocks[number]
-        row = index - (ends[number] - len(block))
-        return Subscription(
-            block.ids.text(row),
-            block.xpaths.text(row),
-            block.namespaces,
-            1.0,
-            int(block.lines[row]),
-            _column(block.xpaths.buffer, int(block.xpaths.starts[row])),
-            block.version,
-        )
+        return block.subscription(index - (ends[number] - len(block)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
-
-
-def _column(lines: bytes, start: int) -> int:
-    """The column of what starts there."""
-    return len(lines[lines.rfind(b"\n", 0, start) + 1 : start].decode()) + 1

@@ -2,123 +2,132 @@
 
 from __future__ import annotations
 
-from array import array
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.subscriptions.columns import Offsets, TextColumn
-from extract.subscriptions.records import Records, column_of, fields_of, numbers_of, record
+from extract.subscriptions.metadata import NO_METADATA, Metadata
+from extract.subscriptions.records import column_of, fields_of, gather_records
+
+Codes = NDArray[np.int32]
+"""For each member the number of its template if it is written in canonical form; else the number of
+its wording, as ``-1 - number``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def template_of(code: int, templates: Sequence[int]) -> int:
+    """The template of a member.
+
+    Args:
+        code: Its code, see `Codes`.
+        templates: For each wording its template.
+    """
+    return code if code >= 0 else templates[~code]
+
+
+def templates_of(codes: Codes, templates: Sequence[int]) -> Codes:
+    """The templates of members; the arguments are those of `template_of`."""
+    if not len(codes) or codes.min() >= 0:
+        return codes
+    table = np.array(templates, np.int32)
+    return np.where(codes >= 0, codes, table[np.where(codes < 0, ~codes, 0)])
+
+
+@dataclass(frozen=True, eq=False)
 class Members:
-    """The members of one template, in the order in which they were added.
+    """Queries as rows: the id of each, its template, its constants. They never change.
 
     Attributes:
-        rows: The number of each among the members of all templates.
-        ids: The id of each.
-        constants: For each parameter the constants as they are written, strings without quotes.
-        numbers: For each parameter that is a number its constants as libxml2 reads them; None for
-            strings.
+        codes: The template or wording of each.
+        ends: Where the record of each ends: its id and its constants, as `records` has them.
+        heap: The records, one after the other.
+        weights: How much each counts when chunks are chosen; None if all count 1.
+        metadata: The metadata of each as JSON, empty for none; None if nobody has any.
     """
 
-    rows: Offsets
-    ids: TextColumn
-    constants: tuple[TextColumn, ...]
-    numbers: tuple[NDArray[np.float64] | None, ...]
+    codes: Codes
+    ends: Offsets
+    heap: bytes
+    weights: NDArray[np.float64] | None = None
+    metadata: TextColumn | None = None
+
+    @classmethod
+    def none(cls) -> Members:
+        """No members."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.int64), b"")
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.codes)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Members):
+            return NotImplemented
+        return (
+            self.heap == other.heap
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.ends, other.ends)
+            and _same(self.weights, other.weights)
+            and _texts(self.metadata) == _texts(other.metadata)
+        )
 
-class _Grouped(NamedTuple):
-    """Members sorted by template: the template, row and start of the record of each."""
+    def __hash__(self) -> int:
+        return hash(self.heap)
 
-    templates: NDArray[np.int32]
-    rows: Offsets
-    starts: Offsets
+    @cached_property
+    def starts(self) -> Offsets:
+        """Where the record of each member starts."""
+        starts = np.zeros(len(self.ends), np.int64)
+        starts[1:] = self.ends[:-1]
+        return starts
 
+    @cached_property
+    def ids(self) -> TextColumn:
+        """The id of each member."""
+        return column_of(self.heap, self.starts, 0)
 
-class MemberStore:
-    """The members of all templates, a record for each: its id and its constants.
-
-    A member takes 12 bytes, its id, its constants, and a byte for each of them that has less than
-    128 bytes.
-    """
-
-    def __init__(self) -> None:
-        self._templates = array("i")
-        self._ends = array("q")
-        self._heap = bytearray()
-        self._grouped: _Grouped | None = None
-
-    def __len__(self) -> int:
-        return len(self._templates)
-
-    def append(self, template: int, name: str, constants: tuple[str, ...]) -> None:
-        """Adds a member."""
-        self._heap += record(name, constants)
-        self._templates.append(template)
-        self._ends.append(len(self._heap))
-        self._grouped = None
-
-    def extend(self, records: Records) -> None:
-        """Adds many members."""
-        self._templates.frombytes(records.templates.tobytes())
-        self._ends.frombytes((records.ends + len(self._heap)).tobytes())
-        self._heap += records.heap
-        self._grouped = None
-
-    def template_of(self, row: int) -> int:
-        """The template of a member; -1 if it has none."""
-        return self._templates[row]
+    def constants(self, rows: Offsets, parameter: int) -> TextColumn:
+        """The constants of some members for a parameter of their template, as written."""
+        return column_of(self.heap, self.starts[rows], parameter + 1)
 
     def fields(self, row: int) -> tuple[str, ...]:
-        """The id and the constants of a member."""
-        start = self._ends[row - 1] if row else 0
-        return fields_of(self._heap, start, self._ends[row])
+        """The id of a member, and its constants."""
+        return fields_of(self.heap[self.starts[row] : self.ends[row]])
 
-    def counts(self, templates: int) -> NDArray[np.int64]:
-        """For each of so many templates how many members it has."""
-        numbers = np.array(self._templates, np.int64)
-        return np.bincount(numbers[numbers >= 0], minlength=templates).astype(np.int64)
+    def weight(self, row: int) -> float:
+        """How much a member counts."""
+        return 1.0 if self.weights is None else float(self.weights[row])
 
-    def members(
-        self, template: int, parameters: tuple[Literal["string", "number"], ...]
-    ) -> Members:
-        """The members of one template as columns.
+    def metadata_of(self, row: int) -> Metadata:
+        """The metadata of a member."""
+        text = "" if self.metadata is None else self.metadata.text(row)
+        metadata: Metadata = json.loads(text) if text else NO_METADATA
+        return metadata
 
-        Args:
-            template: The number of the template.
-            parameters: The types of its parameters.
-        """
-        grouped = self._by_template()
-        first, last = np.searchsorted(grouped.templates, (template, template + 1))
-        rows, starts = grouped.rows[first:last], grouped.starts[first:last]
-        constants = tuple(
-            [column_of(self._heap, starts, field) for field in range(1, len(parameters) + 1)]
-        )
+    def take(self, rows: Offsets) -> Members:
+        """Some of the members."""
+        heap, ends = gather_records(self.heap, self.ends, rows)
         return Members(
-            rows,
-            column_of(self._heap, starts, 0),
-            constants,
-            tuple(
-                [
-                    numbers_of(column) if kind == "number" else None
-                    for kind, column in zip(parameters, constants, strict=True)
-                ]
-            ),
+            self.codes[rows],
+            ends,
+            heap,
+            None if self.weights is None else self.weights[rows],
+            None if self.metadata is None else self.metadata.take(rows),
         )
 
-    def _by_template(self) -> _Grouped:
-        """All members by template; made again after members were added."""
-        if self._grouped is None:
-            templates = np.array(self._templates, np.int32)
-            starts = np.zeros(len(templates), np.int64)
-            starts[1:] = self._ends[:-1]
-            rows = np.argsort(templates, kind="stable")
-            self._grouped = _Grouped(templates[rows], rows, starts[rows])
-        return self._grouped
+    def recoded(self, codes: Codes) -> Members:
+        """The same members with other numbers for templates and wordings."""
+        return Members(codes, self.ends, self.heap, self.weights, self.metadata)
+
+
+def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+def _texts(column: TextColumn | None) -> list[str] | None:
+    return None if column is None else list(column)

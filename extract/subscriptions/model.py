@@ -115,7 +115,11 @@ class Subscriptions(Sequence[Subscription]):
         for position, query in enumerate(queries, 1):
             if isinstance(query, Subscription):
                 entry = with_checked_metadata(query)
-                entry = replace(entry, namespaces={**shared, **query.namespaces})
+                own = entry.namespaces or shared
+                if shared and entry.namespaces:
+                    own = {**shared, **entry.namespaces}
+                if own is not entry.namespaces:
+                    entry = replace(entry, namespaces=own)
                 checked_version(entry.version)
             else:
                 name, xpath = (str(position), query) if isinstance(query, str) else query
@@ -143,7 +147,21 @@ class Subscriptions(Sequence[Subscription]):
         >>> queries.with_defaults({"p": "urn:p", "q": "urn:q"})[0].namespaces
         {'p': 'urn:own', 'q': 'urn:q'}
         """
+        from extract.subscriptions.blocks import FileQueries  # which needs this module
+
         later = {prefix: uri for prefix, uri in namespaces.items() if prefix not in PREDEFINED}
+        if isinstance(self.entries, FileQueries):
+            blocks = [
+                replace(
+                    one,
+                    namespaces={
+                        **(namespaces if one.version == FIRST else later),
+                        **one.namespaces,
+                    },
+                )
+                for one in self.entries.blocks
+            ]
+            return Subscriptions(FileQueries(tuple(blocks)), self.source)
         # Thousands of queries with the same bindings share one dictionary, before and after.
         merged: dict[tuple[int, bool], dict[str, str]] = {}
         entries = []

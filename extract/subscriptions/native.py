@@ -22,6 +22,11 @@ def native_tokens() -> Any:
     return _native("extract.xpath._tokens")
 
 
+def native_members() -> Any:
+    """The module that keeps members; None if it was not compiled, or may not be used."""
+    return _native("extract.subscriptions._members")
+
+
 def _native(name: str) -> Any:
     wanted = os.environ.get(ENVIRONMENT, "")
     if wanted == "off":

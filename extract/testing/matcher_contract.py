@@ -22,6 +22,7 @@ from lxml import etree
 
 from extract.chunktool.automaton.outputs import Output
 from extract.filtertool.document_cutter import DocumentCutter
+from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.node_refs import DocumentOrder
 from extract.filtertool.matchers.protocol import (
     Answers,
@@ -32,12 +33,15 @@ from extract.filtertool.matchers.protocol import (
     Select,
     Unit,
     UpdatableMatcher,
+    build_matcher,
 )
 from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 from extract.preptool.prepare import prepare
 from extract.schema.model import Attribute, Declaration, Schema
 from extract.subscriptions import Subscriptions
+from extract.subscriptions.constants import Constants
+from extract.testing.template_cases import random_template
 from extract.xpath.functions import EXSLT_REGEXP, Type
 
 PEOPLE = ("student", "professor", "secretary")
@@ -274,6 +278,42 @@ class MatcherContract:
                 counted = counts.count[(counts.unit == unit) & (counts.question == number)]
                 assert int(counted.sum()) == len(expected), (question, document)
 
+    # -- questions with constants
+
+    def test_queries_of_one_question_are_answered_apart(self) -> None:
+        constants = Constants.of(["string"], [("Codd",), ("x",), ("Ann & Bo",)])
+        questions = [
+            Question(("/db/*[name = $string1]",), constants=constants),
+            Question(("/db/student",)),
+        ]
+        units = [unit_of(DOCUMENT), unit_of(OTHER)]
+        matcher = build_matcher(self.factory, questions, {})
+        counts = matcher.match(units, "count")
+        assert counts.unit.tolist() == [0, 0, 0, 1]
+        assert counts.question.tolist() == [0, 2, 3, 3]
+        assert counts.count.tolist() == [1, 1, 2, 1]
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_a_template_answers_as_its_queries_one_by_one(self, seed: int) -> None:
+        rng = Random(seed)
+        questions = [random_template(rng) for _ in range(8)]
+        questions.insert(rng.randrange(8), random_question(rng))
+        matcher = build_matcher(self.factory, questions, {})
+        each = [query for question in questions for query in question.each()]
+        units = [unit_of(random_document(rng)) for _ in range(4)]
+        one_by_one = LxmlFactory().build(each, {})
+        for select in ("nodes", "count", "doc"):
+            ours, theirs = _facts(matcher, units, select), _facts(one_by_one, units, select)
+            assert ours == theirs, questions
+
+    def test_a_template_that_fails_on_a_unit(self) -> None:
+        constants = Constants.of(["string"], [("Codd",), ("x",)])
+        bad = Question(("/db/*[name = $string1][re:test(., '(')]",), constants=constants)
+        matcher = build_matcher(self.factory, [bad, Question(("/db",))], {"re": EXSLT_REGEXP})
+        answers = matcher.match([unit_of(DOCUMENT)], "count")
+        assert [failure.question for failure in answers.failures] == [0]
+        assert answers.question.tolist() == [2]
+
     def test_a_matcher_with_updates_is_held_to_their_contract(self) -> None:
         updatable = isinstance(self.factory.build([], {}), UpdatableMatcher)
         assert updatable == isinstance(self, UpdatableMatcherContract)
@@ -330,7 +370,8 @@ def _facts(matcher: Matcher, units: Sequence[Unit], select: Select) -> tuple[Any
     answers = matcher.match(units, select)
     rows = None if answers.nodes is None else _rows(answers.nodes)
     counts = (answers.unit.tolist(), answers.question.tolist(), answers.count.tolist())
-    return rows, counts, tuple(answers.values), tuple(answers.failures)
+    values = sorted([(one.unit, one.question, repr(one.value)) for one in answers.values])
+    return rows, counts, values, sorted(answers.failures)
 
 
 def _rows(nodes: Nodes) -> list[tuple[int, int, int]]:

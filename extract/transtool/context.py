@@ -61,8 +61,8 @@ class Context:
 
     def missing(self, spine: Spine, tail: tuple[Step, ...]) -> None:
         """Notes that the schema has no edge that continues a spine; the deepest such note stays."""
-        if spine.absolute and len(spine.text) > self._depth:
-            self._depth = len(spine.text)
+        if spine.absolute and len(spine.names) > self._depth:
+            self._depth = len(spine.names)
             where = f" (at {spine.text})" if spine.text else ""
             self.dead_end = why_dead(self.know, spine.place, tail) + where
 
@@ -93,8 +93,8 @@ class Context:
         return simple
 
     def _note_filter(self, spine: Spine, predicate: Expr) -> None:
-        if spine.absolute and len(spine.text) > self._depth:
-            self._depth = len(spine.text)
+        if spine.absolute and len(spine.names) > self._depth:
+            self._depth = len(spine.names)
             self.dead_end = f"[{predicate}] cannot hold at {spine.text}"
             if isinstance(predicate, LocationPath):
                 start = self.document.place if predicate.absolute else spine.place

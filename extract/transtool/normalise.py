@@ -5,9 +5,10 @@ Read `Normaliser.normalise` as the recipe. The rules are in `extract.transtool.r
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from extract.schema.model import Schema
 from extract.transtool.branch import PartialBranch, Spine
@@ -18,12 +19,15 @@ from extract.transtool.prefixes import Prefixes
 from extract.transtool.rules import EXPAND, FOLD
 from extract.transtool.rules.expand_descendant import keep_prefix
 from extract.transtool.rules.make_absolute import make_absolute
-from extract.transtool.rules.simplify_filter import simplify_value
+from extract.transtool.rules.simplify_filter import in_text_order, simplify_value
 from extract.transtool.rules.split_union import split_union
 from extract.transtool.rules.tidy_residual import tidy_residual
 from extract.xpath.ast import Expr, LocationPath, Union
 from extract.xpath.functions import Type
+from extract.xpath.parameters import filled
 from extract.xpath.types import type_of
+
+_OPAQUE: Final = "it is not a plain location path"
 
 
 class NormalBranch(NamedTuple):
@@ -63,9 +67,26 @@ class NormalForm:
         """The normal form as one XPath; empty if the query selects nothing."""
         return " | ".join([p.xpath for p in self.branches])
 
+    def filled(self, constants: Sequence[str]) -> NormalForm:
+        """The normal form of a template with the constants of one of its members."""
+        if not constants:
+            return self
+        branches = [
+            NormalBranch(
+                filled(p.xpath, constants), p.prefix, *[filled(t, constants) for t in p[2:]]
+            )
+            for p in self.branches
+        ]
+        why = filled(self.unsatisfiable, constants)
+        return NormalForm(self.type, tuple(branches), self.rules, why)
+
 
 class Normaliser:
-    """Normalises any number of queries against one schema, with shared caches."""
+    """Normalises any number of queries against one schema, with shared caches.
+
+    Attributes:
+        exprs: The branches with parameters of the last normal form, as expressions.
+    """
 
     def __init__(
         self, schema: Schema, prefixes: Prefixes | None = None, limits: Expansion | None = None
@@ -73,32 +94,40 @@ class Normaliser:
         self.prefixes = prefixes or Prefixes(schema.prefixes)
         self.limits = limits or Expansion()
         know = Knowledge(schema.places, self.prefixes, self.limits)
-        self._context = Context(know, self._expand)
+        back = weakref.ref(self)  # a strong one would be a reference cycle, and this holds much
 
-    def normalise(self, expr: Expr) -> NormalForm:
-        """Returns the normal form of an expression with the prefixes of this normaliser's table."""
+        def expand(path: LocationPath, start: Spine, most: int) -> Sequence[PartialBranch]:
+            normaliser = back()
+            assert normaliser is not None
+            return normaliser._expand(path, start, most)
+
+        self._context = Context(know, expand)
+        self.exprs: list[Expr] = []
+
+    def normalise(self, expr: Expr, constants: Sequence[str] = ()) -> NormalForm:
+        """Returns the normal form of an expression with the prefixes of this normaliser's table.
+
+        Args:
+            expr: The expression.
+            constants: The constants that its parameters know; empty if they know none.
+        """
         context = self._context
         context.begin()
+        self.exprs = []
         kind = type_of(expr)
         try:
             absolute = self._note("make_absolute", expr, make_absolute(expr))
             if "namespace::" in str(absolute):
                 # Namespace nodes have no fixed order in libxml2: any rewriting might change it.
-                parts = [
-                    NormalBranch(
-                        str(absolute), (), reason="the namespace axis needs the whole document"
-                    )
-                ]
+                parts = [self._value(absolute, "the namespace axis needs the whole document")]
             elif kind is Type.NODES:
                 parts = self._node_set(absolute)
             else:
                 simple = simplify_value(context.document, absolute, context)
-                parts = [
-                    NormalBranch(str(simple), (), reason=f"a {kind.value} is not a set of nodes")
-                ]
+                parts = [self._value(simple, f"a {kind.value} is not a set of nodes")]
         except RecursionError:
             parts = [NormalBranch(str(make_absolute(expr)), (), reason="too long to analyse")]
-        unique = sorted({p.xpath: p for p in parts}.values(), key=lambda p: p.xpath)
+        unique = _in_text_order(parts, constants)
         return NormalForm(
             kind,
             tuple(unique),
@@ -111,7 +140,7 @@ class Normaliser:
         split = self._note("split_union", expr, split_union(expr))
         pieces = split.parts if isinstance(split, Union) else (split,)
         if len(pieces) > 1:  # they share the room: their order must not depend on the spelling
-            pieces = tuple(sorted(dict.fromkeys(pieces), key=str))
+            pieces = tuple(in_text_order(pieces))
         parts: list[NormalBranch] = []
         for i, piece in enumerate(pieces):
             if isinstance(piece, LocationPath):
@@ -119,11 +148,24 @@ class Normaliser:
                 context.room = limits.branches - len(parts) - len(later)
                 taken = sum([len(p.xpath) for p in parts]) + sum([len(str(p)) for p in later])
                 branches = self._expand(piece, context.document, limits.size - taken)
-                parts.extend(map(_part, branches))
+                parts.extend(map(self._part, branches))
             else:
                 simple = simplify_value(context.document, piece, context)
-                parts.append(NormalBranch(str(simple), (), reason=_opaque(piece)))
+                parts.append(self._value(simple, _OPAQUE))
         return parts
+
+    def _part(self, branch: PartialBranch) -> NormalBranch:
+        part = _part(branch)
+        if "$" in part.xpath:
+            self.exprs.append(branch.path)
+        return part
+
+    def _value(self, expr: Expr, reason: str) -> NormalBranch:
+        """Returns the branch of an expression that is no path."""
+        text = str(expr)
+        if "$" in text:
+            self.exprs.append(expr)
+        return NormalBranch(text, (), reason=reason)
 
     def _note(self, rule: str, before: Expr, after: Expr) -> Expr:
         if after != before:
@@ -210,11 +252,15 @@ def _distinct(branches: list[PartialBranch]) -> list[PartialBranch]:
     return list({(b.spine.text, b.tail): b for b in branches}.values())
 
 
+def _in_text_order(parts: list[NormalBranch], constants: Sequence[str]) -> list[NormalBranch]:
+    """Returns branches in alphabetical order, each text once."""
+    texts: dict[str, NormalBranch] = {}
+    for part in parts:
+        texts.setdefault(filled(part.xpath, constants) if constants else part.xpath, part)
+    return [texts[text] for text in sorted(texts)]
+
+
 def _part(branch: PartialBranch) -> NormalBranch:
     spine, residual = branch.spine, branch.residual if branch.tail else ""
     reason = "" if branch.stop == "leaf" else branch.stop
     return NormalBranch(spine.text + residual or "/", spine.names, residual, reason)
-
-
-def _opaque(expr: Expr) -> str:
-    return f"{expr} is not a plain location path" if len(str(expr)) < 60 else "not a location path"

@@ -1,18 +1,21 @@
-"""Normalises subscriptions one after the other, and returns an outcome for each."""
+"""Normalises subscriptions, template by template, and returns an outcome for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.wordings import Wordings
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
+from extract.transtool.rules.make_absolute import make_absolute
+from extract.transtool.template_resolver import TemplateResolver
 from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
 from extract.xpath.later import FIRST, parse_later
@@ -82,64 +85,35 @@ class NormalQuery:
         }
 
 
-class Translation(NamedTuple):
-    """One subscription in the common prefixes, and its normal form.
-
-    Attributes:
-        bound: The query in the common prefixes; None if it is rejected, or in a later version of
-            XPath, which has no normal form.
-        form: Its normal form; None for the same reasons.
-        error: Why it is rejected; None if it is not.
-    """
-
-    bound: Expr | None
-    form: NormalForm | None
-    error: QuerySyntaxError | None = None
-
-
-def translate(
-    normaliser: Normaliser,
-    subscription: Subscription,
-    source: str = "",
-    limits: Limits | None = None,
-) -> Translation:
-    """Parses, binds and normalises one subscription.
+def check_later(subscription: Subscription, limits: Limits | None = None) -> None:
+    """Makes sure that a subscription in a later version of XPath can be evaluated.
 
     Args:
-        normaliser: The normaliser that all subscriptions share.
+        subscription: The subscription.
+        limits: The largest length of a query.
+
+    Raises:
+        QuerySyntaxError: It cannot.
+    """
+    parse_later(subscription.xpath, subscription.version, subscription.namespaces, limits)
+
+
+def check_query(subscription: Subscription, source: str = "", limits: Limits | None = None) -> None:
+    """Makes sure that a subscription can be evaluated.
+
+    Args:
         subscription: The subscription.
         source: The file of the subscription, for error messages.
         limits: The largest length and depth of a query.
-    """
-    try:
-        parsed = parse_query(subscription, source, limits)
-    except QuerySyntaxError as error:
-        return Translation(None, None, error)
-    if parsed is None:
-        return Translation(None, None)
-    bound = normaliser.prefixes.bind(parsed, subscription.namespaces)
-    return Translation(bound, normaliser.normalise(bound))
-
-
-def parse_query(
-    subscription: Subscription, source: str = "", limits: Limits | None = None
-) -> Expr | None:
-    """Parses one subscription.
-
-    Args:
-        subscription, source, limits: As for `translate`.
-
-    Returns:
-        The query; None if it is in a later version of XPath.
 
     Raises:
-        QuerySyntaxError: It cannot be evaluated.
+        QuerySyntaxError: It cannot.
     """
     try:
         if subscription.version != FIRST:
-            parse_later(subscription.xpath, subscription.version, subscription.namespaces, limits)
-            return None
-        return parse_checked(subscription.xpath, subscription.namespaces, limits)
+            check_later(subscription, limits)
+        else:
+            parse_checked(subscription.xpath, subscription.namespaces, limits)
     except QuerySyntaxError as error:
         raise error.at(source, subscription.line, subscription.column) from None
 
@@ -156,16 +130,38 @@ def normalise_all(
     expansion: Expansion | None = None,
     limits: Limits | None = None,
 ) -> Iterator[NormalQuery]:
-    """Normalises the subscriptions in their order; a rejected one does not stop the others."""
+    """Normalises the subscriptions in their order; a rejected one does not stop the others.
+
+    Each template is normalised once, and its form filled with the constants of each member.
+    """
     normaliser = Normaliser(schema, limits=expansion)
     prefixes = normaliser.prefixes
+    forms: list[NormalForm] = []
+
+    def add(xpath: str, form: NormalForm) -> int:
+        forms.append(form)
+        return len(forms) - 1
+
+    def normalise(query: Expr, constants: Sequence[str]) -> tuple[NormalForm, Sequence[Expr]]:
+        return normaliser.normalise(query, constants), normaliser.exprs
+
+    resolver = TemplateResolver(prefixes, normalise, add)
+    wordings = Wordings(resolver, limits)
     first: dict[bytes, str] = {}
     for subscription in subscriptions:
-        _, form, error = translate(normaliser, subscription, subscriptions.source, limits)
-        if form is None:
-            own = {} if error is not None else own_prefixes(subscription)
-            yield NormalQuery(subscription, None, error, None, own)
+        try:
+            if subscription.version != FIRST:
+                check_later(subscription, limits)
+                yield NormalQuery(subscription, None, None, None, own_prefixes(subscription))
+                continue
+            code, constants = wordings.read(subscription.xpath, subscription.namespaces)
+        except QuerySyntaxError as error:
+            located = error.at(subscriptions.source, subscription.line, subscription.column)
+            yield NormalQuery(subscription, None, located, None, {})
             continue
+        form = forms[wordings.template_of(code)].filled(constants)
+        if code in wordings.relative:
+            form = replace(form, rules=tuple(sorted([*form.rules, make_absolute.__name__])))
         text = form.xpath
         same_as = None
         if form.branches:

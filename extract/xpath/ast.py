@@ -32,6 +32,8 @@ Axis: TypeAlias = Literal[
     "self",
 ]
 
+ParameterType: TypeAlias = Literal["string", "number"]
+
 AXES: Final[frozenset[str]] = frozenset(get_args(Axis))
 
 # Binding strength of binary operators, weakest first, as the XPath 1.0 grammar nests them.
@@ -262,10 +264,16 @@ class Parameter(Node):
 
     Its text is that of a variable, ``$string1`` or ``$number2``, and libxml2 gives the member's
     answer where the variable has the member's value: see `extract.xpath.parameters`.
+
+    Attributes:
+        index: Its number among the parameters of the template, from 0.
+        type: Its type.
+        value: The constant of one member, where the order of filters depends on it; else None.
     """
 
     index: int
-    type: Literal["string", "number"]
+    type: ParameterType
+    value: str | None = None
 
     @property
     def name(self) -> str:

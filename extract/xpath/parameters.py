@@ -23,8 +23,10 @@ All other literals are shape:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple, cast
 
 from extract.xpath.ast import (
     Binary,
@@ -36,9 +38,13 @@ from extract.xpath.ast import (
     Negate,
     Number,
     Parameter,
+    ParameterType,
     Step,
     StringLiteral,
     Variable,
+    make_path,
+    make_step,
+    quote,
 )
 from extract.xpath.functions import FUNCTIONS, Type
 from extract.xpath.parser import parse
@@ -47,6 +53,7 @@ from extract.xpath.types import counts, type_of
 
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
+_PLACEHOLDER: Final = re.compile(r"""'[^']*'|"[^"]*"|\$(string|number)([0-9]+)""")
 _OPAQUE: Final = frozenset({"id", "lang"})
 _VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
 
@@ -78,11 +85,108 @@ def shape_of(expr: Expr) -> QueryShape:
     return QueryShape(expression, tuple(marker.roles), tuple(marker.values))
 
 
-def parameter_types(expr: Expr) -> tuple[Literal["string", "number"], ...]:
+def parameter_types(expr: Expr) -> tuple[ParameterType, ...]:
     """The types of an expression's parameters, in their order."""
     if isinstance(expr, Parameter):
         return (expr.type,)
     return tuple([kind for inner in children(expr) for kind in parameter_types(inner)])
+
+
+def with_values(expr: Expr, values: Sequence[str]) -> Expr:
+    """The expression with parameters that know the constants of one member."""
+    if isinstance(expr, Parameter):
+        return Parameter(expr.index, expr.type, values[expr.index])
+    return rebuild(expr, lambda inner: with_values(inner, values))
+
+
+def literal_text(expr: Expr) -> str:
+    """The text of an expression, with a literal for each parameter that has a value.
+
+    >>> one = Parameter(0, "string", "x")
+    >>> str(one), literal_text(one), literal_text(Parameter(0, "string"))
+    ('$string1', "'x'", '$string1')
+    """
+    text = str(expr)
+    return str(_with_literals(expr)) if "$" in text else text
+
+
+def _with_literals(expr: Expr) -> Expr:
+    if isinstance(expr, Parameter) and expr.value is not None:
+        return StringLiteral(expr.value) if expr.type == "string" else Number(expr.value)
+    return rebuild(expr, _with_literals)
+
+
+@lru_cache(maxsize=1 << 14)
+def has_parameters(expr: Expr) -> bool:
+    """Whether the value of an expression depends on parameters.
+
+    >>> [has_parameters(parse_shape(text)) for text in ("a[b = $string1]/c", "a[b = 'x']")]
+    [True, False]
+    """
+    return isinstance(expr, Parameter) or any(map(has_parameters, children(expr)))
+
+
+class Placeholder(NamedTuple):
+    """A place in a text where a parameter stands: its number, from 0, and type."""
+
+    number: int
+    type: ParameterType
+
+
+@lru_cache(maxsize=1 << 12)
+def divided(text: str) -> tuple[tuple[str, ...], tuple[Placeholder, ...]]:
+    """A text with parameters, divided: the parts between them, one more, and the parameters.
+
+    >>> divided("/a[b = $string1][c = '$string1']")
+    (('/a[b = ', "][c = '$string1']"), (Placeholder(number=0, type='string'),))
+    """
+    parts: list[str] = []
+    places: list[Placeholder] = []
+    start = 0
+    for found in _PLACEHOLDER.finditer(text):
+        if found[1]:
+            places.append(Placeholder(int(found[2]) - 1, cast(ParameterType, found[1])))
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return (*parts, text[start:]), tuple(places)
+
+
+def placeholder_starts(text: str) -> list[int]:
+    """Where the parameters of a text start."""
+    return [found.start() for found in _PLACEHOLDER.finditer(text) if found[1]]
+
+
+def filled(text: str, constants: Sequence[str]) -> str:
+    """A text with parameters, such as an XPath or a reason, in which each has its constant.
+
+    >>> filled("/a[b = $string1 and c > $number2]", ["it's", "1e3"])
+    '/a[b = "it\\'s" and c > 1e3]'
+    """
+    if "$" not in text:
+        return text
+    parts, places = divided(text)
+    out = [parts[0]]
+    for (index, kind), part in zip(places, parts[1:], strict=True):
+        out += (quote(constants[index]) if kind == "string" else constants[index], part)
+    return "".join(out)
+
+
+def renumbered(text: str, numbers: Sequence[int | None]) -> str:
+    """A text with parameters, in which they have other numbers.
+
+    Args:
+        text: The text.
+        numbers: For each parameter its new index.
+    """
+    if "$" not in text:
+        return text
+    parts, places = divided(text)
+    out = [parts[0]]
+    for (index, kind), part in zip(places, parts[1:], strict=True):
+        number = numbers[index]
+        assert number is not None
+        out += (f"${kind}{number + 1}", part)
+    return "".join(out)
 
 
 def with_constants(expr: Expr, constants: Sequence[str]) -> Expr:
@@ -101,14 +205,14 @@ def parse_shape(text: str) -> Expr:
     """Reads what ``str`` makes of an expression with parameters.
 
     >>> parse_shape("$number1 > a").left
-    Parameter(index=0, type='number')
+    Parameter(index=0, type='number', value=None)
     """
     return _with_parameters(parse(text))
 
 
 def _with_parameters(expr: Expr) -> Expr:
     if isinstance(expr, Variable):
-        kind: Final = "string" if expr.name.startswith("string") else "number"
+        kind: ParameterType = "string" if expr.name.startswith("string") else "number"
         return Parameter(int(expr.name.removeprefix(kind)) - 1, kind)
     return rebuild(expr, _with_parameters)
 
@@ -117,6 +221,7 @@ class _Marker:
     """Goes through an expression in the order of its text.
 
     ``fixed`` says that all literals are shape outside of inner predicates, ``opaque`` that all are.
+    A part without parameters stays the same object.
     """
 
     __slots__ = ("parameters", "roles", "values")
@@ -127,15 +232,17 @@ class _Marker:
         self.parameters = 0
 
     def mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
+        before = self.parameters
+        if isinstance(expr, LocationPath):
+            steps = self._steps(expr.steps, opaque)
+            return make_path(expr.absolute, steps) if self.parameters > before else expr
         if isinstance(expr, (StringLiteral, Number)):
             self._add(expr, False)
             return expr
-        if isinstance(expr, LocationPath):
-            return LocationPath(expr.absolute, self._steps(expr.steps, opaque))
-        if isinstance(expr, FilterPath):
-            primary = self.mark(expr.primary, fixed, opaque)
-            predicates = self._predicates(expr.predicates, opaque)
-            return FilterPath(primary, predicates, self._steps(expr.steps, opaque))
+        marked = self._mark(expr, fixed, opaque)
+        return marked if self.parameters > before else expr
+
+    def _mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
         if isinstance(expr, Binary):
             if expr.op in _COMPARISONS:
                 return Binary(expr.op, *self._pair(expr.left, expr.right, fixed, opaque))
@@ -143,6 +250,10 @@ class _Marker:
             return Binary(expr.op, left, self.mark(expr.right, fixed, opaque))
         if isinstance(expr, FunctionCall):
             return FunctionCall(expr.name, self._arguments(expr, fixed, opaque), expr.prefix)
+        if isinstance(expr, FilterPath):
+            primary = self.mark(expr.primary, fixed, opaque)
+            predicates = self._predicates(expr.predicates, opaque)
+            return FilterPath(primary, predicates, self._steps(expr.steps, opaque))
         return rebuild(expr, lambda inner: self.mark(inner, fixed, opaque))
 
     def _arguments(self, call: FunctionCall, fixed: bool, opaque: bool) -> tuple[Expr, ...]:
@@ -154,14 +265,20 @@ class _Marker:
 
     def _pair(self, left: Expr, right: Expr, fixed: bool, opaque: bool) -> tuple[Expr, Expr]:
         """Two expressions whose values are compared, or sought in each other."""
-        fixed = fixed or counts(left) or counts(right)
+        if not fixed:
+            fixed = counts(left) or counts(right)
         return (
             self._operand(left, right, fixed, opaque),
             self._operand(right, left, fixed, opaque),
         )
 
     def _operand(self, expr: Expr, other: Expr, fixed: bool, opaque: bool) -> Expr:
-        if not fixed and not is_constant(other) and type_of(other) is not Type.BOOLEAN:
+        if (
+            not fixed
+            and isinstance(expr, (StringLiteral, Number, Negate))
+            and not is_constant(other)
+            and type_of(other) is not Type.BOOLEAN
+        ):
             parameter = self._parameter(expr)
             if parameter is not None:
                 return parameter
@@ -176,7 +293,7 @@ class _Marker:
             return None
         self._add(expr, True)
         self.parameters += 1
-        kind: Final = "string" if isinstance(expr, StringLiteral) else "number"
+        kind: ParameterType = "string" if isinstance(expr, StringLiteral) else "number"
         return Parameter(self.parameters - 1, kind)
 
     def _add(self, literal: StringLiteral | Number, role: bool) -> None:
@@ -190,8 +307,10 @@ class _Marker:
                 self.roles.append(False)
                 self.values.append(step.test.target)
             if step.predicates:
+                before = self.parameters
                 predicates = self._predicates(step.predicates, opaque)
-                step = Step(step.axis, step.test, predicates)
+                if self.parameters > before:
+                    step = make_step(step.axis, step.test, predicates)
             marked.append(step)
         return tuple(marked)
 

@@ -15,7 +15,7 @@ and ``/ /``, ``p:a``, ``p :a`` and ``p: a``, ``$a`` and ``$ a``, ``<=`` and ``< 
 is a name or an operator is known from the token before it: ``1and2`` has three tokens, ``a orb``
 too. Keys do not fold abbreviations: ``@a`` and ``attribute::a`` have two keys, and one expression.
 
-`extract.subscriptions.template_index` looks templates up by these keys, in C where that is there.
+`extract.subscriptions.templates` looks templates up by these keys.
 """
 
 from __future__ import annotations
@@ -64,10 +64,12 @@ class Literal(NamedTuple):
     Attributes:
         kind: `STRING` or `NUMBER`.
         value: The string without its quotes, or the number as written.
+        start: Where the value starts in the text.
     """
 
     kind: int
     value: str
+    start: int
 
 
 class Tokens(NamedTuple):
@@ -88,7 +90,7 @@ def tokenise(text: str) -> Tokens | None:
     That is so if some character starts no token, or cannot occur in XML.
 
     >>> tokenise("a[2-b=1]").literals
-    (Literal(kind=2, value='2'), Literal(kind=2, value='1'))
+    (Literal(kind=2, value='2', start=2), Literal(kind=2, value='1', start=6))
     """
     if NOT_XML.search(text):
         return None
@@ -125,9 +127,9 @@ def tokenise(text: str) -> Tokens | None:
             pattern = _BEFORE
         elif group == _STRING_GROUP:
             key.append(STRING)
-            literals.append(Literal(STRING, token[1:-1]))
+            literals.append(Literal(STRING, token[1:-1], found.start(group) + 1))
         elif group == _NUMBER_GROUP:
             key.append(NUMBER)
-            literals.append(Literal(NUMBER, token))
+            literals.append(Literal(NUMBER, token, found.start(group)))
         else:
             return Tokens(bytes(key), tuple(literals))

@@ -34,10 +34,10 @@ def scheme(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
     return records_scheme(tmp_path_factory.mktemp("schema"))
 
 
-def reduced(scheme: Scheme, queries: Sequence[int]) -> Scheme:
+def reduced(scheme: Scheme, forms: Sequence[int]) -> Scheme:
     from extract.filtertool.spark.worker.query_shares import QueryShare, scheme_of_shares
 
-    return scheme_of_shares(scheme, [QueryShare("some", tuple(queries))])
+    return scheme_of_shares(scheme, [QueryShare("some", tuple(forms), 0)])
 
 
 def by_pieces(
@@ -49,10 +49,10 @@ def by_pieces(
     matcher: str,
     quick: bool = False,
 ) -> list[Any]:
-    some = reduced(scheme, sorted(division.queries))
+    some = reduced(scheme, sorted(division.forms))
     pieces = piece_filter(some, load_matcher(matcher), Options(select), division.names)
     found: list[Findings] = []
-    ids = [one.id for one in pieces.plan.subscribers]
+    ids = pieces.plan.ids
     for piece in surveyed(scheme, division, data, size, quick).pieces:
         body = data[piece.start : piece.end]
         (done,) = pieces.process([("d", PieceBytes(piece, body))])
@@ -70,11 +70,11 @@ def by_pieces(
 def test_pieces_give_the_rows_of_the_document(scheme: Scheme, seed: int, matcher: str) -> None:
     division = divide(scheme)
     data = document(seed)
-    some = reduced(scheme, sorted(division.queries))
+    some = reduced(scheme, sorted(division.forms))
     for select in ("nodes", "count", "doc"):
         whole = document_filter(some, load_matcher(matcher), Options(select))
         (done,) = whole.process([("d", data)])
-        ids = [one.id for one in whole.plan.subscribers]
+        ids = whole.plan.ids
         if select == "nodes":
             wanted: list[Any] = sorted(done.findings.matches("d", ids), key=repr)
             assert wanted
@@ -94,7 +94,7 @@ BREAKS = (b"<", b">", b"/", b"&", b"</student>", b"<zzz/>", b"<!--", b"]]>", b"<
 @pytest.mark.parametrize("seed", range(10))
 def test_unchecked_pieces_conform_only_if_the_document_does(scheme: Scheme, seed: int) -> None:
     division, chance = divide(scheme), random.Random(seed)
-    some = reduced(scheme, sorted(division.queries))
+    some = reduced(scheme, sorted(division.forms))
     pieces = piece_filter(some, load_matcher(), Options("count"), division.names)
     whole = document_filter(some, load_matcher(), Options("count"))
     told = Counter[bool]()
@@ -110,7 +110,7 @@ def test_unchecked_pieces_conform_only_if_the_document_does(scheme: Scheme, seed
         done = pieces.process(parts)
         if cut and all(one.fate == "conforming" for one in done):
             assert wanted.fate == "conforming", data
-            total = RowNumbering(len(pieces.plan.subscribers)).sum([d.findings for d in done], True)
+            total = RowNumbering(len(pieces.plan.ids)).sum([d.findings for d in done], True)
             assert total.count.tolist() == wanted.findings.count.tolist()
         told[wanted.fate == "conforming"] += 1
     assert told[True]
@@ -119,7 +119,7 @@ def test_unchecked_pieces_conform_only_if_the_document_does(scheme: Scheme, seed
 
 def test_a_document_that_has_changed_is_not_taken_for_the_old_one(scheme: Scheme) -> None:
     division, data = divide(scheme), document(1)
-    some = reduced(scheme, sorted(division.queries))
+    some = reduced(scheme, sorted(division.forms))
     pieces = piece_filter(some, load_matcher(), Options("count"), division.names)
     for piece in surveyed(scheme, division, data, 300).pieces:
         short = PieceBytes(piece, data[piece.start : piece.end - 1])
@@ -132,11 +132,11 @@ def test_the_scenarios_are_evaluated_on_pieces() -> None:
         given = scenario(name)
         scheme = prepare(given.schema(), given.queries(200), 4)
         division = divide(scheme)
-        assert len(division.queries) == len(scheme.queries)
+        assert len(division.forms) == len(scheme.forms)
         data = b"".join(given.document(60_000, seed=1))
         whole = document_filter(scheme, load_matcher(), Options("count"))
         (done,) = whole.process([("d", data)])
-        ids = [one.id for one in whole.plan.subscribers]
+        ids = whole.plan.ids
         wanted = {
             ids[n]: c for n, c in zip(done.findings.subscriber, done.findings.count, strict=True)
         }

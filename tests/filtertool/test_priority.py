@@ -119,7 +119,7 @@ def test_a_chunk_that_cannot_be_evaluated() -> None:
         found = list(ready.by_priority("d", DOCUMENT))
         calls.clear()
         (done,) = ready.process([("d", DOCUMENT)])
-    ids = [one.id for one in ready.plan.subscribers]
+    ids = ready.plan.ids
     rows = [m for one in found for m in one.findings.matches("d", ids)]
     assert [one.chunk for one in found][1:] == ["document"]
     assert {m.query for m in found[0].findings.matches("d", ids)} == {"p"}
@@ -134,7 +134,7 @@ def test_together_they_are_what_match_gives(seed: int) -> None:
     for matcher in ("lxml", "columnar"):
         ready = document_filter(one.scheme, load_matcher(matcher), Options(priority=True))
         plain = document_filter(one.scheme, load_matcher(matcher), Options())
-        ids = [each.id for each in plain.plan.subscribers]
+        ids = plain.plan.ids
         for document in one.documents:
             (done,) = plain.process([("d", document)])
             parts = list(ready.by_priority("d", document))

@@ -33,7 +33,7 @@ def differences(
     """How many answers were compared, and those that differ."""
     scheme = extract.prepare(schema, extract.Subscriptions.of(list(queries)), chunks)
     ready = document_filter(scheme, load_matcher(), Options("count"))
-    subscribers = scheme.subscribers
+    subscribers = list(scheme.subscribers)
     asked = [compiled(one.absolute, scheme.namespaces) for one in subscribers]
     wrong: list[str] = []
     for (name, data), done in zip(documents, ready.process(documents), strict=True):

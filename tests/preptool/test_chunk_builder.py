@@ -81,7 +81,7 @@ def test_the_potpourri_is_projected() -> None:
     more = prepared(UNIVERSITY, 1, *queries, "id('x')", "//namespace::*")
     # What needs the whole document does not make the potpourri larger.
     assert more.potpourri == scheme.potpourri
-    assert more.document.queries == ("4", "5")
+    assert more.queries_in(more.document) == ("4", "5")
     assert more.document.whole == (
         "id() may find an element anywhere",
         "the namespace axis is answered on the whole document",
@@ -95,7 +95,7 @@ def test_a_branch_that_needs_the_whole_document_draws_no_chunk() -> None:
         UNIVERSITY, 1, "/db/lecturer[id('x')]", "/db/lecturer[id('y')]", "/db/student/name"
     )
     assert prefixes(scheme) == ["/db/student/name"]
-    assert scheme.document.queries == ("1", "2")
+    assert scheme.queries_in(scheme.document) == ("1", "2")
     assert not scheme.potpourri.branches
 
 

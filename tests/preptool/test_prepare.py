@@ -74,9 +74,9 @@ def test_appendix_a3_from_a_thousand_queries(chunks: int) -> None:
         *kind("//entity", 145),
     ]
     scheme = prepared(EJB, chunks, *queries)
-    shares = {chunk.prefix: len(chunk.queries) / 10 for chunk in scheme.chunks}
+    shares = {chunk.prefix: len(scheme.queries_in(chunk)) / 10 for chunk in scheme.chunks}
     assert shares == TABLE_A3[chunks]
-    assert not scheme.potpourri.queries
+    assert not scheme.queries_in(scheme.potpourri)
     assert not scheme.notes
 
 
@@ -90,7 +90,7 @@ def test_scenario_1_the_lightest_kinds_go_to_the_potpourri(
     queries = [query for name, count in counts.items() for query in kind(f"//{name}", count)]
     scheme = prepared(UNIVERSITY, chunks, *queries)
     assert prefixes(scheme) == sorted(f"/db/{name}" for name in counts if name not in left_out)
-    assert len(scheme.potpourri.queries) == sum(counts[name] for name in left_out)
+    assert len(scheme.queries_in(scheme.potpourri)) == sum(counts[name] for name in left_out)
     assert {path for path, _ in scheme.potpourri.filters} == {f"/db/{name}" for name in left_out}
 
 
@@ -125,7 +125,7 @@ def test_equal_normal_forms_are_one_query_with_its_subscribers() -> None:
         ("c", "db/student/name", "/db/student/name", 3.0),
     ]
     assert other.id == "b"
-    assert scheme.chunks[1].queries == ("a", "c")
+    assert scheme.queries_in(scheme.chunks[1]) == ("a", "c")
     assert scheme.counts()["canonical"] == 2
 
 
@@ -148,16 +148,16 @@ def test_every_query_and_every_branch_is_accounted_for(seed: int) -> None:
     assert Counter(ids) == Counter(map(str, range(1, 46)))
     chunks_of = Counter(n for chunk in scheme.every_chunk for n in chunk.branches)
     assert chunks_of == Counter(range(len(scheme.branches)))
-    used = {n for query in scheme.queries for n in query.branches}
+    used = {n for form in scheme.forms for n in form.branches}
     assert used == set(range(len(scheme.branches)))
     for chunk in (*scheme.chunks, scheme.potpourri, scheme.document):
         expected = [
             one.id
             for query in scheme.queries
-            if set(query.branches) & set(chunk.branches)
+            if set(scheme.forms[query.form].branches) & set(chunk.branches)
             for one in query.subscribers
         ]
-        assert sorted(chunk.queries) == sorted(expected)
+        assert sorted(scheme.queries_in(chunk)) == sorted(expected)
 
 
 @pytest.mark.parametrize("seed", range(30))

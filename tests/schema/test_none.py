@@ -72,11 +72,11 @@ def test_chunks_are_cut_without_a_schema() -> None:
     """Plain paths get chunks of their own; what may be anywhere is in the potpourri."""
     queries = {"plain": "/a/b/d", "anywhere": "//c", "other": "/a/e"}
     scheme = prepare(Schema.none(), extract.Subscriptions.of(queries), 2)
-    assert {one.prefix: one.queries for one in scheme.chunks} == {
+    assert {one.prefix: scheme.queries_in(one) for one in scheme.chunks} == {
         "/a/b/d": ("plain",),
         "/a/e": ("other",),
     }
-    assert scheme.potpourri.queries == ("anywhere",)
+    assert scheme.queries_in(scheme.potpourri) == ("anywhere",)
     done = chunk(scheme, DOCUMENT)
     assert done.outcome.verdict is Verdict.CONFORMING
 

@@ -1,42 +1,145 @@
-"""Members of templates: ids and constants as columns, and what they take of memory."""
+"""Members of templates: ids and constants as columns, found by id, counted by canonical query."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.errors import QuerySyntaxError
 from extract.subscriptions.columns import TextColumn
+from extract.subscriptions.member_table import FormColumns, MemberRow, MemberTable
+from extract.subscriptions.members import templates_of
+from extract.subscriptions.records import Records, record
 from extract.subscriptions.templates import Member, Template, Templates
 from extract.xpath.parser import parse
+from tests.fixtures.xpath.samples import randoms
+
+
+def records(*rows: tuple[int, str, tuple[str, ...]]) -> Records:
+    """Records of members: the code, the id and the constants of each."""
+    parts = [record(name, constants) for _, name, constants in rows]
+    codes = np.array([code for code, _, _ in rows], np.int32)
+    return Records(codes, np.cumsum([0, *map(len, parts)])[1:], b"".join(parts))
+
+
+def shapes(*rows: tuple[int, tuple[int, ...]]) -> FormColumns:
+    """Templates: the form and the arguments of each."""
+    columns = FormColumns()
+    for form, arguments in rows:
+        columns.append(form, arguments)
+    return columns
 
 
 def test_members_are_columns(tokens: str) -> None:
-    templates = Templates()
-    templates.add("/a[b = 'x' and c > 1.14]", name="first")
-    texts = ["/a[b='y'and c>2]", "/a[", "/z", '/a[b = "it\'s €" and c > 1e3]', "/a[b='' and c>.5]"]
-    ids = ["q\t1", "q2", "", "q4", "ü\x01"]
-    added = templates.add_all(texts, ids)
-    assert added.templates.tolist() == [0, -1, 1, 0, 0]
-    assert list(added.errors) == [1]
-    members = templates.members(0)
-    assert members.rows.tolist() == [0, 1, 4, 5]
-    assert list(members.ids) == ["first", "q\t1", "q4", "ü\x01"]
-    assert [list(column) for column in members.constants] == [
-        ["x", "y", "it's €", ""],
-        ["1.14", "2", "1e3", ".5"],
-    ]
-    assert members.numbers[0] is None
-    assert members.numbers[1] is not None
-    assert members.numbers[1].tolist() == [1.1400000000000001, 2.0, 1000.0, 0.5]
-    assert templates.counts().tolist() == [4, 1]
-    assert list(templates.members(1).ids) == [""]
-    assert templates.row(2) == ("q2", None)
-    templates.add("/z", name="after")
-    assert list(templates.members(1).ids) == ["", "after"]
+    table = MemberTable()
+    some = records((0, "q\t1", ("x", "1.14")), (-1, "ü\x01", ("it's €", "2")), (1, "", ()))
+    weights = np.array([1.0, 2.5, 1.0])
+    table.extend(some, np.array([0, 0, 1], np.int32), shapes((0, (0, 1)), (-1, ())), weights)
+    members, templates, canonical = table.columns()
+    assert len(members) == 3
+    assert list(members.ids) == ["q\t1", "ü\x01", ""]
+    assert members.codes.tolist() == [0, -1, 1]
+    assert templates.tolist() == [0, 0, 1]
+    assert canonical.tolist() == [0, 1, -1]
+    assert list(members.constants(np.array([1, 0]), 1)) == ["2", "1.14"]
+    assert members.fields(1) == ("ü\x01", "it's €", "2")
+    assert [members.weight(row) for row in range(3)] == [1.0, 2.5, 1.0]
+    assert list(members.take(np.array([2, 1])).ids) == ["", "ü\x01"]
+    assert members.take(np.array([2, 0])).fields(1) == ("q\t1", "x", "1.14")
+
+
+def test_canonical_queries_are_counted(tokens: str) -> None:
+    table = MemberTable()
+    # The second template has the same form, with its parameters the other way round.
+    forms = shapes((0, (0, 1)), (0, (1, 0)), (1, (0,)))
+    some = records(
+        (0, "a", ("x", "y")), (1, "b", ("y", "x")), (0, "c", ("y", "x")), (2, "d", ("x",))
+    )
+    table.extend(some, some.wordings, forms)
+    assert [table.row(row).canonical for row in range(4)] == [0, 0, 1, 2]
+    assert table.row(1) == MemberRow(1, 1, 0, 2)
+    assert table.remove(0) == 1
+    assert table.find("a") == -1
+    again = records((0, "a", ("y", "x")))
+    table.extend(again, again.wordings, forms)
+    assert table.row(table.find("a")).canonical == 1
+    assert table.remove(table.find("b")) == 0
+    assert (table.present, table.canonical_queries) == (3, 3)
+    members, _, canonical = table.columns()
+    assert list(members.ids) == ["c", "d", "a"]
+    assert canonical.tolist() == [1, 2, 1]
+
+
+@given(randoms)
+def test_members_come_and_go(rng: Random) -> None:
+    check_changes(rng)
+
+
+def test_members_come_and_go_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXTRACT_SUBSCRIPTIONS", "off")
+    for seed in range(20):
+        check_changes(Random(seed))
+
+
+def check_changes(rng: Random) -> None:
+    """A table after random changes is what a dictionary says that it is."""
+    forms = shapes((0, (0,)), (0, (1,)), (1, ()), (-1, (0,)))
+    parameters = (1, 2, 1, 1)
+    table = MemberTable()
+    expected: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for _ in range(rng.randrange(1, 30)):
+        rows = []
+        for name in {f"q{rng.randrange(40)}" for _ in range(rng.randrange(8))}:
+            if name in expected:
+                continue
+            template = rng.randrange(4)
+            constants = tuple(rng.choice("abc") * rng.choice([0, 1, 200]) for _ in range(2))
+            rows.append((template, name, constants[: parameters[template]]))
+            expected[name] = (template, rows[-1][2])
+        some = records(*rows)
+        table.extend(some, some.wordings, forms)
+        for name in rng.sample(sorted(expected), rng.randrange(len(expected) + 1) // 2):
+            template, constants = expected.pop(name)
+            same = [
+                one
+                for one in expected.values()
+                if query(forms, one) == query(forms, (template, constants))
+            ]
+            left = table.remove(table.find(name))
+            assert left == (len(same) if forms.forms[template] >= 0 else 0)
+    members, templates, canonical = table.columns()
+    assert {name: members.fields(row)[1:] for row, name in enumerate(members.ids)} == {
+        name: constants for name, (_, constants) in expected.items()
+    }
+    numbers: dict[object, int] = {}
+    for row, name in enumerate(members.ids):
+        assert table.fields(table.find(name)) == members.fields(row)
+        template, _ = expected[name]
+        assert templates[row] == template
+        key = query(forms, expected[name])
+        assert (canonical[row] < 0) == (forms.forms[template] < 0)
+        assert key is None or numbers.setdefault(key, int(canonical[row])) == canonical[row]
+    assert len(set(numbers.values())) == len(numbers)
+
+
+def query(forms: FormColumns, member: tuple[int, tuple[str, ...]]) -> object:
+    template, constants = member
+    chosen = [constants[n] for n in forms.arguments_of(template)]
+    return (forms.forms[template], *chosen) if forms.forms[template] >= 0 else None
+
+
+def test_wordings_lead_to_templates() -> None:
+    codes = np.array([3, -1, -2, 0], np.int32)
+    assert templates_of(codes, [7, 5]).tolist() == [3, 7, 5, 0]
+    assert templates_of(codes[:1], []).tolist() == [3]
+
+
+# -- Templates of one query after the other
 
 
 def test_a_rejected_query_is_not_added() -> None:
@@ -64,7 +167,7 @@ def test_constants_are_checked_in_every_member(tokens: str, bad: str) -> None:
     with pytest.raises(QuerySyntaxError) as expected:
         parse(xpath)
     assert caught.value.args == expected.value.args
-    added = templates.add_all([xpath, "a[b = 'x']"], ["1", "2"])
+    added = templates.add_all([xpath, "a[b = 'x']"])
     assert added.templates.tolist() == [-1, 0]
     assert added.errors[0].args == expected.value.args
 
@@ -72,17 +175,16 @@ def test_constants_are_checked_in_every_member(tokens: str, bad: str) -> None:
 def test_large_constants(tokens: str) -> None:
     templates = Templates()
     values = ["x" * size for size in (0, 127, 128, 16_383, 16_384, 300_000)]
-    added = templates.add_all([f"a[b = '{value}']" for value in values], list("abcdef"))
-    assert not added.errors
-    assert list(templates.members(0).constants[0]) == values
+    assert [templates.add(f"a[b = '{value}']").constants for value in values] == [
+        (value,) for value in values
+    ]
 
 
 def test_very_many_templates(tokens: str) -> None:
     templates = Templates()
     texts = [f"/a{i}[b = {i}]" for i in range(2_000)]
-    added = templates.add_all(texts * 2, [str(i) for i in range(4_000)])
+    added = templates.add_all(texts * 2)
     assert added.templates.tolist() == [*range(2_000), *range(2_000)]
-    assert templates.counts().tolist() == [2] * 2_000
 
 
 def test_a_constant_cannot_end_its_literal_early() -> None:
@@ -94,9 +196,7 @@ def test_a_constant_cannot_end_its_literal_early() -> None:
         assert parse(templates[0].query(member.constants)) == parse(f"a[b = {quote}{value}{quote}]")
 
 
-def test_ids_and_queries_must_be_as_many() -> None:
-    with pytest.raises(ValueError, match="2 queries and 1 ids"):
-        Templates().add_all(["a", "b"], ["1"])
+def test_constants_must_be_as_many_as_parameters() -> None:
     with pytest.raises(ValueError, match="1 constants for 0 parameters"):
         Template("a").query(["x"])
 

@@ -34,6 +34,7 @@ from tests.support.generate import documents as generate
 from tests.support.generate.draw import between, chance, pick
 from tests.support.generate.queries import PROFILES, Queries
 from tests.support.generate.schemas import schema as random_schema
+from tests.support.siblings import siblings
 
 MATCHERS = [name for name in ("lxml", "columnar") if name in matcher_names()]
 KERNELS = [False, True] if kernel_available() else [False]
@@ -41,7 +42,7 @@ KERNELS = [False, True] if kernel_available() else [False]
 
 def rows_of(filter_: DocumentFilter[Document], done: DocumentOutcome) -> dict[str, list[Row]]:
     """The rows of each query; none of it has found nothing."""
-    ids = [one.id for one in filter_.plan.subscribers]
+    ids = filter_.plan.ids
     rows: dict[str, list[Row]] = {name: [] for name in ids}
     for match in done.findings.matches(done.document, ids):
         assert match.ordinal == len(rows[match.query])
@@ -51,7 +52,7 @@ def rows_of(filter_: DocumentFilter[Document], done: DocumentOutcome) -> dict[st
 
 def counts_of(filter_: DocumentFilter[Document], done: DocumentOutcome) -> dict[str, int]:
     """The number of nodes of each query that has found any."""
-    ids = [one.id for one in filter_.plan.subscribers]
+    ids = filter_.plan.ids
     found = done.findings
     pairs = zip(found.subscriber.tolist(), found.count.tolist(), strict=True)
     return {ids[who]: count for who, count in pairs}
@@ -81,6 +82,9 @@ class Round:
             except QuerySyntaxError:
                 continue
             self.texts[f"q{i}"] = xpath
+            if chance(rng, 20):  # then there is a template with a few members, or with many
+                more = siblings(rng, xpath, writer.namespaces, pick(rng, (1, 2, 15)))
+                self.texts.update((f"q{i}.{n}", other) for n, other in enumerate(more))
         subscriptions = extract.Subscriptions.of(self.texts, writer.namespaces)
         self.scheme = prepare(
             schema, subscriptions, between(rng, 1, 8), expansion=pick(rng, LIMITS)

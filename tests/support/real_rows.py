@@ -59,7 +59,7 @@ def check_real(scheme: Scheme, documents: Mapping[str, bytes]) -> Counter[str]:
     ]
     for name, document in documents.items():
         expected = RealRows(document)
-        subscribers = filters[0].plan.subscribers
+        subscribers = list(filters[0].plan.scheme.subscribers)
         wanted = {one.id: expected.rows(one.absolute, namespaces) for one in subscribers}
         for each in filters:
             (done,) = each.process([(name, document)])

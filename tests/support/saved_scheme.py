@@ -20,6 +20,8 @@ QUERIES = Subscriptions.of(
         Subscription("third", "/db[professor]/student[3]"),
         Subscription("none", "/db/zzz"),
         Subscription("bad", "//a[", line=7, column=3),
+        Subscription("ann", "/db/student[name = 'Ann']"),
+        Subscription("bo", '/db/student[name="Bo"]'),
     ]
 )
 SCHEME = prepare(UNIVERSITY, QUERIES, 2)

@@ -29,16 +29,16 @@ def _pattern(path: str) -> Pattern:
 def answers(scheme: Scheme, whole: oracle.Tree) -> dict[str, oracle.Answer]:
     """What each subscription selects, put together from the chunks."""
     namespaces = dict(scheme.namespaces)
-    by_branch: dict[int, oracle.Answer] = {}
+    trees: dict[int, oracle.Tree] = {}
     for chunk in scheme.every_chunk:
         projection = Projection(whole.tree, kept_by(chunk), namespaces)
         tree = whole if chunk.whole else ProjectedTree(projection, whole)
         for number in chunk.branches:
-            assert number not in by_branch
-            by_branch[number] = oracle.answer(tree, scheme.branches[number].xpath, namespaces)
+            assert trees.setdefault(number, tree) is tree
     out: dict[str, oracle.Answer] = {}
     for query in scheme.queries:
-        parts = [by_branch[number] for number in query.branches]
+        pairs = zip(scheme.forms[query.form].branches, query.xpaths, strict=True)
+        parts = [oracle.answer(trees[number], xpath, namespaces) for number, xpath in pairs]
         found = parts[0]
         if query.type is Type.NODES and all(part[0] == "nodes" for part in parts):
             found = ("nodes", *{node for part in parts for node in part[1:]})

@@ -34,7 +34,7 @@ def facts(scheme: Scheme) -> Facts:
             "projected": one.projected,
             "whole": sorted(map(plain, one.whole)),
             "splittable": one.splittable,
-            "queries": sorted(one.queries),
+            "queries": sorted(scheme.queries_in(one)),
             "branches": sorted(plain(scheme.branches[number].xpath) for number in one.branches),
         }
 
@@ -42,6 +42,8 @@ def facts(scheme: Scheme) -> Facts:
         metadata = json.dumps(one.metadata, sort_keys=True)
         return one.id, one.xpath, plain(one.absolute), one.weight, metadata
 
+    forms = [[plain(scheme.branches[n].xpath) for n in form.branches] for form in scheme.forms]
+    forms.append([])  # of templates that match nothing
     return {
         "schema": scheme.schema,
         "settings": scheme.settings,
@@ -49,11 +51,15 @@ def facts(scheme: Scheme) -> Facts:
         "branches": sorted((plain(xpath), steps) for xpath, steps in scheme.branches),
         "queries": sorted(
             (
-                sorted(plain(scheme.branches[number].xpath) for number in query.branches),
+                sorted(map(plain, query.xpaths)),
                 query.type.value,
                 sorted(map(subscriber, query.subscribers)),
             )
             for query in scheme.queries
+        ),
+        "templates": sorted(
+            (plain(one.xpath), one.arguments, sorted(forms[one.form]), plain(one.reason))
+            for one in scheme.templates
         ),
         "chunks": sorted(map(chunk, scheme.chunks), key=lambda one: str(one["prefix"])),
         "ids": [one.id for one in scheme.chunks],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,12 @@ def scheme_of(tmp_path: Path, *queries: str, chunks: int = 3) -> Scheme:
     return prepare(extract.Schema.load(file, root="a"), subscriptions, chunks)
 
 
-def process(scheme: Scheme, document: bytes, **options: Any) -> tuple[DocumentOutcome, list[str]]:
+def process(
+    scheme: Scheme, document: bytes, **options: Any
+) -> tuple[DocumentOutcome, Sequence[str]]:
     filter_ = document_filter(scheme, load_matcher("auto"), Options(**options))
     (done,) = filter_.process([("doc.xml", document)])
-    return done, [one.id for one in filter_.plan.subscribers]
+    return done, filter_.plan.ids
 
 
 def rows(tmp_path: Path, document: bytes, *queries: str, **options: Any) -> list[Match]:

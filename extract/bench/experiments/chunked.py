@@ -109,7 +109,9 @@ def run(subject: Subject, queries: int) -> Run:
     usual = schemes["auto"]
     as_written = [etree.XPath(q.xpath, namespaces=q.namespaces) for q in registered]
     branches = [
-        etree.XPath(xpath, namespaces=dict(usual.namespaces)) for xpath in usual.branches.xpaths
+        etree.XPath(xpath, namespaces=dict(usual.namespaces))
+        for chunk in usual.every_chunk
+        for xpath in usual.directory.xpaths_in(chunk)
     ]
     original, selected = best(lambda: _evaluate(documents, as_written))
     once, _ = best(lambda: _evaluate(documents, branches))
@@ -153,11 +155,10 @@ def _cut(scheme: Scheme, documents: Sequence[bytes], number: int | Literal["auto
     for one in scheme.every_chunk:
         if not one.branches:
             continue
-        queries = [
-            etree.XPath(scheme.branches.xpaths[n], namespaces=namespaces) for n in one.branches
-        ]
+        xpaths = scheme.directory.xpaths_in(one)
+        queries = [etree.XPath(xpath, namespaces=namespaces) for xpath in xpaths]
         ours = [xml for document in cut for name, xml in document if name == one.id]
         taken, _ = best(partial(_evaluate, ours, queries))
         name = one.prefix or one.id
-        parts.append(ChunkTiming(name, len(one.queries), sum(map(len, ours)), taken))
+        parts.append(ChunkTiming(name, scheme.directory.count_in(one), sum(map(len, ours)), taken))
     return CutTiming(number, seconds, tuple(parts))

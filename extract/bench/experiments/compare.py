@@ -119,7 +119,7 @@ class _OurAnswers:
         """The string value of every node that queries select, in document order."""
         scheme = prepare(self._subject.schema, Subscriptions.of(queries), 3)
         filter_ = document_filter(scheme, load_matcher(AUTO), Options("nodes", standalone=True))
-        ids = [one.id for one in filter_.plan.subscribers]
+        ids = filter_.plan.ids
         (done,) = filter_.process([("", document)])
         strings: dict[str, list[str]] = {one.id: [] for one in queries}
         string = etree.XPath("string()")

@@ -22,7 +22,7 @@ def seconds_of(scheme: Scheme, documents: Sequence[bytes], select: Select = "cou
 def numbers_of(scheme: Scheme, documents: Sequence[bytes]) -> list[dict[str, int]]:
     """For each document how many nodes queries select, where they select any."""
     filter_ = document_filter(scheme, load_matcher(AUTO), Options("count"))
-    ids = [one.id for one in filter_.plan.subscribers]
+    ids = filter_.plan.ids
     counts = []
     for done in filter_.process(named(documents)):
         who, numbers = done.findings.subscriber.tolist(), done.findings.count.tolist()

@@ -36,7 +36,7 @@ from extract.chunktool.automaton.patterns import (
 from extract.chunktool.automaton.symbols import attribute_names, element_names
 from extract.schema.model import Schema
 from extract.schema.places import Place
-from extract.scheme.model import DOCUMENT, POTPOURRI, Branches, Chunk, Scheme, Settings
+from extract.scheme.model import Scheme, empty_scheme
 
 _EVERYTHING: Final = -1  # a node of the trie of originals: queries may look anywhere below
 
@@ -379,8 +379,7 @@ class Automaton:
 
 def scheme_of_anything() -> Scheme:
     """Returns a scheme without queries that accepts any document, for scans without a schema."""
-    empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")
-    return Scheme(Schema.none(), {}, Settings(1), Branches.of([]), (), (), *empty)
+    return empty_scheme(Schema.none())
 
 
 def _follow(

@@ -26,13 +26,13 @@ class Division(NamedTuple):
     Attributes:
         upper: The paths of upper elements.
         names: The expanded names of upper elements and of records: URI and local name.
-        queries: The queries that can be evaluated on pieces, each with the names of its records, as
-            indices into ``names``; by their indices in `Scheme.queries`.
+        forms: The normal forms that can be evaluated on pieces, each with the names of its records,
+            as indices into ``names``; by their indices in `Scheme.forms`.
     """
 
     upper: tuple[str, ...]
     names: tuple[tuple[str, str], ...]
-    queries: dict[int, frozenset[int]]
+    forms: dict[int, frozenset[int]]
 
     @property
     def output(self) -> Output:
@@ -51,16 +51,16 @@ def divide(scheme: Scheme) -> Division:
     # Upper elements have positions among their siblings, too.
     above = sorted({path.rpartition("/")[2] for path in upper})
     numbers = {name: number for number, name in enumerate(above)}
-    queries: dict[int, frozenset[int]] = {}
+    forms: dict[int, frozenset[int]] = {}
     whole = frozenset(scheme.document.branches)
-    for number, query in enumerate(scheme.queries):
-        if query.type is not Type.NODES or not whole.isdisjoint(query.branches):
+    for number, form in enumerate(scheme.forms):
+        if form.type is not Type.NODES or not whole.isdisjoint(form.branches):
             continue
-        records = [records_of.name(branch) for branch in query.branches]
+        records = [records_of.name(branch) for branch in form.branches]
         if all(records):
             places = [numbers.setdefault(name, len(numbers)) for name in records]
-            queries[number] = frozenset(places)
-    return Division(tuple(sorted(upper)), tuple([_expanded(scheme, n) for n in numbers]), queries)
+            forms[number] = frozenset(places)
+    return Division(tuple(sorted(upper)), tuple([_expanded(scheme, n) for n in numbers]), forms)
 
 
 class _Records:

@@ -22,6 +22,7 @@ from extract.filtertool.matchers.protocol import (
     Question,
     Select,
     Unit,
+    build_matcher,
 )
 from extract.limits import Limits
 
@@ -42,6 +43,7 @@ class AutoFactory:
 
     name: str = "auto"
     consumes: Literal["xml", "table"] = "table"
+    templates: bool = True
     fallback: LxmlFactory = field(default_factory=LxmlFactory)
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
@@ -65,7 +67,7 @@ class AutoMatcher:
         self._questions = questions
         self._namespaces = namespaces
         self._fallback = fallback
-        self._branches = sum([len(question.branches) for question in questions])
+        self._branches = sum([len(one.branches) * one.queries for one in questions])
         self._units: Counter[str] = Counter()
 
     def match(self, units: Sequence[Unit], select: Select) -> Answers:
@@ -98,7 +100,7 @@ class AutoMatcher:
         from extract.filtertool.matchers.columnar.factory import ColumnarFactory
 
         factory = ColumnarFactory(fallback=self._fallback, seconds=self._fallback.seconds)
-        return factory.build(self._questions, self._namespaces)
+        return build_matcher(factory, self._questions, self._namespaces)
 
     @cached_property
     def _lxml(self) -> Matcher:

@@ -10,7 +10,7 @@ To add one from another package: write a factory, register it under the entry po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -20,25 +20,55 @@ from numpy.typing import NDArray
 from extract.chunktool.scan.node_table import NodeTable
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.limits import Limits
+from extract.subscriptions.constants import Constants
 from extract.xpath.functions import Type
+from extract.xpath.parameters import filled
 
 Select = Literal["doc", "count", "nodes"]
 
 
 class Question(NamedTuple):
-    """One canonical query, or the branches of it that are evaluated on a unit.
+    """What is asked of a unit: one canonical query, or many that differ in their constants alone.
+
+    A query may have further branches that are evaluated on other units.
 
     Attributes:
         branches: XPath expressions from the document node, in canonical form and with the scheme's
-            prefixes. Node sets are united; a question of another type has one branch.
+            prefixes. Node sets are united; a question of another type has one branch. A parameter
+            is a variable, ``$string1`` or ``$number2``.
         type: The type of the result.
         original: The query as written, if all of its branches are here; otherwise empty. A unit
             only has edges of the schema, so the query has the same result there.
+        constants: The constants of the queries; None for one query, without parameters.
     """
 
     branches: tuple[str, ...]
     type: Type = Type.NODES
     original: str = ""
+    constants: Constants | None = None
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return 1 if self.constants is None else len(self.constants)
+
+    def each(self) -> Iterator[Question]:
+        """Yields a question for each query, without parameters."""
+        if self.constants is None:
+            yield self
+            return
+        for row in self.constants.rows():
+            branches = tuple([filled(branch, row) for branch in self.branches])
+            yield Question(branches, self.type, filled(self.original, row))
+
+
+def numbering(questions: Sequence[Question]) -> NDArray[np.int64]:
+    """The number of each question's first query, and at the end the number of all queries.
+
+    Answers refer to queries by these numbers: those of the first question come first, in the order
+    of their constants, then those of the second, and so on.
+    """
+    return np.cumsum([0, *[question.queries for question in questions]], dtype=np.int64)
 
 
 class Unit:
@@ -69,11 +99,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Selected nodes as columns, sorted by unit, question and document order, each node once.
+    """Selected nodes as columns, sorted by unit, query and document order, each node once.
 
     Attributes:
         unit: Index of the unit.
-        question: Index of the question.
+        question: Number of the query, as `numbering` counts them.
         refs: The nodes.
     """
 
@@ -90,7 +120,7 @@ class Nodes:
 
 
 class Value(NamedTuple):
-    """The value of a question that is no node set: a number, a string or a boolean."""
+    """The value of a query that is no node set: a number, a string or a boolean."""
 
     unit: int
     question: int
@@ -98,7 +128,7 @@ class Value(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A question that could not be answered on a unit; the other questions were."""
+    """A query that could not be answered on a unit; the others were."""
 
     unit: int
     question: int
@@ -110,11 +140,12 @@ class Answers:
     """The answers of a matcher on units.
 
     Attributes:
-        unit, question, count: The number of nodes that each question selects, where it is not 0,
-            sorted by unit and question. For ``doc`` the counts are 1, however many nodes there are.
+        unit, question, count: The number of nodes that each query selects, where it is not 0,
+            sorted by unit and query. For ``doc`` the counts are 1, however many nodes there are.
+            Queries are numbered as by `numbering`.
         nodes: The nodes; None unless ``nodes`` were requested.
-        values: One for each unit and each question that is no node set.
-        failures: Questions that were not answered.
+        values: One for each unit and each query that is no node set.
+        failures: Queries that were not answered.
     """
 
     unit: NDArray[np.int32]
@@ -206,6 +237,29 @@ class MatcherFactory(Protocol):
         Args:
             limits: The limits of the filter.
         """
+
+
+@runtime_checkable
+class TemplateFactory(MatcherFactory, Protocol):
+    """A factory whose matchers take questions with constants. Optional: see `build_matcher`."""
+
+    @property
+    def templates(self) -> bool:
+        """Whether they do."""
+
+
+def build_matcher(
+    factory: MatcherFactory, questions: Sequence[Question], namespaces: Mapping[str, str]
+) -> Matcher:
+    """Builds a matcher; one that takes no constants gets a question for each query.
+
+    Args:
+        factory: Makes the matcher.
+        questions, namespaces: As for `MatcherFactory.build`.
+    """
+    if not (isinstance(factory, TemplateFactory) and factory.templates):
+        questions = [each for question in questions for each in question.each()]
+    return factory.build(questions, namespaces)
 
 
 class UnlimitedFactory:

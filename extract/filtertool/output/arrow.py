@@ -14,6 +14,7 @@ from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.results.outcome import Rejection
+from extract.subscriptions.columns import TextColumn
 
 RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
 
@@ -67,6 +68,17 @@ class SubscriberColumn(NamedTuple):
 
     field: Any
     values: Any
+
+
+def id_column(ids: Sequence[str]) -> Any:
+    """Returns the ids of subscribers as an Arrow array."""
+    if not isinstance(ids, TextColumn):
+        return pa.array(ids, pa.string())
+    texts = ids.packed()
+    offsets = np.append(texts.starts, len(texts.buffer)).astype(np.int32)
+    return pa.StringArray.from_buffers(
+        len(texts), pa.py_buffer(offsets), pa.py_buffer(texts.buffer)
+    )
 
 
 def subscriber_columns(joined: JoinedColumns, ids: Sequence[str]) -> list[SubscriberColumn]:

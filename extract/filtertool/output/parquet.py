@@ -13,6 +13,7 @@ from pyarrow import parquet
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.arrow import (
     REJECTED,
+    id_column,
     joined_batches,
     rejected_batch,
     rows_schema,
@@ -47,7 +48,7 @@ class ParquetWriter:
         select: Select,
         joined: JoinedColumns = NO_COLUMNS,
     ) -> None:
-        self._ids = pa.array(ids, pa.string())
+        self._ids = id_column(ids)
         self._columns = subscriber_columns(joined, ids)
         self._select = select
         self._matches = _Groups(matches, rows_schema(select, joined))

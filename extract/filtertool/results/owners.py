@@ -37,10 +37,14 @@ class Owners:
         subscribers: list[int] = self.subscribers[self.at[query] : self.at[query + 1]].tolist()
         return subscribers
 
-    def all_of(self, queries: Iterable[int]) -> Indices:
+    def all_of(self, queries: Indices) -> Indices:
         """Returns the subscribers of some queries."""
-        lists = [self.subscribers[self.at[n] : self.at[n + 1]] for n in queries]
-        return np.concatenate(lists) if lists else np.empty(0, np.int32)
+        return self.subscribers[_runs(self.at[queries], self.at[queries + 1] - self.at[queries])]
+
+    def followed_by(self, others: Owners) -> Owners:
+        """Returns these queries, and then the others."""
+        at = np.append(self.at, others.at[1:] + self.at[-1])
+        return Owners(at, np.append(self.subscribers, others.subscribers))
 
     def expand(self, query: Indices) -> tuple[Indices, Longs, Longs]:
         """Turns rows of queries into rows of subscribers.
@@ -49,7 +53,8 @@ class Owners:
             query: The query of each row, ascending.
 
         Returns:
-            For each new row its subscriber, the row it was, and its number among the subscriber's.
+            For each new row its subscriber, ascending, the row it was, and its number among the
+            subscriber's.
 
         >>> owners = Owners.of([[0], [1, 2]])
         >>> [column.tolist() for column in owners.expand(np.array([0, 1, 1], np.int32))]
@@ -60,6 +65,9 @@ class Owners:
         times = self.at[queries + 1] - self.at[queries]
         who = self.subscribers[_runs(self.at[queries], times)]
         begin, many = np.repeat(first, times), np.repeat(length, times)
+        if (who[1:] < who[:-1]).any():
+            order = np.argsort(who, kind="stable")
+            who, begin, many = who[order], begin[order], many[order]
         index = _runs(begin, many)
         return np.repeat(who, many), index, index - np.repeat(begin, many)
 

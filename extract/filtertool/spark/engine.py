@@ -88,7 +88,7 @@ def run_into_directory(
     """
     report = Report(job.scheme, "spark", job.factory.name, job.options.select)
     started = time.perf_counter()
-    ids = [one.id for one in job.scheme.subscribers]
+    ids = job.scheme.directory.ids
     # For what was rejected before any document was read, and for rows that only the driver writes.
     joined = joined_columns(job.scheme, job.options.joined)
     with closed_at_end(open_writer(directory, form, ids, job.options.select, joined)) as writer:
@@ -174,7 +174,7 @@ class _Run:
             return (), {}
         division = divide(self._job.scheme)
         shares = query_shares(self._job.scheme, division)
-        return shares, self._jobs.survey(large) if division.queries else {}
+        return shares, self._jobs.survey(large) if division.forms else {}
 
     def _run_tasks(self, tasks: Sequence[Task], report: Report) -> list[FinishedTask]:
         """Runs tasks, except for those that an interrupted run has finished."""

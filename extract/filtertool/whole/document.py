@@ -10,7 +10,12 @@ from lxml import etree
 
 from extract.chunktool.scan.wellformed import error_parts, rejection_of
 from extract.errors import DocumentError
-from extract.filtertool.matchers.lxml.parsed_unit import local_names, plain
+from extract.filtertool.matchers.lxml.parsed_unit import (
+    NO_VARIABLES,
+    Variables,
+    local_names,
+    plain,
+)
 from extract.filtertool.matchers.lxml.sibling_numbers import SiblingNumbers
 from extract.filtertool.results.findings import is_true
 from extract.filtertool.results.node_columns import AtomicValue, Described, limited, standalone
@@ -84,14 +89,18 @@ class WholeDocument:
         self.described = Described()
         self._indices.clear()
 
-    def find(self, query: Any) -> QueryResult:
+    def find(self, query: Any, values: Variables = NO_VARIABLES) -> QueryResult:
         """Evaluates a compiled query, and describes the nodes that it selects.
+
+        Args:
+            query: The query.
+            values: The values of its variables.
 
         Raises:
             etree.XPathError: The query cannot be evaluated.
             OutputLimit: The query selects too much.
         """
-        result = self._evaluate(query)
+        result = self._evaluate(query, values)
         if isinstance(result, list):
             self._check_output(result)
             return [self._describe(node) for node in result]
@@ -106,15 +115,15 @@ class WholeDocument:
             if sum([end - start for start, end in spans]) > limits.query_bytes:
                 raise OutputLimit(limits.passed("query_bytes"))
 
-    def count(self, query: Any) -> int:
+    def count(self, query: Any, values: Variables = NO_VARIABLES) -> int:
         """Returns the number of nodes that a query selects; of a value 1 or 0, as in `is_true`."""
-        result = self._evaluate(query)
+        result = self._evaluate(query, values)
         if isinstance(result, list):
             return len(result)
         return int(is_true(result if isinstance(result, AtomicValue) else plain(result)))
 
-    def _evaluate(self, query: Any) -> Any:
-        return query(self.nodes if isinstance(query, LaterXPath) else self.tree)
+    def _evaluate(self, query: Any, values: Variables) -> Any:
+        return query(self.nodes) if isinstance(query, LaterXPath) else query(self.tree, **values)
 
     @cached_property
     def nodes(self) -> NodeTree:

@@ -16,7 +16,7 @@ import numpy as np
 
 from extract.errors import DocumentError
 from extract.filtertool.matchers.cost_bound import LIMIT, Bound
-from extract.filtertool.matchers.lxml.parsed_unit import compiled
+from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables, compiled
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
@@ -94,9 +94,10 @@ class WholeMatcher:
         results: list[tuple[int, Any]] = []
         later = tuple({query.version for query in queries.queries} - {FIRST})
         child = _Child(document, self._select, self._limits, self._alone, later)
-        for number, query in enumerate(queries.queries):
+        every = ((query, values) for query in queries.queries for values in query.variables())
+        for number, (query, values) in enumerate(every):
             try:
-                results.append((number, self._find(document, query, child)))
+                results.append((number, self._find(document, query, values, child)))
             except OutputLimit as error:
                 failed[number] = str(error)
             except TimeLimit:
@@ -116,11 +117,9 @@ class WholeMatcher:
         if self._select == "doc":
             numbers = np.ones(len(which), np.int64)
         subscriber, index, _ = queries.owners.expand(which)
-        order = np.argsort(subscriber, kind="stable")
         none = Findings.none()
-        return Findings(
-            subscriber[order], numbers[index][order], none.node, none.ordinal, Described()
-        ), failed
+        findings = Findings(subscriber, numbers[index], none.node, none.ordinal, Described())
+        return findings, failed
 
     def _rows(
         self, described: Described, results: Iterable[tuple[int, Any]], queries: WholeQueries
@@ -136,19 +135,22 @@ class WholeMatcher:
                 node.append(len(described))
                 described.add_value(nodes, self._limits.value_bytes)
         subscriber, index, ordinal = queries.owners.expand(np.array(query, np.int32))
-        order = np.argsort(subscriber, kind="stable")
-        rows = np.array(node, np.int32)[index][order]
-        return Findings(subscriber[order], np.empty(0, np.int64), rows, ordinal[order], described)
+        rows = np.array(node, np.int32)[index]
+        return Findings(subscriber, np.empty(0, np.int64), rows, ordinal, described)
 
-    def _find(self, document: WholeDocument, query: WholeQuery, child: _Child) -> Any:
+    def _find(
+        self, document: WholeDocument, query: WholeQuery, values: Variables, child: _Child
+    ) -> Any:
         if query.version != FIRST:
             self.figures["elementpath_evaluations"] += 1
             return child.find(query)
         compiled_, bound = self._libxml2(query.xpath)
         if not bound.affords(document.size, document.named):
             self.figures["guarded_evaluations"] += 1
-            return child.find(query, self._namespaces)
-        return document.find(compiled_) if self._select == "nodes" else document.count(compiled_)
+            return child.find(query, values, self._namespaces)
+        if self._select == "nodes":
+            return document.find(compiled_, values)
+        return document.count(compiled_, values)
 
     def _libxml2(self, xpath: str) -> tuple[Any, Bound]:
         """Returns the compiled query, and the bound of its cost."""
@@ -178,18 +180,24 @@ class _Child:
         self._select = select
         self._limits = limits
 
-    def find(self, query: WholeQuery, namespaces: Mapping[str, str] | None = None) -> Any:
+    def find(
+        self,
+        query: WholeQuery,
+        values: Variables = NO_VARIABLES,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> Any:
         """Returns the result of a query, as `WholeDocument.find` or `WholeDocument.count` do.
 
         Args:
             query: The query.
+            values: Its constants, as variables.
             namespaces: Its prefixes, if it does not bind them itself.
 
         Raises:
             TimeLimit: The query took too long.
             MemoryLimit: The query took too much memory.
         """
-        args = (query, namespaces, self._select)
+        args = (query._replace(constants=None), values, namespaces, self._select)
         result, described = shared_sandbox().call(
             _find_in_child,
             *args,
@@ -218,15 +226,15 @@ def _open_in_child(data: bytes, limits: Limits, alone: bool, later: tuple[str, .
 
 
 def _find_in_child(
-    query: WholeQuery, namespaces: Mapping[str, str] | None, select: Select
+    query: WholeQuery, values: Variables, namespaces: Mapping[str, str] | None, select: Select
 ) -> tuple[Any, Described]:
     """Evaluates one query on the child's document."""
     assert _open is not None
     compiled_ = compiled(query.xpath, namespaces or {}) if query.version == FIRST else _later(query)
     _open.forget()
     if select == "nodes":
-        return _open.find(compiled_), _open.described
-    return _open.count(compiled_), Described()
+        return _open.find(compiled_, values), _open.described
+    return _open.count(compiled_, values), Described()
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ the size of each chunk, the cost model its cost. The cheapest plan wins.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Final
@@ -96,7 +96,7 @@ def decide(
 
 def best_plan(
     tree: QueryTree,
-    numbers: Iterable[int],
+    times: Mapping[int, int],
     spines: Sequence[NamePath],
     footprints: BranchFootprints,
     whole: Container[int],
@@ -107,16 +107,15 @@ def best_plan(
 
     Args:
         tree: The query tree.
-        numbers: The branches.
+        times: The branches, each with the number of constants that it is evaluated with.
         spines: For each branch the names of its spine.
         footprints: The footprints of the branches.
         whole: The branches that need the whole document.
         estimator: The statistics of documents.
         workers: The number of chunks of one document that are evaluated at the same time.
     """
-    return decide(
-        tree, Workload.of(numbers, spines, footprints, whole, estimator), estimator, workers
-    )
+    workload = Workload.of(times, spines, footprints, whole, estimator)
+    return decide(tree, workload, estimator, workers)
 
 
 def _note(

@@ -54,7 +54,7 @@ class Workload:
     @classmethod
     def of(
         cls,
-        numbers: Iterable[int],
+        times: Mapping[int, int],
         spines: Sequence[NamePath],
         footprints: BranchFootprints,
         whole: Container[int],
@@ -63,7 +63,7 @@ class Workload:
         """Sums up branches.
 
         Args:
-            numbers: The branches.
+            times: The branches, each with the number of constants that it is evaluated with.
             spines: For each branch the names of its spine.
             footprints: The footprints of the branches.
             whole: The branches that need the whole document.
@@ -71,13 +71,15 @@ class Workload:
         """
         marker = _Marker(estimator)
         groups: dict[tuple[NamePath, bool], list[int]] = {}
-        part, stands_for = _part(numbers, footprints)
+        part, stands_for = _part(times, footprints)
         for number in part:
             groups.setdefault((spines[number], number in whole), []).append(number)
         loads: list[SpineLoad] = []
         documents: list[SpineLoad] = []
         for (spine, needs_all), branches in sorted(groups.items()):
-            shapes = Counter([_shape(spine, *footprints.outline(number)) for number in branches])
+            shapes: Counter[Shape] = Counter()
+            for number in branches:
+                shapes[_shape(spine, *footprints.outline(number))] += times[number]
             marks = PathMarks()
             if not needs_all:
                 for partial in footprints.partials(branches):

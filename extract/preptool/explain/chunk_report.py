@@ -48,12 +48,13 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
     estimator = Estimator(scheme.statistics, scheme.namespaces)
     size = {chunk.id: estimator.of_chunk(chunk).size_bytes for chunk in scheme.every_chunk}
     document = estimator.document_bytes or 1.0
+    queries = scheme.directory.count_in
     return [
         ChunkReport(
             chunk.id,
             chunk.prefix,
-            len(chunk.queries),
-            len(chunk.queries) / matchable if matchable else 0.0,
+            queries(chunk),
+            queries(chunk) / matchable if matchable else 0.0,
             len(chunk.branches),
             len(chunk.filters),
             round(size.get(chunk.id, 0.0)),
@@ -63,7 +64,7 @@ def chunk_reports(scheme: Scheme) -> list[ChunkReport]:
             chunk.unsplittable if chunk.prefix else "; ".join(chunk.whole),
         )
         for chunk in (*scheme.chunks, scheme.potpourri, scheme.whole_document)
-        if chunk.id != DOCUMENT or chunk.queries
+        if chunk.id != DOCUMENT or queries(chunk)
     ]
 
 

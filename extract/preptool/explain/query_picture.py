@@ -28,7 +28,7 @@ from extract.preptool.explain.svg import (
 )
 from extract.preptool.footprints.need_counts import NeedCounts
 from extract.preptool.footprints.partial_footprints import PartialFootprints
-from extract.scheme.model import Scheme
+from extract.scheme.model import Branch, Scheme
 
 _GAP = 36.0  # between columns, for the lines
 _LONGEST = 100  # characters of an XPath that are written out
@@ -102,9 +102,8 @@ def _places(scheme: Scheme, report: QueryReport) -> tuple[list[str], _Place]:
     top, whole, parts = _Place("/"), [], PartialFootprints()
     prefixes = {chunk.id: chunk.prefix for chunk in scheme.every_chunk}
     colors = {chunk.id: COLORS[at % len(COLORS)] for at, chunk in enumerate(scheme.chunks)}
-    branches = {branch.xpath: branch for branch in scheme.branches}
     for one in report.branches:
-        partials = parts.of(branches[one.xpath])
+        partials = parts.of(Branch(one.xpath, one.steps))
         reasons = [partial.beyond.whole for partial in partials if partial.beyond.whole]
         whole += [reason for reason in reasons[:1] if reason not in whole]
         if reasons:

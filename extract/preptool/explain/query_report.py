@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from extract.preptool.explain.labels import as_path, printable
 from extract.preptool.explain.spelling import Spelling
 from extract.preptool.footprints.need_counts import NeedCounts
 from extract.preptool.footprints.partial_footprints import PartialFootprints
 from extract.scheme.lookup import no_such_query
-from extract.scheme.model import (
-    Branch,
-    Chunk,
-    Later,
-    Query,
-    Rejected,
-    Scheme,
-    Subscriber,
-    Unsatisfiable,
-    Want,
-)
+from extract.scheme.model import Branch, Chunk, Scheme, Want
+from extract.scheme.registered import Later, Rejected, Subscriber
 from extract.scheme.spine import take_apart
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
@@ -50,6 +43,7 @@ class BranchReport:
         why: Why it belongs there.
         residual: Why the branch does not end with plain child steps; empty if it does.
         needs: Its needs; in a chunk only those outside of the chunk's subtrees.
+        steps: The number of plain child steps that it begins with.
     """
 
     xpath: str
@@ -57,6 +51,7 @@ class BranchReport:
     why: str
     residual: str = ""
     needs: tuple[Want, ...] = ()
+    steps: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as plain values."""
@@ -85,6 +80,8 @@ class QueryReport:
         branches: Its normal form, branch by branch.
         version: The version of XPath.
         hint: Corrections for names that the schema does not have.
+        template: Its template, where a constant is a variable; empty if it has no template.
+        members: The number of queries of that template.
     """
 
     id: str
@@ -97,6 +94,8 @@ class QueryReport:
     branches: tuple[BranchReport, ...] = field(default=())
     version: str = FIRST
     hint: str = ""
+    template: str = ""
+    members: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as plain values."""
@@ -110,6 +109,8 @@ class QueryReport:
             "type": self.type,
             "version": self.version,
             "same": list(self.same),
+            "template": self.template,
+            "members": self.members,
             "branches": [branch.to_json() for branch in self.branches],
         }
 
@@ -132,6 +133,8 @@ class QueryReport:
             yield f"Hint: {self.hint}"
         if self.same:
             yield f"the same normal form as: {_some(self.same)}"
+        if self.members > 1 and self.template != self.absolute:
+            yield f"one of {self.members:,} queries like {self.template}"
         for branch in self.branches:
             yield ""
             yield f"  {branch.xpath}"
@@ -149,84 +152,74 @@ def explain_query(scheme: Scheme, identifier: str) -> QueryReport:
     Raises:
         SchemeError: The scheme has no such subscription.
     """
-    entry = _find(scheme, identifier)
-    if isinstance(entry, Rejected):
-        hint = f" ({entry.hint})" if entry.hint else ""
-        return QueryReport(entry.id, entry.xpath, "rejected", entry.reason + hint)
-    if isinstance(entry, Unsatisfiable):
-        subscriber = entry.subscriber
-        hint = Spelling(scheme.schema, scheme.namespaces).of(subscriber.absolute)
-        return QueryReport(
-            subscriber.id,
-            subscriber.xpath,
-            "unsatisfiable",
-            entry.reason,
-            subscriber.absolute,
-            hint=hint,
-        )
-    if isinstance(entry, Later):
-        subscriber, reason = (
-            entry.subscriber,
-            "evaluated by elementpath, as it is, on the whole document",
-        )
-        return QueryReport(
-            subscriber.id,
-            subscriber.xpath,
-            "satisfiable",
-            reason,
-            subscriber.xpath,
-            "items",
-            version=entry.version,
-        )
-    query, subscriber = entry
+    row = scheme.directory.find(identifier)
+    if row >= 0:
+        return _explain_member(scheme, row)
+    for later in scheme.later:
+        if later.subscriber.id == identifier:
+            return _explain_later(later)
+    for rejected in scheme.rejected:
+        if rejected.id == identifier:
+            return _explain_rejected(rejected)
+    raise no_such_query(identifier, scheme.directory.ids)
+
+
+def _explain_rejected(query: Rejected) -> QueryReport:
+    hint = f" ({query.hint})" if query.hint else ""
+    return QueryReport(query.id, query.xpath, "rejected", query.reason + hint)
+
+
+def _explain_later(query: Later) -> QueryReport:
+    own = query.subscriber
+    reason = "evaluated by elementpath, as it is, on the whole document"
     return QueryReport(
-        subscriber.id,
-        subscriber.xpath,
-        "satisfiable",
-        "",
-        subscriber.absolute,
-        query.type.value,
-        tuple([other.id for other in query.subscribers if other is not subscriber]),
-        tuple(_branches(scheme, query, subscriber)),
-        hint=Spelling(scheme.schema, scheme.namespaces).of(subscriber.absolute),
+        own.id, own.xpath, "satisfiable", reason, own.xpath, "items", version=query.version
     )
 
 
-def _find(
-    scheme: Scheme, identifier: str
-) -> tuple[Query, Subscriber] | Unsatisfiable | Later | Rejected:
-    for query in scheme.queries:
-        for subscriber in query.subscribers:
-            if subscriber.id == identifier:
-                return query, subscriber
-    for dead in scheme.unsatisfiable:
-        if dead.subscriber.id == identifier:
-            return dead
-    for later in scheme.later:
-        if later.subscriber.id == identifier:
-            return later
-    for wrong in scheme.rejected:
-        if wrong.id == identifier:
-            return wrong
-    ids = (subscriber.id for subscriber in scheme.subscribers)
-    raise no_such_query(identifier, ids)
+def _explain_member(scheme: Scheme, row: int) -> QueryReport:
+    directory = scheme.directory
+    own, template = directory.subscriber(row), int(directory.templates[row])
+    shared = QueryReport(
+        own.id,
+        own.xpath,
+        "unsatisfiable",
+        directory.reason(row),
+        own.absolute,
+        hint=Spelling(scheme.schema, scheme.namespaces).of(own.absolute),
+        template=scheme.templates.xpaths[template],
+        members=int(np.count_nonzero(directory.templates == template)),
+    )
+    if scheme.templates.forms[template] < 0:
+        return shared
+    canonical = directory.canonical
+    others = canonical.members(int(canonical.of_members[row]))
+    return replace(
+        shared,
+        status="satisfiable",
+        type=scheme.forms[scheme.templates.forms[template]].type.value,
+        same=tuple([scheme.members.ids.text(other) for other in others.tolist() if other != row]),
+        branches=tuple(_branches(scheme, row, own)),
+    )
 
 
-def _branches(scheme: Scheme, query: Query, subscriber: Subscriber) -> Iterator[BranchReport]:
-    chunk_of = {number: chunk for chunk in scheme.every_chunk for number in chunk.branches}
+def _branches(scheme: Scheme, row: int, subscriber: Subscriber) -> Iterator[BranchReport]:
+    form = scheme.forms[int(scheme.directory.forms[row])]
     residuals = _residuals(scheme, subscriber)
     parts = PartialFootprints()
-    for number in query.branches:
-        branch, chunk = scheme.branches[number], chunk_of[number]
+    for number, xpath in zip(form.branches, scheme.directory.branches(row), strict=True):
+        branch = Branch(xpath, scheme.branches.steps[number])
+        chunk = next(one for one in scheme.every_chunk if number in one.branches)
         partials = parts.of(branch)
         whole = next((partial.beyond.whole for partial in partials if partial.beyond.whole), "")
         needs = () if whole else NeedCounts.of(Counter(partials)).chunk_needs(chunk.prefix).filters
-        residual = residuals.get(branch.xpath, "")
+        residual = residuals.get(xpath, "")
         if chunk.prefix:
             why = _why_in_chunk(branch, chunk)
         else:
-            why = _why_in_none(query, branch, whole, residual)
-        yield BranchReport(branch.xpath, chunk.id, why, residual if branch.steps else "", needs)
+            why = _why_in_none(form.type, branch, whole, residual)
+        tail = residual if branch.steps else ""
+        yield BranchReport(xpath, chunk.id, why, tail, needs, branch.steps)
 
 
 def _why_in_chunk(branch: Branch, chunk: Chunk) -> str:
@@ -239,11 +232,11 @@ def _why_in_chunk(branch: Branch, chunk: Chunk) -> str:
     )
 
 
-def _why_in_none(query: Query, branch: Branch, whole: str, residual: str) -> str:
+def _why_in_none(kind: Type, branch: Branch, whole: str, residual: str) -> str:
     if whole:
         return f"on the whole document, for {whole}"
-    if query.type is not Type.NODES:
-        return f"in the potpourri: a {query.type.value} cannot be put together from chunks"
+    if kind is not Type.NODES:
+        return f"in the potpourri: a {kind.value} cannot be put together from chunks"
     if branch.steps:
         path = as_path(take_apart(branch).names)
         return f"in the potpourri: its path {path} begins with the prefix of no chunk"

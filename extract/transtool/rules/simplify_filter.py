@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from extract.transtool.branch import Spine
@@ -21,6 +21,7 @@ from extract.xpath.ast import (
     union,
 )
 from extract.xpath.functions import Type
+from extract.xpath.parameters import literal_text
 from extract.xpath.traverse import rebuild
 from extract.xpath.types import is_positional, type_of
 
@@ -59,7 +60,7 @@ def in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
     run: list[Expr] = []
     for predicate in [*predicates, None]:
         if predicate is None or is_positional(predicate):
-            out.extend(sorted(dict.fromkeys(run), key=str))
+            out.extend(in_text_order(run))
             run = []
             if predicate is not None:
                 out.append(predicate)
@@ -73,7 +74,18 @@ def united(parts: Sequence[Expr]) -> Expr:
     together = union(tuple(parts))
     if not isinstance(together, Union):
         return together
-    return union(tuple(sorted(dict.fromkeys(together.parts), key=str)))
+    return union(tuple(in_text_order(together.parts)))
+
+
+def in_text_order(exprs: Iterable[Expr]) -> list[Expr]:
+    """Returns expressions in alphabetical order, each text once.
+
+    Parameters that know a constant count as that constant.
+    """
+    texts: dict[str, Expr] = {}
+    for expr in exprs:
+        texts.setdefault(literal_text(expr), expr)
+    return [texts[text] for text in sorted(texts)]
 
 
 def conjuncts(expr: Expr) -> list[Expr]:

@@ -19,6 +19,7 @@ from extract.chunktool.scan.driver import kernel_available
 from extract.errors import MatcherError
 from extract.filtertool.matchers.auto import AutoFactory
 from extract.filtertool.matchers.columnar import ColumnarFactory
+from extract.filtertool.matchers.columnar.native import ENVIRONMENT
 from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.registry import load_matcher, matcher_names
@@ -56,6 +57,20 @@ class TestGuardedLxml(UpdatableMatcherContract, RandomSchemes):
 
 class TestColumnar(MatcherContract, RandomSchemes):
     factory = ColumnarFactory()
+
+
+class TestColumnarTogether(MatcherContract):
+    """All queries of a question together, however few they are."""
+
+    factory = ColumnarFactory(together=1)
+
+
+class TestColumnarWithoutC(MatcherContract, RandomSchemes):
+    factory = ColumnarFactory(together=1)
+
+    @pytest.fixture(autouse=True)
+    def _without_c(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(ENVIRONMENT, "off")
 
 
 class TestAuto(MatcherContract, RandomSchemes):

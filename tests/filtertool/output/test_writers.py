@@ -46,7 +46,7 @@ def test_rows_of_documents_that_are_written_together(
     every = filter_.process([(f"{n}.xml", b"<a>%b</a>" % text) for n, text in enumerate(texts)])
     empty = filter_.process([("empty.xml", b"<a/>")])
     every = [*every[:3], *empty, *every[3:]]
-    ids = [one.id for one in filter_.plan.subscribers]
+    ids = filter_.plan.ids
     forms: tuple[Format, ...] = ("parquet", "jsonl")
     for form in forms:
         (tmp_path / form).mkdir()

@@ -27,7 +27,7 @@ from extract.limits import Limits
 from extract.preptool.explain.query_report import explain_query
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
-from extract.scheme.model import Later
+from extract.scheme.registered import Later
 from extract.xpath.later import parse_later
 from tests.support.paths import ROOT
 
@@ -342,7 +342,7 @@ def test_the_scheme_keeps_them_apart(tmp_path: Path) -> None:
     assert written["later"] == [{"id": "0", "xpath": "//name", "version": "2.0"}]
     assert scheme.counts()["later"] == 1
     assert scheme.counts()["registered"] == 3
-    assert not scheme.document.queries
+    assert not scheme.document.branches
     assert scheme.every_chunk[-1].whole == ("XPath 2.0, which is not analysed",)
     written["later"][0]["version"] = "7"
     (tmp_path / "s.json").write_text(json.dumps(written))

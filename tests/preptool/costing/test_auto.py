@@ -91,7 +91,7 @@ def _plans(scheme: Scheme, workers: int = 1) -> list[ChunkingPlan]:
     estimator = Estimator(scheme.statistics, scheme.namespaces)
     parts = [take_apart(branch) for branch in scheme.branches]
     footprints = BranchFootprints(scheme.branches, [part.tail for part in parts])
-    every = range(len(scheme.branches))
+    every = dict.fromkeys(range(len(scheme.branches)), 1)
     workload = Workload.of(
         every, [part.names for part in parts], footprints, footprints.whole(), estimator
     )

@@ -21,6 +21,7 @@ cdef enum:
     SHORTEST = 7  # a tag with an attribute, after its bracket: a name, white space, `a=""` and `>`
 
 assert TEXT == NodeKind.TEXT
+PADDING = WINDOW  # bytes after the last value in `Dictionary.joined`
 
 cdef uint64_t[2] SECRET
 SECRET[0] = int.from_bytes(os.urandom(8), "little")

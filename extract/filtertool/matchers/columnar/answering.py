@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints
+from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints, distinct
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Answers, Failure, Nodes, Select, Value
 from extract.markup.node_kinds import LEAF_KINDS, NodeKind
@@ -50,7 +50,7 @@ def answers_of(
         span = int(question.max(initial=0)) + 1
         pairs = unit * span + question
         if (pairs[1:] <= pairs[:-1]).any():
-            pairs = np.unique(pairs)
+            pairs = distinct(pairs)
         return _counted(pairs // span, pairs % span, np.ones(len(pairs), np.int64), None, values)
     return _sorted(columns, unit, question, nodes, select, values)
 

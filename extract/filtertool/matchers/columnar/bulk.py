@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from extract.filtertool.matchers.columnar.columns import NOTHING, Columns, Ints
+from extract.filtertool.matchers.columnar.columns import NOTHING, Bools, Columns, Ints
 from extract.filtertool.matchers.columnar.dense import SeedRows
 from extract.filtertool.matchers.columnar.evaluator import Evaluator, composed
 from extract.filtertool.matchers.columnar.hops import CHILD, Hop
@@ -62,6 +62,13 @@ class Bulk:
         spines = np.unique(np.searchsorted(plan.branches.at, branches, "right") - 1)
         rows = [self._rows.of(spine) for spine in spines.tolist()]
         return np.sort(np.concatenate([NOTHING, *rows]))
+
+    def has_rows(self, spines: Ints) -> Bools:
+        """Returns a mask of the spines that some document of the batch has."""
+        rows = self._rows
+        counts = rows.counts if isinstance(rows, Layout) else np.diff(rows.at)
+        has: Bools = counts[spines] > 0
+        return has
 
     # -- units and questions
 

@@ -39,6 +39,15 @@ def sorting(values: Ints) -> Ints:
     return np.argsort(values, kind="stable")
 
 
+def distinct(values: Ints) -> Ints:
+    """Returns the distinct values, ascending; several times faster than ``np.unique``, which hashes
+    from numpy 2.3 on."""
+    ascending = np.sort(values)
+    fresh = np.ones(len(values), np.bool_)
+    fresh[1:] = ascending[1:] != ascending[:-1]
+    return ascending[fresh]
+
+
 class LeafColumns(NamedTuple):
     """Texts, comments or processing instructions.
 

@@ -21,6 +21,7 @@ from extract.filtertool.matchers.columnar.numbers import to_numbers
 from extract.filtertool.matchers.columnar.strings import Coded, as_texts
 from extract.xpath.ast import Binary, Expr, LocationPath
 from extract.xpath.functions import Type
+from extract.xpath.parameters import has_parameters
 from extract.xpath.types import type_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def _node_set(run: Evaluator, op: str, selected: Pairs, value: Expr, at: Context
 
 
 class _Side(NamedTuple):
-    """A node set for each context node or, from an absolute path, for each unit."""
+    """A node set for each context node or, from an absolute path without parameters, for each
+    unit."""
 
     found: Pairs
     sets: int
@@ -96,9 +98,11 @@ class _Side(NamedTuple):
 
 
 def _side(run: Evaluator, expr: Expr, at: ContextNodes) -> _Side:
-    if isinstance(expr, LocationPath) and expr.absolute:
+    if isinstance(expr, LocationPath) and expr.absolute and not has_parameters(expr):
         documents = run.columns.documents
-        return _Side(run.nodes(expr, at._replace(nodes=documents)), len(documents), True)
+        return _Side(
+            run.nodes(expr, at._replace(nodes=documents, queries=None)), len(documents), True
+        )
     return _Side(run.nodes(expr, at), len(at.nodes), False)
 
 

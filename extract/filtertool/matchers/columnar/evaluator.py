@@ -45,6 +45,20 @@ _EQUALITY = PRECEDENCE["="]
 _RELATION = PRECEDENCE["<"]
 
 
+class QueryContexts(NamedTuple):
+    """The queries for which expressions with parameters are evaluated at context nodes.
+
+    Attributes:
+        distinct: The context nodes, each once.
+        place: For each context node its place among them.
+        query: For each context node the query.
+    """
+
+    distinct: Ints
+    place: Ints
+    query: Ints
+
+
 class ContextNodes(NamedTuple):
     """The context of an evaluation.
 
@@ -52,11 +66,13 @@ class ContextNodes(NamedTuple):
         nodes: The context nodes.
         position, size: ``position()`` and ``last()`` at each of them; empty where no expression
             uses them.
+        queries: The query of each of them; None where no expression has parameters.
     """
 
     nodes: Ints
     position: Ints = NOTHING
     size: Ints = NOTHING
+    queries: QueryContexts | None = None
 
 
 class Evaluator:
@@ -190,7 +206,7 @@ class Evaluator:
         assert isinstance(expr, FilterPath)
         selected = self.nodes(expr.primary, at)
         for predicate in expr.predicates:
-            selected = self._filtered(selected, predicate, False)
+            selected = self.filtered(selected, predicate, False)
         return self._followed(selected, hops(expr.steps))
 
     def follow(self, path: tuple[Hop, ...], nodes: Ints) -> Pairs:
@@ -233,7 +249,7 @@ class Evaluator:
             grouped = self.axes.grouped(attribute, test)
             selected = Pairs(grouped.parents, grouped.nodes)
             for predicate in predicates:
-                selected = self._filtered(selected, predicate, False)
+                selected = self.filtered(selected, predicate, False)
             return selected.nodes[np.argsort(self.columns.order_of(selected.nodes), kind="stable")]
         for predicate in predicates:
             if nodes.size:
@@ -258,10 +274,10 @@ class Evaluator:
     def _step(self, step: Step, nodes: Ints) -> Pairs:
         selected = self.axes.walk(step.axis, step.test, nodes)
         for predicate in step.predicates:
-            selected = self._filtered(selected, predicate, step.axis in REVERSE)
+            selected = self.filtered(selected, predicate, step.axis in REVERSE)
         return selected
 
-    def _filtered(self, pairs: Pairs, predicate: Expr, reverse: bool) -> Pairs:
+    def filtered(self, pairs: Pairs, predicate: Expr, reverse: bool) -> Pairs:
         """Returns the pairs that pass a predicate; positions count the pairs of the same owner."""
         index, nodes = pairs
         if not index.size:
@@ -270,18 +286,22 @@ class Evaluator:
             distinct, back = np.unique(nodes, return_inverse=True)
             mask = self.truth(predicate, ContextNodes(distinct))[back]
             return Pairs(index[mask], nodes[mask])
-        begins = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
-        sizes = np.diff(np.append(begins, len(index)))
-        size = np.repeat(sizes, sizes)
-        position = np.arange(len(index)) - np.repeat(begins, sizes) + 1
-        if reverse:
-            position = size + 1 - position
+        position, size = positions(index, reverse)
         at = ContextNodes(nodes, position, size)
         if type_of(predicate) is Type.NUMBER:
             mask = self.number(predicate, at) == position
         else:
             mask = self.truth(predicate, at)
         return Pairs(index[mask], nodes[mask])
+
+
+def positions(owner: Ints, reverse: bool) -> tuple[Ints, Ints]:
+    """Returns the position of each node among those of its owner, and their number."""
+    begins = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+    sizes = np.diff(np.append(begins, len(owner)))
+    size = np.repeat(sizes, sizes)
+    position = np.arange(len(owner)) - np.repeat(begins, sizes) + 1
+    return size + 1 - position if reverse else position, size
 
 
 def composed(numbers: Ints, pairs: Pairs) -> Pairs:

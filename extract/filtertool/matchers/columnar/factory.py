@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.errors import MatcherError
-from extract.filtertool.matchers.columnar.accept import reason_against, reason_against_document
-from extract.filtertool.matchers.columnar.answering import (
-    PartialAnswers,
-    Selection,
-    answers_of,
-    united,
-    with_counts,
-)
-from extract.filtertool.matchers.columnar.axes import Axes
-from extract.filtertool.matchers.columnar.bulk import Bulk
-from extract.filtertool.matchers.columnar.columns import BeyondMemory, Columns
-from extract.filtertool.matchers.columnar.evaluator import ContextNodes, Evaluator
-from extract.filtertool.matchers.columnar.names import NameBook
-from extract.filtertool.matchers.columnar.plan import BranchPlan
-from extract.filtertool.matchers.columnar.spines import Declined, Spines
-from extract.filtertool.matchers.cost_bound import LIMIT, Bound, limit_for
+from extract.filtertool.matchers.columnar.accept import reason_against_document
+from extract.filtertool.matchers.columnar.answering import PartialAnswers, united
+from extract.filtertool.matchers.columnar.columns import BeyondMemory
+from extract.filtertool.matchers.columnar.compiled import CompiledQuestions
+from extract.filtertool.matchers.cost_bound import LIMIT, limit_for
 from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.protocol import (
     Answers,
@@ -38,18 +27,14 @@ from extract.filtertool.matchers.protocol import (
     Question,
     Select,
     Unit,
-    Value,
+    build_matcher,
+    numbering,
 )
 from extract.limits import DEFAULTS, Limits
-from extract.xpath.ast import Expr
-from extract.xpath.functions import Type
-from extract.xpath.parser import parse
 
 Indices = NDArray[np.int32]
 
-# An absolute path in a filter, or siblings of siblings: the work grows with the square of the
-# nodes, or faster. Other questions are not examined, because there may be very many.
-_DOUBTFUL: Final = re.compile(r"[\[(,=<>+|-]\s*/|\b(?:and|or|div|mod)\s*/|-sibling::")
+TOGETHER: Final = 12  # measured: from there on they take less time together
 _GUARDED: Final = "guarded_evaluations"
 
 
@@ -60,16 +45,22 @@ class ColumnarFactory:
     Attributes:
         fallback: Makes the matcher for questions that columns cannot answer; None for none.
         seconds: The time limit for a question. One that may take longer goes to the fallback.
+        together: The number of queries from which on a question with constants is evaluated for all
+            its queries together. With fewer, each of them becomes a question of its own, which
+            shares equal parts with other questions.
     """
 
     name: str = "columnar"
     consumes: Literal["xml", "table"] = "table"
+    templates: bool = True
     fallback: MatcherFactory | None = field(default_factory=LxmlFactory)
     seconds: float = DEFAULTS.query_seconds
+    together: int = TOGETHER
 
     def build(self, questions: Sequence[Question], namespaces: Mapping[str, str]) -> Matcher:
         """Builds a matcher for these questions."""
-        return ColumnarMatcher(questions, namespaces, self.fallback, limit_for(self.seconds))
+        limit = limit_for(self.seconds)
+        return ColumnarMatcher(questions, namespaces, self.fallback, limit, self.together)
 
     def with_limits(self, limits: Limits) -> ColumnarFactory:
         """Returns a factory whose matchers enforce limits for one question."""
@@ -78,11 +69,7 @@ class ColumnarFactory:
 
 
 class ColumnarMatcher:
-    """Answers questions on columns; see `ColumnarFactory`.
-
-    Attributes:
-        declined: The reason for each question that goes to the fallback.
-    """
+    """Answers questions on columns; see `ColumnarFactory`."""
 
     def __init__(
         self,
@@ -90,48 +77,23 @@ class ColumnarMatcher:
         namespaces: Mapping[str, str],
         fallback: MatcherFactory | None,
         limit: float = LIMIT,
+        together: int = TOGETHER,
     ) -> None:
         self._questions = tuple(questions)
+        self._starts = numbering(questions)
         self._namespaces = dict(namespaces)
         self._fallback = fallback
-        self._names = NameBook()
-        self.declined: dict[int, str] = {}
-        self._alone: list[tuple[int, Expr]] = []  # questions that are evaluated one by one
-        self._bounds: dict[int, list[Bound]] = {}  # of questions that may take very long
-        self._limit = limit
-        spines = Spines()
-        for number, question in enumerate(questions):
-            try:
-                self._add(spines, number, question)
-            except Declined as declined:
-                self.declined[number] = declined.reason
-        self._plan = BranchPlan(spines, self._names, namespaces)
-        self._names.keep()
-        self._left = np.array(sorted(self.declined), np.int32)
-        self._own = np.setdiff1d(np.arange(len(questions), dtype=np.int32), self._left)
-        self._matchers: dict[str, Matcher] = {}
+        self._compiled = CompiledQuestions(questions, namespaces, limit, together)
+        declined = self._compiled.declined
+        self._left = np.array(sorted(declined), np.int64)
+        self._own = np.setdiff1d(np.arange(len(questions)), self._left)
+        self._matchers: dict[str | tuple[int, ...], tuple[Matcher, Indices]] = {}
         self._figures: Counter[str] = Counter()
 
-    def _add(self, spines: Spines, number: int, question: Question) -> None:
-        parts = []
-        alone = []
-        doubtful = [xpath for xpath in question.branches if _DOUBTFUL.search(xpath)]
-        for xpath in question.branches:
-            together = question.type is Type.NODES and not doubtful
-            split = spines.read(xpath) if together else None
-            if split is None:
-                expr = parse(xpath)
-                reason = reason_against(expr)
-                if reason:
-                    raise Declined(reason)
-                alone.append((number, expr))
-            else:
-                parts.append(split)
-        for part in parts:
-            spines.add(number, part)
-        self._alone += alone
-        if doubtful:
-            self._bounds[number] = [Bound(xpath, self._limit) for xpath in doubtful]
+    @property
+    def declined(self) -> Mapping[int, str]:
+        """The reason for each question that goes to the fallback."""
+        return self._compiled.declined
 
     # -- matching
 
@@ -148,17 +110,13 @@ class ColumnarMatcher:
             shares += self._shares([units[n] for n in plain.tolist()], plain, select)
         if odd.any():
             places = np.flatnonzero(odd).astype(np.int32)
-            shares.append(self._ask_other("own", self._own, units, places, select))
+            shares.append(self._ask_own([units[n] for n in places.tolist()], places, select))
         failures: list[Failure] = []
         if len(self._left) and self._fallback is not None:
             all_units = np.arange(len(units), dtype=np.int32)
             shares.append(self._ask_other("left", self._left, units, all_units, select))
         elif len(self._left):
-            failures = [
-                Failure(unit, number, f"columns cannot answer {reason}")
-                for unit in range(len(units))
-                for number, reason in self.declined.items()
-            ]
+            failures = self._failures(len(units))
         self._figures["units"] += len(units)
         if len(shares) == 1 and len(plain) == len(units) and not failures:
             return shares[0].answers
@@ -166,98 +124,93 @@ class ColumnarMatcher:
 
     def report(self) -> MatcherReport:
         """Returns the figures of the work so far."""
-        figures = {"columnar_questions": len(self._own), "lxml_questions": len(self._left)}
-        guarded = [matcher.report().figures.get(_GUARDED, 0) for matcher in self._matchers.values()]
+        left = len(self._queries_of(self._left))
+        figures = {"columnar_questions": int(self._starts[-1]) - left, "lxml_questions": left}
+        reports = [matcher.report() for matcher, _ in self._matchers.values()]
+        guarded = [report.figures.get(_GUARDED, 0) for report in reports]
         if any(guarded):
             figures[_GUARDED] = int(sum(guarded))
         return MatcherReport({**figures, **self._figures})
 
-    def _ask_other(
-        self, name: str, questions: Indices, units: Sequence[Unit], places: Indices, select: Select
-    ) -> PartialAnswers:
-        if self._fallback is None:
-            raise MatcherError("columns cannot say what is in this document")
-        if name not in self._matchers:
-            chosen = [self._questions[n] for n in questions.tolist()]
-            self._matchers[name] = self._fallback.build(chosen, self._namespaces)
-        if name == "own":
-            self._figures["units_left"] += len(places)
-        answers = self._matchers[name].match([units[n] for n in places.tolist()], select)
-        return PartialAnswers(answers, places, questions)
-
     def _shares(
         self, units: Sequence[Unit], places: Indices, select: Select
     ) -> list[PartialAnswers]:
-        all_questions = np.arange(len(self._questions), dtype=np.int32)
-        late = self._too_costly(units)
+        late = set() if self._fallback is None else self._compiled.too_costly(units)
         try:
-            shares = [PartialAnswers(self._match(units, select, late), places, all_questions)]
-            for number in sorted(late):  # the fallback guards them, each separately
-                local, question = (
-                    np.arange(len(units), dtype=np.int32),
-                    np.array([number], np.int32),
-                )
-                share = self._ask_other(f"late {number}", question, units, local, select)
-                shares.append(share._replace(units=places))
-            self._figures["questions_left"] += len(late) * len(units)
-            return shares
+            answers, late = self._compiled.match(units, select, late)
         except BeyondMemory:
             if len(units) == 1:
-                local = np.zeros(1, np.int32)
-                share = self._ask_other("own", self._own, units, local, select)
-                return [share._replace(units=places)]
+                return [self._ask_own(units, places, select)]
+        else:
+            shares = [PartialAnswers(answers, places, self._all_queries)]
+            if late:  # the fallback guards them, each separately
+                chosen = tuple(sorted(late))
+                numbers = np.array(chosen, np.int64)
+                shares.append(self._ask_other(chosen, numbers, units, places, select))
+                self._figures["questions_left"] += len(shares[1].questions) * len(units)
+            return shares
         middle = len(units) // 2
         return [
             *self._shares(units[:middle], places[:middle], select),
             *self._shares(units[middle:], places[middle:], select),
         ]
 
-    def _too_costly(self, units: Sequence[Unit]) -> set[int]:
-        """Returns the questions that may take very long on one of the units."""
-        if not self._bounds or self._fallback is None:
-            return set()
-        most = max(len(unit.table) for unit in units)
-        bounds = self._bounds.items()
-        return {n for n, limits in bounds if not all(bound.affords(most) for bound in limits)}
+    # -- the fallback
 
-    def _match(self, units: Sequence[Unit], select: Select, late: Collection[int]) -> Answers:
-        """Answers all questions but those in ``late``."""
-        self._names.forget()
-        columns = Columns([unit.table for unit in units], self._names)
-        run = Evaluator(Axes(columns, self._namespaces))
-        bulk = Bulk(self._plan, run)
-        selections: list[Selection] = []
-        values: list[Value] = []
-        at = ContextNodes(columns.documents)
-        for number, expr in self._alone:
-            if number in late:
-                continue
-            kind = self._questions[number].type
-            if kind is Type.NODES:
-                nodes = run.nodes(expr, at).nodes
-                selections.append(Selection(np.full(len(nodes), number), nodes))
-            else:
-                values += _values(run, number, kind, expr, at)
-        if select == "doc":
-            matching = bulk.matching(len(self._questions))
-            return answers_of(columns, selections, select, values, matching)
-        counted = None
-        if select == "count":
-            counted = bulk.counting(len(self._questions), {number for number, _ in self._alone})
-        selections += [Selection(*part) for part in bulk.selecting()]
-        answers = answers_of(columns, selections, select, values)
-        return answers if counted is None else with_counts(answers, *counted)
+    def _ask_own(self, units: Sequence[Unit], places: Indices, select: Select) -> PartialAnswers:
+        """Asks the fallback on units for which columns are not enough."""
+        share = self._ask_other("own", self._own, units, places, select)
+        self._figures["units_left"] += len(places)
+        return share
 
+    def _ask_other(
+        self,
+        key: str | tuple[int, ...],
+        questions: NDArray[np.int64],
+        units: Sequence[Unit],
+        places: Indices,
+        select: Select,
+    ) -> PartialAnswers:
+        """Asks the fallback.
 
-def _values(run: Evaluator, number: int, kind: Type, expr: Expr, at: ContextNodes) -> list[Value]:
-    values: list[bool | float | str]
-    if kind is Type.BOOLEAN:
-        values = run.truth(expr, at).tolist()
-    elif kind is Type.NUMBER:
-        values = run.number(expr, at).tolist()
-    else:
-        values = [text.decode() for text in run.string(expr, at).tolist()]
-    return [Value(unit, number, value) for unit, value in enumerate(values)]
+        Args:
+            key: Identifies the questions.
+            questions: Their numbers.
+            units: The units.
+            places: The numbers of the units in the batch.
+            select: What to select.
+        """
+        if self._fallback is None:
+            raise MatcherError("columns cannot say what is in this document")
+        if key not in self._matchers:
+            chosen = [self._questions[n] for n in questions.tolist()]
+            matcher = build_matcher(self._fallback, chosen, self._namespaces)
+            self._matchers[key] = (matcher, self._queries_of(questions))
+        matcher, queries = self._matchers[key]
+        return PartialAnswers(matcher.match(units, select), places, queries)
+
+    def _queries_of(self, questions: NDArray[np.int64]) -> Indices:
+        """Returns the numbers of all queries of some questions."""
+        starts = self._starts[questions]
+        sizes = self._starts[questions + 1] - starts
+        before = np.cumsum(sizes) - sizes
+        numbers: Indices = (np.repeat(starts - before, sizes) + np.arange(sizes.sum())).astype(
+            np.int32
+        )
+        return numbers
+
+    @cached_property
+    def _all_queries(self) -> Indices:
+        return np.arange(self._starts[-1], dtype=np.int32)
+
+    def _failures(self, units: int) -> list[Failure]:
+        """Returns a failure for each unit and each query that nobody answers."""
+        return [
+            Failure(unit, query, f"columns cannot answer {reason}")
+            for unit in range(units)
+            for number, reason in self.declined.items()
+            for query in range(int(self._starts[number]), int(self._starts[number + 1]))
+        ]
 
 
 def _oddity(unit: Unit) -> str:

@@ -13,7 +13,7 @@ def _load() -> dict[str, Any]:
     try:
         return {
             name: importlib.import_module(f"extract.filtertool.matchers.columnar._{name}")
-            for name in ("sets", "spines", "values")
+            for name in ("join", "lexicon", "sets", "spines", "values")
         }
     except ImportError:  # the package was installed without a compiler
         return {}
@@ -22,7 +22,7 @@ def _load() -> dict[str, Any]:
 _modules: Final = _load()
 
 
-def native_module(name: Literal["sets", "spines", "values"]) -> Any:
+def native_module(name: Literal["join", "lexicon", "sets", "spines", "values"]) -> Any:
     """Returns a compiled module."""
     return _modules[name]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.columnar.accept import reason_against
@@ -104,6 +105,10 @@ class Spines:
             return None
         tail = self._tail(xpath[at:])
         return None if tail is None else (spine, stem, tail)
+
+    def spine_of(self, names: Sequence[str]) -> int:
+        """Returns the spine of child steps with these names, which need not be a branch's."""
+        return self._walk(0, ALL, f"/{'/'.join(names)}")[0] if names else 0
 
     def _walk(self, spine: int, stem: int, names: str) -> tuple[int, int, str]:
         """Returns the spine of a run of names, the stem of one step less, and the last name."""

@@ -24,6 +24,8 @@ from extract.markup.values import (
     instruction_value,
     text_value,
 )
+from extract.subscriptions.columns import TextColumn
+from extract.subscriptions.records import numbers_of
 from extract.xpath.numbers import to_number
 
 MAX_PIECES: Final = 5_000_000  # pieces of text in string values of one question
@@ -99,6 +101,11 @@ class Coded:
         return b"".join([b"\0" + word for word in self.words]), starts
 
     @cached_property
+    def column(self) -> TextColumn:
+        """The value of each number, as a column."""
+        return TextColumn.of_bytes(self.words)
+
+    @cached_property
     def _sorted(self) -> tuple[Ints, Ints]:
         places = sorting(self.code)
         return places, np.searchsorted(self.code[places], np.arange(len(self.words) + 1))
@@ -154,6 +161,18 @@ class NativeCoded(Coded):
         part, number = out[:, :count]
         by = sorting(part)
         return np.split(number[by], np.searchsorted(part[by], np.arange(1, len(parts))))
+
+    @cached_property
+    def column(self) -> TextColumn:
+        """The value of each number, as a column."""
+        text, starts = self._joined
+        end = len(text) - native_module("values").PADDING
+        return TextColumn(text, starts + 1, np.append(starts, end)[1:])
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """For each number of the dictionary, the value as a number."""
+        return numbers_of(self.column)
 
     @cached_property
     def _joined(self) -> tuple[bytes, Ints]:

@@ -1,19 +1,19 @@
 """The lxml matcher: one compiled XPath for each branch, evaluated by libxml2.
 
 This matcher defines the answers: it answers every question, and the tests compare the others with
-    it.
-Its time grows with the number of questions; prefer ``columnar`` for many. Its questions can change
-(`UpdatableMatcher`) at the cost of the added ones.
+it. Queries that differ in their constants alone are compiled once, and their constants bound as
+variables. Its time grows with the number of queries; prefer ``columnar`` for many. Its questions
+can change (`UpdatableMatcher`) at the cost of the added ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from lxml import etree
 
@@ -22,8 +22,10 @@ from extract.errors import MatcherError
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.cost_bound import Bound, limit_for
 from extract.filtertool.matchers.lxml.parsed_unit import (
+    NO_VARIABLES,
     ParsedUnit,
     Unplaced,
+    Variables,
     compiled,
     local_names,
     open_in_child,
@@ -45,8 +47,10 @@ from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit,
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.functions import Type
 
+_FEW: Final = 4  # queries of one question whose constants are kept as variables
+
 # Expressions that may select the document node, which libxml2 counts and extract does not.
-_DOCUMENT_NODE = ("node()", "/.", "..", ")[", ")/")
+_DOCUMENT_NODE: Final = ("node()", "/.", "..", ")[", ")/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class LxmlFactory:
 
     name: str = "lxml"
     consumes: Literal["xml", "table"] = "xml"
+    templates: bool = True
     seconds: float = DEFAULTS.query_seconds
     memory: int = DEFAULTS.query_memory
     limit: float | None = None
@@ -104,15 +109,18 @@ class LxmlMatcher:
         collector = Collector(select)
         for number, unit in enumerate(units):
             evaluation = self._evaluation(unit)
-            for index, question in enumerate(self._questions):
-                try:
-                    self._answer(collector, evaluation, question, number, index, select)
-                except MatcherError:
-                    raise
-                except Exception as error:  # includes errors of functions such as re:test()
-                    if is_out_of_memory(error):  # not the question's fault
-                        raise MemoryError from error
-                    collector.fail(number, index, self._reason(error))
+            index = 0
+            for question in self._questions:
+                for values in question.values():
+                    try:
+                        self._answer(collector, evaluation, question, values, number, index, select)
+                    except MatcherError:
+                        raise
+                    except Exception as error:  # includes errors of functions such as re:test()
+                        if is_out_of_memory(error):  # not the question's fault
+                            raise MemoryError from error
+                        collector.fail(number, index, self._reason(error))
+                    index += 1
         self._figures["units"] += len(units)
         return collector.answers()
 
@@ -134,7 +142,8 @@ class LxmlMatcher:
 
     def report(self) -> MatcherReport:
         """Returns the figures of the work so far."""
-        return MatcherReport({"lxml_questions": len(self._questions), **self._figures})
+        queries = sum([question.queries for question in self._questions])
+        return MatcherReport({"lxml_questions": queries, **self._figures})
 
     def _evaluation(self, unit: Unit) -> _Evaluation:
         if unit.xml is None:
@@ -149,6 +158,7 @@ class LxmlMatcher:
         collector: Collector,
         unit: _Evaluation,
         question: _Question,
+        values: Variables,
         number: int,
         index: int,
         select: Select,
@@ -157,9 +167,9 @@ class LxmlMatcher:
         if guarded:
             self._figures["guarded_evaluations"] += 1
         if question.type is not Type.NODES:
-            collector.value(number, index, self._value(unit, question, guarded))
+            collector.value(number, index, self._value(unit, question, values, guarded))
         elif guarded or select == "nodes" or not question.countable:
-            refs = self._select(unit, question, guarded)
+            refs = self._select(unit, question, values, guarded)
             if select == "nodes":
                 collector.nodes(number, index, unit.unique(refs))
             elif len(question.branches) > 1 and select == "count":
@@ -167,21 +177,25 @@ class LxmlMatcher:
             else:
                 collector.count(number, index, len(refs))
         else:
-            collector.count(number, index, self._count(unit, question, select))
+            collector.count(number, index, self._count(unit, question, values, select))
 
-    def _value(self, unit: _Evaluation, question: _Question, guarded: bool) -> float | str | bool:
+    def _value(
+        self, unit: _Evaluation, question: _Question, values: Variables, guarded: bool
+    ) -> float | str | bool:
         if guarded:
-            args = (question.branches[0], self._namespaces)
+            args = (question.branches[0], self._namespaces, values)
             value: float | str | bool = self._in_child(value_in_child, args, unit)
             return value
-        return plain(question.compiled[0](unit.parsed.tree))
+        return plain(question.compiled[0](unit.parsed.tree, **values))
 
-    def _select(self, unit: _Evaluation, question: _Question, guarded: bool) -> NodeRefs:
+    def _select(
+        self, unit: _Evaluation, question: _Question, values: Variables, guarded: bool
+    ) -> NodeRefs:
         if guarded:
-            args = (question.branches, self._namespaces)
+            args = (question.branches, self._namespaces, values)
             refs: NodeRefs = self._in_child(select_in_child, args, unit)
             return refs
-        return unit.parsed.select(question.compiled)
+        return unit.parsed.select(question.compiled, values)
 
     def _in_child(
         self, function: Callable[..., Any], args: tuple[Any, ...], unit: _Evaluation
@@ -191,16 +205,18 @@ class LxmlMatcher:
             function, *args, seconds=seconds, memory=memory, before=unit.opening
         )
 
-    def _count(self, unit: _Evaluation, question: _Question, select: Select) -> int:
-        """Counts the nodes that a question selects, without listing them where possible."""
+    def _count(
+        self, unit: _Evaluation, question: _Question, values: Variables, select: Select
+    ) -> int:
+        """Counts the nodes that a query selects, without listing them where possible."""
         tree = unit.parsed.tree
         if select == "doc":
-            return int(any(exists(tree) for exists in question.existing))
-        counts = [int(count(tree)) for count in question.counting]
+            return int(any(exists(tree, **values) for exists in question.existing))
+        counts = [int(count(tree, **values)) for count in question.counting]
         if sum(map(bool, counts)) <= 1:
             return sum(counts)
         filled = [branch for branch, n in zip(question.compiled, counts, strict=True) if n]
-        return len(unit.unique(unit.parsed.select(filled)))
+        return len(unit.unique(unit.parsed.select(filled, values)))
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, TimeLimit):
@@ -231,11 +247,22 @@ class _Question:
     """A question that is compiled on first use."""
 
     def __init__(self, question: Question, namespaces: Mapping[str, str], limit: float) -> None:
-        self.branches, self.type, _ = question
+        self.branches, self.type, _, self._constants = question
+        self.queries = question.queries
+        self._only: Sequence[Variables] = (NO_VARIABLES,)
+        if self._constants is not None and self.queries <= _FEW:
+            self._only = [self._constants.variables(number) for number in range(self.queries)]
+            self._constants = None
         if better_as_written(question):
             self.branches = (question.original,)
         self._namespaces = namespaces
         self._limit = limit
+
+    def values(self) -> Iterator[Variables]:
+        """Returns the constants of each query, as variables."""
+        if self._constants is None:
+            return iter(self._only)
+        return map(self._constants.variables, range(self.queries))
 
     @cached_property
     def _bounds(self) -> list[Bound]:

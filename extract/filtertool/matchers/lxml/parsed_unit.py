@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from lxml import etree
 
@@ -20,6 +20,11 @@ from extract.markup.node_kinds import NodeKind
 
 Ref = tuple[int, int, int]
 """Kind, row and number of a node."""
+
+Variables = Mapping[str, str | float]
+"""The values of an expression's variables."""
+
+NO_VARIABLES: Final[Variables] = {}
 
 
 class Unplaced(Exception):
@@ -76,19 +81,22 @@ class ParsedUnit:
         row = -1 if parent is None else self._row(parent)
         return kind, row, _placed(self._numbers.number(node))
 
-    def select(self, branches: Sequence[Any]) -> NodeRefs:
+    def select(self, branches: Sequence[Any], variables: Variables = NO_VARIABLES) -> NodeRefs:
         """Returns all nodes that branches select, with duplicates.
 
         The document node is left out. Numbers of attributes are those of `ref`.
 
         Args:
             branches: Compiled expressions.
+            variables: The values of their variables.
 
         Raises:
             etree.XPathError: An expression cannot be evaluated.
             Unplaced: A node is not in the unit's bytes.
         """
-        return NodeRefs.of([self.ref(node) for branch in branches for node in branch(self.tree)])
+        return NodeRefs.of(
+            [self.ref(node) for branch in branches for node in branch(self.tree, **variables)]
+        )
 
     def _ref_of_string(self, node: Any) -> Ref:
         owner = node.getparent()
@@ -127,16 +135,20 @@ def open_in_child(xml: bytes) -> None:
     _open = ParsedUnit(xml)
 
 
-def select_in_child(branches: Sequence[str], namespaces: Mapping[str, str]) -> NodeRefs:
+def select_in_child(
+    branches: Sequence[str], namespaces: Mapping[str, str], variables: Variables
+) -> NodeRefs:
     """Returns `ParsedUnit.select` for the child's unit."""
     assert _open is not None
-    return _open.select([compiled(xpath, namespaces) for xpath in branches])
+    return _open.select([compiled(xpath, namespaces) for xpath in branches], variables)
 
 
-def value_in_child(xpath: str, namespaces: Mapping[str, str]) -> float | str | bool:
+def value_in_child(
+    xpath: str, namespaces: Mapping[str, str], variables: Variables
+) -> float | str | bool:
     """Returns the value of an expression that is no node set, on the child's unit."""
     assert _open is not None
-    return plain(compiled(xpath, namespaces)(_open.tree))
+    return plain(compiled(xpath, namespaces)(_open.tree, **variables))
 
 
 def plain(value: Any) -> float | str | bool:

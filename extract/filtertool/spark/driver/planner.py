@@ -187,7 +187,7 @@ def expected_plan(scheme: Scheme, documents: Sequence[InputFile], cores: int) ->
     """Returns the plan that a run will have, as far as it is known before large documents are
     surveyed: as if they kept to the schema and all records were equal."""
     division = divide(scheme)
-    large = large_documents(documents, cores) if division.queries else []
+    large = large_documents(documents, cores) if division.forms else []
     surveys = {document.name: _expected(document, len(division.names), cores) for document in large}
     return plan_tasks(documents, cores, query_shares(scheme, division), surveys)
 

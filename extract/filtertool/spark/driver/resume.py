@@ -23,15 +23,14 @@ from extract.filtertool.spark.worker.checkpoint import (
 )
 from extract.filtertool.spark.worker.task_output import FinishedTask
 from extract.filtertool.spark.worker.tasks import Task
+from extract.scheme.writer import scheme_digest
 
 PartNotes = Mapping[tuple[DocumentVersion, str], TaskNote]
 
 
 def job_digest(job: Job, form: str) -> str:
     """Returns a digest that jobs share if they give the same results for the same documents."""
-    digest = hashlib.sha256()
-    for line in job.scheme.lines():
-        digest.update(line.encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(scheme_digest(job.scheme).encode())
     digest.update(repr((job.factory.name, job.options, form)).encode())
     return digest.hexdigest()
 

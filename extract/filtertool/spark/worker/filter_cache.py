@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import pyarrow as pa
-
 from extract.chunktool.split.divide import Division, divide
 from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.job import Job
-from extract.filtertool.output.arrow import SubscriberColumn, subscriber_columns
+from extract.filtertool.output.arrow import SubscriberColumn, id_column, subscriber_columns
 from extract.filtertool.output.joined import JoinedColumns, joined_columns
 from extract.filtertool.pieces import piece_filter
 from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.spark.worker.query_shares import query_shares, scheme_of_shares
 from extract.filtertool.spark.worker.tasks import TaskInput
 from extract.filtertool.spark.worker.without_pandas import leave_pandas_out
+from extract.subscriptions.columns import TextColumn
 
 _FILTERS: Final = 8  # cached filters; shares of the queries have filters of their own
 
@@ -38,7 +37,7 @@ class CachedFilter:
 
     key: tuple[str, tuple[int, ...], TaskInput]
     filter: DocumentFilter[Any]
-    ids: tuple[str, ...]
+    ids: TextColumn
     id_column: Any
     joined: JoinedColumns
     columns: Sequence[SubscriberColumn]
@@ -68,14 +67,14 @@ def cached_filter(
     del _filters[: max(0, len(_filters) - _FILTERS + 1)]  # their memory is needed now
     gc.unfreeze()
     made = _make_filter(key, job, shares, reads)
-    ids = tuple([one.id for one in made.plan.subscribers])
+    ids = made.plan.ids
     joined = joined_columns(job.scheme, job.options.joined)
     _filters.append(
         CachedFilter(
             (key, shares, reads),
             made,
             ids,
-            pa.array(ids, pa.string()),
+            id_column(ids),
             joined,
             subscriber_columns(joined, ids),
         )

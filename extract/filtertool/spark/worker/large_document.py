@@ -67,7 +67,7 @@ def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterato
     """
     with task_directory() as directory:
         survey, path, unreadable = DocumentSurvey()
-        if task.shares or cached_division(key, job).queries:
+        if task.shares or cached_division(key, job).forms:
             survey, path, unreadable = _survey(key, job, task, directory, attempt)
         if survey.conforming:
             document = task.document._replace(path=path or task.document.path)

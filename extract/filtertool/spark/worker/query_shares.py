@@ -10,12 +10,14 @@ bounded by the largest share, or piece.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from extract.chunktool.split.divide import Division
 from extract.chunktool.split.survey import Survey
-from extract.scheme.model import Chunk, Scheme
+from extract.scheme.model import Scheme
+from extract.scheme.selection import scheme_of_members
 
 REST = "rest"
 
@@ -25,7 +27,8 @@ class QueryShare(NamedTuple):
 
     Attributes:
         name: The id of the chunk of these queries; ``rest`` for queries of several chunks, or none.
-        queries: Indices into `Scheme.queries`.
+        forms: The normal forms of the queries: indices into `Scheme.forms`.
+        size: The number of queries.
         records: For queries that can be evaluated on pieces: the names of their records, as indices
             into `Division.names`. Otherwise empty.
         last: Whether it also has the queries that match no conforming document, and those in later
@@ -34,7 +37,8 @@ class QueryShare(NamedTuple):
     """
 
     name: str
-    queries: tuple[int, ...]
+    forms: tuple[int, ...]
+    size: int
     records: frozenset[int] = frozenset()
     last: bool = False
     idle: bool = False
@@ -47,27 +51,29 @@ def query_shares(scheme: Scheme, division: Division | None = None) -> tuple[Quer
         scheme: The scheme.
         division: The queries that can be evaluated on pieces; None for no query.
     """
-    apart = {} if division is None else division.queries
+    apart = {} if division is None else division.forms
     home: dict[int, str] = {}
     for chunk in scheme.every_chunk:
         name = chunk.id if chunk.prefix else REST
         for branch in chunk.branches:
             home[branch] = name if home.setdefault(branch, name) == name else REST
     numbers: dict[tuple[str, bool], list[int]] = {}
-    for number, query in enumerate(scheme.queries):
-        homes = {home[branch] for branch in query.branches}
+    members = scheme.directory.forms
+    sizes = np.bincount(members[members >= 0], minlength=len(scheme.forms))
+    for number in np.flatnonzero(sizes).tolist():
+        homes = {home[branch] for branch in scheme.forms[number].branches}
         name = homes.pop() if len(homes) == 1 else REST
         numbers.setdefault((name, number in apart), []).append(number)
     made = []
-    for (name, pieces), queries in sorted(numbers.items(), key=lambda item: (item[0][0] == REST,)):
-        records = frozenset().union(*[apart[n] for n in queries]) if pieces else frozenset()
-        made.append(QueryShare(name, tuple(queries), records))
+    for (name, pieces), forms in sorted(numbers.items(), key=lambda item: (item[0][0] == REST,)):
+        records = frozenset().union(*[apart[n] for n in forms]) if pieces else frozenset()
+        made.append(QueryShare(name, tuple(forms), int(sizes[forms].sum()), records))
     rest = (n for n, share in enumerate(made) if share.name == REST and not share.records)
     at = next(rest, len(made))
     if scheme.unsatisfiable or scheme.later:
-        left = made[at].queries if made[at:] else ()
+        left, size = (made[at].forms, made[at].size) if made[at:] else ((), 0)
         idle = not left and not scheme.later
-        made[at : at + 1] = [QueryShare(REST, left, last=True, idle=idle)]
+        made[at : at + 1] = [QueryShare(REST, left, size, last=True, idle=idle)]
     return tuple(made)
 
 
@@ -107,28 +113,15 @@ def shares_by_input(
 
 def share_weights(shares: Sequence[QueryShare]) -> tuple[float, ...]:
     """Returns the part of the queries in each share."""
-    total = sum(len(share.queries) for share in shares)
-    return tuple([len(share.queries) / max(1, total) for share in shares])
+    total = sum(share.size for share in shares)
+    return tuple([share.size / max(1, total) for share in shares])
 
 
 def scheme_of_shares(scheme: Scheme, shares: Sequence[QueryShare]) -> Scheme:
     """Returns the scheme with the queries of some shares only."""
     last = any(share.last for share in shares)
-    queries = tuple([scheme.queries[n] for share in shares for n in share.queries])
-    needed = {branch for query in queries for branch in query.branches}
-
-    def reduced(chunk: Chunk) -> Chunk:
-        branches = tuple([branch for branch in chunk.branches if branch in needed])
-        return replace(chunk, branches=branches)
-
-    chunks = [reduced(chunk) for chunk in scheme.chunks]
-    return replace(
-        scheme,
-        queries=queries,
-        chunks=tuple([chunk for chunk in chunks if chunk.branches]),
-        potpourri=reduced(scheme.potpourri),
-        document=reduced(scheme.document),
-        unsatisfiable=scheme.unsatisfiable if last else (),
-        later=scheme.later if last else (),
-        rejected=(),
-    )
+    chosen = np.zeros(len(scheme.forms) + 1, np.bool_)  # the last one for those without a form
+    chosen[[number for share in shares for number in share.forms]] = True
+    chosen[-1] = last
+    rows = np.flatnonzero(chosen[scheme.directory.forms])
+    return scheme_of_members(scheme, rows, scheme.later if last else ())

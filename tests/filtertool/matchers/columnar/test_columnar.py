@@ -24,29 +24,17 @@ from extract.scheme.model import Scheme
 from extract.xpath.functions import Type
 from extract.xpath.parser import parse
 from extract.xpath.types import type_of
-from tests.support.columnar_cases import SELECTS, automaton_of, compare, facts, round_of, unit_of
-
-ANYTHING = """
-<!ELEMENT a ANY><!ELEMENT b ANY><!ELEMENT c ANY><!ELEMENT d ANY>
-<!ATTLIST a x CDATA #IMPLIED y CDATA #IMPLIED>
-<!ATTLIST b x CDATA #IMPLIED y CDATA #IMPLIED>
-<!ATTLIST c x CDATA #IMPLIED y CDATA #IMPLIED>
-"""
-DOCUMENTS = (
-    b"<a/>",
-    b"<a><b>1</b><b>2</b><b> 3 </b><b>x</b><b/><c>2</c></a>",
-    b"<a x='1' y='2'><b x='10'>1<c>2</c>3</b><b x='9'><![CDATA[]]></b><c y='1e1'/></a>",
-    b"<a><b>x<!-- no -->y<?p q?>z</b><b><![CDATA[<&]]>&lt;&amp;&#65;&#x42;</b></a>",
-    b"<a x='&#10;\n\t &lt;&quot;'>l1\r\nl2\rl3&#13;</a>",
-    b"<!--before--><?pi one?><a><!--in--><?pi two ?><?other?></a><!--after-->",
-    "<a><b>é€𝄞</b><b x='ü'>é</b><c>\u00a0</c></a>".encode(),
-    b"<a><a><a x='deep'><b>1</b></a></a><b><a><b>2</b></a></b></a>",
-    b"<a><b>1.14</b><b>1.1400000000000001</b><b>1e3</b><b>1000</b><b>-0</b><b>+1</b><b>.5</b></a>",
-    b"<a>\n <b>NaN</b>\n <b>Infinity</b>\n</a>",
-    b"<p:a xmlns:p='u'><b xmlns='u'/></p:a>",
-    b"<a><b xmlns:p='u' p:x='1' x='2'/><b p:x='3' xmlns:p='v'/></a>",
-    b"<a><a><b>2</b><b>2</b><c><b x='2'>2</b></c></a><b>1</b><b x='2'><c/><c x='9'>21</c></b></a>",
+from tests.support.columnar_cases import (
+    ANYTHING,
+    DOCUMENTS,
+    SELECTS,
+    automaton_of,
+    compare,
+    facts,
+    round_of,
+    unit_of,
 )
+
 EXPRESSIONS = """
 /a  /a/b  /a/b/text()  /a/@x  /a/@*  //b  //@*  //@x  //text()  //comment()  /node()
 /processing-instruction()  //processing-instruction('pi')  /comment()  //node()  /a/node()  /

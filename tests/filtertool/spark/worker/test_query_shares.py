@@ -19,11 +19,11 @@ def test_every_query_is_in_one_share(scheme: Scheme) -> None:
 
     apart = query_shares(scheme, divide(scheme))
     assert {bool(share.records) for share in apart} == {True, False}
-    assert sorted(n for one in apart for n in one.queries) == list(range(len(scheme.queries)))
+    assert sorted(n for one in apart for n in one.forms) == list(range(len(scheme.forms)))
     assert sum(len(scheme_of_shares(scheme, [one]).unsatisfiable) for one in apart) == 1
     found = query_shares(scheme)
     assert len(found) > 2
-    assert sorted(n for share in found for n in share.queries) == list(range(len(scheme.queries)))
+    assert sorted(n for share in found for n in share.forms) == list(range(len(scheme.forms)))
     assert sum(share_weights(found)) == pytest.approx(1)
     reduced = [scheme_of_shares(scheme, [share]) for share in found]
     assert sum(len(one.unsatisfiable) for one in reduced) == len(scheme.unsatisfiable) == 1

@@ -1,0 +1,324 @@
+"""The queries of a scheme while they are registered: members of templates, and others.
+
+The first query of a shape is parsed and normalised; each further one is looked up
+(`extract.subscriptions.wordings`) and becomes a row of a table (`MemberTable`). Queries with one
+normal form and the same constants are one *canonical query*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.errors import QuerySyntaxError
+from extract.limits import Limits
+from extract.preptool.forms import FormTable
+from extract.schema.model import Schema
+from extract.scheme.model import Branches, Scheme
+from extract.scheme.registered import Later, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
+from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.blocks import QueryBlock
+from extract.subscriptions.member_table import MemberColumns, MemberTable
+from extract.subscriptions.members import Members, templates_of
+from extract.subscriptions.records import Records, record
+from extract.subscriptions.wording_index import NO_WORDING
+from extract.subscriptions.wordings import Wordings
+from extract.transtool.expansion import Expansion
+from extract.transtool.normalise import NormalForm, Normaliser
+from extract.transtool.prefixes import Prefixes, is_used
+from extract.transtool.queries import check_later, own_prefixes
+from extract.transtool.template_resolver import TemplateResolver
+from extract.xpath.ast import Expr
+from extract.xpath.later import FIRST
+from extract.xpath.parameters import filled
+
+_BLOCK: Final = 10_000  # queries between two reports of progress
+
+RegisteredQuery: TypeAlias = Subscriber | Unsatisfiable | Later | Rejected
+
+
+class RegisteredTables(NamedTuple):
+    """The tables of a scheme, without anything that no member needs.
+
+    Attributes:
+        rows: For each number of a branch its row in the table; None if that is its number.
+        branches, forms, templates, wordings, members: As in `Scheme`.
+        columns: The members, with the numbers of templates and canonical queries of the registry.
+    """
+
+    rows: NDArray[np.int64] | None
+    branches: Branches
+    forms: tuple[Form, ...]
+    templates: RegisteredTemplates
+    wordings: WordingTable
+    members: Members
+    columns: MemberColumns
+
+
+class QueryRegistry:
+    """All queries, and the templates that they have.
+
+    Args:
+        schema: The schema.
+        prefixes: The prefixes of all queries.
+        expansion: Bounds on the size of normal forms.
+        limits: The largest length and depth of a query.
+
+    Attributes:
+        forms: The templates, their forms and branches.
+        table: The members.
+        later: Queries in later versions of XPath, by id.
+        rejected: Queries that cannot be evaluated, by id.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        prefixes: Prefixes,
+        expansion: Expansion,
+        limits: Limits,
+        forms: FormTable | None = None,
+    ) -> None:
+        self.forms = forms or FormTable()
+        self.table = MemberTable()
+        self.later: dict[str, Later] = {}
+        self.rejected: dict[str, Rejected] = {}
+        self._schema = schema
+        self._prefixes = prefixes
+        self._limits = limits
+        normalisers = _Normalisers(schema, prefixes, expansion, self.forms)
+        self._resolver = TemplateResolver(prefixes, normalisers.normalise, self.forms.add)
+        self._wordings = Wordings(self._resolver, limits)
+
+    @classmethod
+    def of(cls, scheme: Scheme, limits: Limits) -> QueryRegistry:
+        """Makes the registry of a scheme."""
+        expansion = Expansion.of(scheme.settings.limits)
+        prefixes, forms = Prefixes(scheme.namespaces), FormTable.of(scheme)
+        registry = cls(scheme.schema, prefixes, expansion, limits, forms)
+        registry.later = {one.subscriber.id: one for one in scheme.later}
+        registry.rejected = {one.id: one for one in scheme.rejected}
+        registry._resolver.know(scheme.templates.xpaths)
+        for template, text in zip(*scheme.wordings, strict=True):
+            registry._wordings.code(template, text)
+        directory = scheme.directory
+        registry.table.extend_by(scheme.members, directory.templates, registry.forms.shapes)
+        registry.forms.add_members(directory.forms)
+        return registry
+
+    # -- asking
+
+    def __contains__(self, identifier: str) -> bool:
+        others = identifier in self.later or identifier in self.rejected
+        return others or self.table.find(identifier) >= 0
+
+    def __len__(self) -> int:
+        return self.table.present + len(self.later) + len(self.rejected)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yields the ids of all queries, including rejected ones."""
+        return chain(self.table.columns().members.ids, self.later, self.rejected)
+
+    def get(self, identifier: str) -> RegisteredQuery | None:
+        """Returns what is registered by an id; None if nothing is."""
+        row = self.table.find(identifier)
+        if row >= 0:
+            return self.value(row)
+        return self.later.get(identifier) or self.rejected.get(identifier)
+
+    def value(self, row: int) -> Subscriber | Unsatisfiable:
+        """Returns a member as its owner sees it."""
+        name, *constants = self.table.fields(row)
+        code, template, *_ = self.table.row(row)
+        canonical = self.forms.xpaths[template]
+        absolute = filled(canonical, constants)
+        xpath = self._wordings.written(code, canonical, constants)
+        weight, metadata = self.table.weight(row), self.table.metadata_of(row)
+        subscriber = Subscriber(name, xpath, absolute, weight, metadata)
+        if self.forms.shapes.forms[template] >= 0:
+            return subscriber
+        return Unsatisfiable(subscriber, filled(self.forms.reasons[template], constants))
+
+    def form_of(self, row: int) -> int:
+        """Returns the form of a member; -1 if it matches nothing."""
+        return self.forms.shapes.forms[self.table.row(row).template]
+
+    # -- adding and removing
+
+    def add(self, query: Subscription, source: str = "") -> int:
+        """Registers a query with a new id.
+
+        Args:
+            query: The query.
+            source: The file that it comes from, for errors.
+
+        Returns:
+            Its row; -1 if it is rejected, or in a later version of XPath.
+        """
+        try:
+            if query.version != FIRST:
+                self._add_later(query)
+                return -1
+            code, constants = self._wordings.read(query.xpath, query.namespaces)
+        except QuerySyntaxError as error:
+            self._reject(query, error.at(source, query.line, query.column))
+            return -1
+        data = record(query.id, constants)
+        records = Records(np.array([code], np.int32), np.array([len(data)]), data)
+        weights = None if query.weight == 1 else np.array([query.weight])
+        self._extend(records, weights, {0: query.metadata} if query.metadata else {})
+        return len(self.table) - 1
+
+    def add_block(self, block: QueryBlock, source: str = "") -> None:
+        """Registers many queries with new ids; ``source`` is as for `add`."""
+        if block.version != FIRST:
+            for position in range(len(block)):
+                self.add(block.subscription(position), source)
+            return
+        records, errors = self._wordings.read_all(block.xpaths, block.ids, block.namespaces)
+        for position, error in errors.items():
+            query = block.subscription(position)
+            self._reject(query, error.at(source, query.line, query.column))
+        weights, metadata = block.weights, block.metadata
+        if errors:
+            kept = np.flatnonzero(records.wordings != NO_WORDING)
+            records = Records(records.wordings[kept], records.ends[kept], records.heap)
+            weights = None if weights is None else weights[kept]
+            places = {old: new for new, old in enumerate(kept.tolist())}
+            metadata = {places[old]: one for old, one in metadata.items() if old in places}
+        self._extend(records, weights, metadata)
+
+    def remove(self, identifier: str) -> RegisteredQuery:
+        """Removes a query that is there."""
+        for others in (self.rejected, self.later):
+            if identifier in others:
+                return others.pop(identifier)
+        row = self.table.find(identifier)
+        value, form = self.value(row), self.form_of(row)
+        self.table.remove(row)
+        if form >= 0:
+            self.forms.remove_member(form)
+        return value
+
+    def _extend(
+        self,
+        records: Records,
+        weights: NDArray[np.float64] | None,
+        metadata: Mapping[int, Mapping[str, Any]],
+    ) -> None:
+        if not len(records.wordings):
+            return
+        templates = templates_of(records.wordings, self._wordings.templates)
+        shapes = self.forms.shapes
+        self.table.extend(records, templates, shapes, weights, metadata)
+        self.forms.add_members(np.frombuffer(shapes.forms, np.int32)[templates])
+
+    def _add_later(self, query: Subscription) -> None:
+        check_later(query, self._limits)
+        own = Subscriber(query.id, query.xpath, query.xpath, query.weight, query.metadata)
+        self.later[query.id] = Later(own, query.version, own_prefixes(query))
+
+    def _reject(self, query: Subscription, error: QuerySyntaxError) -> None:
+        place = (error.hint, error.line, error.column, error.offset)
+        rejected = Rejected(query.id, query.xpath, error.reason, *place, query.metadata)
+        self.rejected[query.id] = rejected
+
+    # -- the tables of a scheme
+
+    def tables(self) -> RegisteredTables:
+        """Returns the present queries as tables."""
+        columns, forms = self.table.columns(), self.forms
+        codes, texts = columns.members.codes, self._wordings.texts
+        written = np.flatnonzero(codes < 0)
+        templates = np.unique(columns.templates).astype(np.int64)
+        # Forms and wordings in the order in which a reader of the scheme meets them.
+        form_of = np.array(forms.shapes.forms, np.int64)
+        own = _in_order(form_of[templates[form_of[templates] >= 0]])
+        wordings = _in_order(~codes[written])
+        branches = np.flatnonzero(np.array(forms.users) > 0)
+        rows = _places(branches, len(forms.branches))
+        template_rows = _places(templates, len(forms.xpaths))
+        wording_rows = _places(wordings, len(texts))
+        renumbered = template_rows[columns.templates]
+        renumbered[written] = ~wording_rows[~codes[written]]
+        complete = len(branches) == len(forms.branches)
+        return RegisteredTables(
+            None if complete else rows,
+            Branches.of([forms.branches[n] for n in branches.tolist()]),
+            forms.rows(own, None if complete else rows),
+            forms.templates(templates, _places(own, len(forms.forms))),
+            WordingTable(
+                tuple([int(template_rows[self._wordings.templates[n]]) for n in wordings.tolist()]),
+                tuple([texts[n] for n in wordings.tolist()]),
+            ),
+            columns.members.recoded(renumbered.astype(np.int32)),
+            columns,
+        )
+
+    def namespaces(self, tables: RegisteredTables) -> dict[str, str]:
+        """Returns the prefixes of the schema, and those that a query or branch uses, by name."""
+        of_schema = frozenset(self._schema.prefixes.values())
+        texts = (tables.templates.xpaths, tables.branches.xpaths)
+        in_use = [
+            (prefix, uri)
+            for prefix, uri in self._prefixes.table.items()
+            if uri in of_schema or is_used(prefix, chain(*texts))
+        ]
+        return dict(sorted(in_use))
+
+
+def _in_order(numbers: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Returns numbers in the order in which they occur first, each once."""
+    used, first = np.unique(numbers, return_index=True)
+    return used[np.argsort(first)].astype(np.int64)
+
+
+def _places(numbers: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Returns for each of so many numbers its place among these; -1 for the others."""
+    places = np.full(count, -1, np.int64)
+    places[numbers] = np.arange(len(numbers))
+    return places
+
+
+class _Normalisers:
+    """Two normalisers: one that expands queries, and one for when there are too many branches."""
+
+    def __init__(
+        self, schema: Schema, prefixes: Prefixes, expansion: Expansion, forms: FormTable
+    ) -> None:
+        self._total = expansion.total
+        self._expanding = Normaliser(schema, prefixes, expansion)
+        self._plain = Normaliser(schema, prefixes, expansion.none)
+        self._forms = forms
+
+    def normalise(self, query: Expr, constants: Sequence[str]) -> tuple[NormalForm, Sequence[Expr]]:
+        """Returns the normal form of a query after all others, and `Normaliser.exprs`."""
+        normaliser = self._expanding if self._forms.size < self._total else self._plain
+        return normaliser.normalise(query, constants), normaliser.exprs
+
+
+def register_all(
+    schema: Schema,
+    subscriptions: Subscriptions,
+    expansion: Expansion,
+    limits: Limits,
+    progress: Callable[[int], object] = lambda _: None,
+) -> QueryRegistry:
+    """Registers subscriptions in their order.
+
+    The prefixes of namespaces depend on the order of the subscriptions, but not on the order of
+    bindings within one. ``progress`` is called with the number of subscriptions since the last
+    call.
+    """
+    prefixes = Prefixes(dict(sorted(schema.prefixes.items())))
+    registry = QueryRegistry(schema, prefixes, expansion, limits)
+    for block in subscriptions.blocks():
+        for part in block.parts(_BLOCK):
+            registry.add_block(part, subscriptions.source)
+            progress(len(part))
+    return registry
