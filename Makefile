@@ -43,7 +43,7 @@ bench: setup ## Repeat the paper's experiments, with a report; `extract bench --
 
 FUZZ_SECONDS ?= 60
 
-fuzz: setup ## Fuzz queries, schemas, schemes and, with clang, the kernel by coverage
+fuzz: setup ## Fuzz queries, schemas, schemes, the push engine and, with clang, the kernel
 	-@$(BIN)/python -m pip install --quiet 'atheris>=3.0' # else without coverage
 	@for target in xpath dtd xsd scheme document; do \
 	  echo "$$target, $(FUZZ_SECONDS) seconds"; \
@@ -51,6 +51,7 @@ fuzz: setup ## Fuzz queries, schemas, schemes and, with clang, the kernel by cov
 	done
 	$(BIN)/python -m tests.support.fuzz.native --seconds $(FUZZ_SECONDS)
 	$(BIN)/python -m tests.support.fuzz --executions 1000000
+	$(BIN)/python -m tests.support.fuzz.push --answers 1000000
 
 soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
 	$(BIN)/python -m tests.support.soak --rounds 300 --minutes 10

@@ -1,7 +1,8 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
 They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
-matcher, and what reads lines of query files and tokens of XPath. Without a compiler the package
+matcher, what reads lines of query files and tokens of XPath, and what finds the documents in files
+of many. Without a compiler the package
 installs all the same, and Python does the work, more slowly: `extract doctor` says which of them
 runs.
 
@@ -19,8 +20,15 @@ KERNEL = "extract/chunktool/scan/kernel"
 SOURCES = ["chars", "tables", "text", "attributes", "prolog", "output", "scan"]
 HEADERS = ["chars.h", "tables.h", "scan.h", "c_scan.pxd"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
+PUSH = "extract/filtertool/matchers/push"
+PUSH_SOURCES = [
+    "memory", "strings", "sorted", "parts", "paths", "registry", "posting", "templates", "rows",
+    "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
+    "checks", "ahead", "postings", "results", "machine", "size", "outputs",
+]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
+MESSAGES = "extract/chunktool/input/messages"
 
 
 def flags() -> tuple[list[str], list[str]]:
@@ -61,6 +69,17 @@ def extensions() -> list[Extension]:
             extra_link_args=linker,
         ),
         Extension(
+            "extract.chunktool.input.messages._split",
+            [
+                f"{MESSAGES}/_split.pyx",
+                *(f"{MESSAGES}/{n}.c" for n in ("documents", "records", "rows")),
+            ],
+            include_dirs=[MESSAGES],
+            depends=[f"{MESSAGES}/splitter.h", f"{MESSAGES}/markup_lexer.h"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
             "extract.xpath._tokens",
             [f"{XPATH}/_tokens.pyx"],
             include_dirs=[XPATH],
@@ -94,6 +113,23 @@ def extensions() -> list[Extension]:
             for name in ("join", "lexicon", "sets", "spines", "values")
         ),
     ]
+    modules.append(
+        Extension(
+            "extract.filtertool.matchers.push._push",
+            [f"{PUSH}/_push.pyx", *(f"{PUSH}/core/{name}.c" for name in PUSH_SOURCES)],
+            include_dirs=[f"{PUSH}/core", KERNEL, XPATH],
+            depends=[
+                *(
+                    f"{PUSH}/core/{name}"
+                    for name in ("push.h", "outputs.h", "memory.h", "c_push.pxd")
+                ),
+                *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
+                *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
+            ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
     try:
         built: list[Extension] = cythonize(modules, build_dir="build", quiet=True)
     except Exception as error:  # whatever it is, the package must still be installed

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from extract.filtertool.results.findings import Match
     from extract.filtertool.results.locate_nodes import locate
     from extract.limits import Limits
-    from extract.pipeline import ChunkMatches, MatchOptions, by_priority, count, match, prepare
+    from extract.live_filter import Filter
+    from extract.pipeline import (
+        ChunkMatches,
+        MatchOptions,
+        by_priority,
+        count,
+        match,
+        outputs,
+        prepare,
+    )
     from extract.schema.infer import InferredSchema
     from extract.schema.model import Schema
     from extract.scheme.model import Scheme
@@ -45,6 +54,7 @@ __all__ = [
     "ChunkMatches",
     "DocumentError",
     "ExtractError",
+    "Filter",
     "InferredSchema",
     "Limits",
     "Match",
@@ -66,6 +76,7 @@ __all__ = [
     "infer_schema",
     "locate",
     "match",
+    "outputs",
     "prepare",
     "spark",
 ]
@@ -87,12 +98,14 @@ _MODULES: Final = {
     "extract.filtertool.results.findings": ("Match",),
     "extract.filtertool.results.locate_nodes": ("locate",),
     "extract.limits": ("Limits",),
+    "extract.live_filter": ("Filter",),
     "extract.pipeline": (
         "ChunkMatches",
         "MatchOptions",
         "by_priority",
         "count",
         "match",
+        "outputs",
         "prepare",
     ),
     "extract.schema.infer": ("InferredSchema",),

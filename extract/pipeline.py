@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
 
 from extract.chunktool.input.source import Document
 from extract.errors import MatcherError
+from extract.filtertool.document_filter import document_filter
 from extract.filtertool.job import Job
 from extract.filtertool.last_filter import LastFilter
 from extract.filtertool.matchers.protocol import MatcherFactory, Select
@@ -39,8 +40,15 @@ from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.joined import joined_columns
-from extract.filtertool.output.writers import Format, Writer, closed_at_end, open_writer
+from extract.filtertool.output.writers import (
+    Format,
+    Writer,
+    closed_at_end,
+    open_writer,
+    write_outcome,
+)
 from extract.filtertool.processes.signals import deferred_signals
+from extract.filtertool.results.batch_outcome import document_outcomes
 from extract.filtertool.results.findings import Match
 from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.results.progress import Progress, ProgressStep
@@ -205,6 +213,31 @@ def match(scheme: Scheme, document: Document, **options: Unpack[MatchOptions]) -
     return _until_failure(done.findings.matches(done.document, ids), done)
 
 
+def outputs(
+    scheme: Scheme, document: Document, **options: Unpack[MatchOptions]
+) -> Iterator[tuple[str, str, str]]:
+    """What the FLWR queries of a scheme make of a document.
+
+    Args:
+        scheme, document, **options: As for `match`.
+
+    Returns:
+        Document, query and output, for each FLWR query that binds any node.
+
+    Raises:
+        DocumentError: The document is not well-formed, cannot be read, or is rejected.
+        MatcherError: As for `match`; also if an output cannot be made.
+
+    >>> flwr = 'for $b in //b where $b = "x" return <found>{ $b }</found>'
+    >>> scheme = prepare(Subscriptions.of({"bs": flwr}))
+    >>> list(outputs(scheme, b"<a> <b>x</b> <b>y</b> </a>", name="a.xml"))
+    [('a.xml', 'bs', '<found><b>x</b></found>')]
+    """
+    done, ids = _filtered(document, *_job(scheme, "output", False, **options))
+    rows = ((done.document, ids[number], text) for number, text in done.findings.outputs())
+    return _until_failure(rows, done)
+
+
 def count(
     scheme: Scheme, document: Document, **options: Unpack[MatchOptions]
 ) -> Iterator[tuple[str, str, int]]:
@@ -273,8 +306,8 @@ def by_priority(
     (1.0, ['/a[1]/b[1]'])
     """
     job, name = _job(scheme, "nodes", True, **options)
-    ready = job.filter()
-    ids, chunks = ready.plan.ids, ready.by_priority(name, document)
+    ready = document_filter(job.scheme, job.factory, job.options)
+    ids, chunks = ready.ids, ready.by_priority(name, document)
     return (
         ChunkMatches(
             one.chunk,
@@ -311,10 +344,10 @@ _LAST: Final = LastFilter()
 def _filtered(document: Document, job: Job, name: str) -> tuple[DocumentOutcome, Sequence[str]]:
     """Filters one document; returns its outcome, and the ids of all subscribers."""
     with _LAST.lend(job) as ready:
-        (done,) = ready.process([(name, document)])
+        (done,) = document_outcomes(ready.process([(name, document)]))
     if done.error is not None:
         raise done.error
-    return done, ready.plan.ids
+    return done, ready.ids
 
 
 def _until_failure(rows: Iterator[_T], done: DocumentOutcome) -> Iterator[_T]:
@@ -333,7 +366,7 @@ def _until_failure(rows: Iterator[_T], done: DocumentOutcome) -> Iterator[_T]:
 def run_into(
     writer: Writer,
     scheme: Scheme,
-    paths: Sequence[str],
+    paths: Sequence[str | InputFile],
     factory: MatcherFactory,
     options: Options,
     jobs: int = 0,
@@ -345,7 +378,7 @@ def run_into(
     Args:
         writer: Takes the rows.
         scheme: The queries.
-        paths: The documents.
+        paths: The documents: paths, or what `search_inputs` found, such as files of many messages.
         factory: The matcher.
         options: How to filter.
         jobs: How many processes; 0 for one on each core.
@@ -361,8 +394,7 @@ def run_into(
     report.add_unread(unread)
     for done in run_local(Job(scheme, factory, options), paths, jobs):
         before = time.perf_counter()
-        writer.write(done.document, done.findings)
-        writer.reject(done.rejections)
+        write_outcome(writer, done)
         report.add(done)
         report.seconds.since("write", before)
         if progress is not None:
@@ -373,7 +405,7 @@ def run_into(
 
 def run(
     scheme: Scheme,
-    paths: Sequence[str],
+    paths: Sequence[str | InputFile],
     directory: str | Path,
     *,
     matcher: str = AUTO,
@@ -388,7 +420,7 @@ def run(
 
     Args:
         scheme: The queries.
-        paths: The documents.
+        paths: The documents: paths, or what `search_inputs` found, such as files of many messages.
         directory: Where the results go; results that are there are replaced.
         matcher: Which matcher evaluates.
         options: How to filter.

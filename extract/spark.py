@@ -16,6 +16,7 @@ from extract.filtertool import spark as _spark
 if TYPE_CHECKING:
     from extract.filtertool.spark import (
         ExtractSource,
+        MessageOptions,
         local_session,
         match,
         project,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExtractSource",
+    "MessageOptions",
     "local_session",
     "match",
     "project",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,8 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.support.postgres_server import PostgresServer
 
 # A failed `assert` of a helper shows its values, as one of a test does.
 pytest.register_assert_rewrite("tests.support")
@@ -94,3 +98,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     file_of = scheduler._split_scope
     scheduler._split_scope = lambda test: "spark" if "spark" in test else file_of(test)
     return scheduler
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """The one PostgreSQL server of all tests."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    from tests.support.postgres_server import NoServer, postgres_server
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(postgres_server())
+        except NoServer as error:
+            pytest.skip(str(error))
+        yield server
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without a scheme, on each engine in turn."""
+    if request.param == "duckdb":
+        pytest.importorskip("duckdb", reason="DuckDB is not installed")
+        return f"duckdb:{tmp_path / 'subs.duckdb'}"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.url(schema=f"s {uuid.uuid4().hex[:12]}")

@@ -25,6 +25,7 @@ from extract.filtertool.local import run_local
 from extract.filtertool.matchers.protocol import UnlimitedFactory
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.output.directory import result_directory
+from extract.filtertool.results.batch_outcome import document_outcomes
 from extract.filtertool.results.outcome import DocumentOutcome
 from extract.limits import Limits, option
 from extract.preptool.revise import Reviser
@@ -287,7 +288,7 @@ def test_a_document_that_takes_too_much_is_rejected_alone(
     schema: extract.Schema, greedy: list[str], workers: int
 ) -> None:
     job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
-    done = list(run_local(job, greedy, workers))
+    done = list(document_outcomes(run_local(job, greedy, workers)))
     assert [one.document for one in done] == greedy
     check_greedy({one.document: one.rejections[0].reason if one.rejections else "" for one in done})
     assert [len(one.findings) for one in done] == [1, 0, 0, 1]
@@ -300,7 +301,7 @@ def test_standard_input_that_takes_too_much_is_rejected_alone(
     stdin = io.TextIOWrapper(io.BytesIO(b"<a><b/>" + text + b"</a>"))
     monkeypatch.setattr(sys, "stdin", stdin)
     job = Job(scheme_of(schema), GreedyFactory(), Options(limits=GREEDY))
-    done = list(run_local(job, [greedy[0], "-", greedy[3]]))
+    done = list(document_outcomes(run_local(job, [greedy[0], "-", greedy[3]])))
     assert [one.document for one in done] == [greedy[0], "<stdin>", greedy[3]]
     reasons = {b"spin": ["document_seconds"], b"eat": ["document_memory"]}.get(text, [])
     assert [one.reason for one in done[1].rejections] == [GREEDY.passed(one) for one in reasons]

@@ -25,14 +25,20 @@ from typing import Final
 
 BENCHMARKS: Final = {
     "trans": "TRANSTOOL: normalising up to 100,000 queries, time and memory",
+    "prepare": "TRANSTOOL, PREPTOOL: real rules before the first document, next to etree.XPath",
     "prep": "PREPTOOL: what 1 to 12 chunks cost, and how near auto comes to the best",
     "cost": "PREPTOOL: the prices of the cost model behind auto",
     "register": "PREPTOOL: up to 1,000,000 subscriptions from file to matcher, next to lxml",
     "subs": "PREPTOOL: adding queries to a scheme of up to 1,000,000, and removing some",
     "spark": "FILTERTOOL: the Spark engine next to Spark's own XML reader",
+    "files": "FILTERTOOL: 100,000 small files, and the same messages in one file of each form",
+    "frames": "FILTERTOOL: 1,000,000 messages of a Spark DataFrame, next to extract.Filter",
     "chunk": "CHUNKTOOL: projecting and cutting documents, next to lxml's parse",
     "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
+    "messages": "FILTERTOOL: 1,000,000 queries on small messages, next to a parse (10 minutes)",
+    "output": "FILTERTOOL: results of up to 100,000 FLWR queries, next to SaxonC (4 minutes)",
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
+    "real": "all: real queries on real documents, next to a loop over lxml's XPaths",
     "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 _UNIT = 1024 if sys.platform.startswith("linux") else 1024 * 1024
@@ -38,3 +40,10 @@ def measured(*arguments: str) -> Usage:
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, child.args)
     return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _UNIT)
+
+
+def resident_bytes() -> int:
+    """Bytes of this process that are in memory."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,53 +1,73 @@
-"""``extract bench register``: what a subscription costs from the query file to the matcher.
+"""``extract bench register``: what a subscription costs from the query file to the first message.
 
 Every row is a process of its own, because memory that is freed does not go back to the system. It
-reads a file of queries, prepares them, makes the matcher, saves the scheme and loads it again; and
-compiles a part of the queries with lxml, to compare.
+reads a file of queries, prepares them, makes a filter (`extract.Filter`) and gives it a message,
+saves the scheme and loads it again; and compiles a part of the queries with lxml, to compare.
 """
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from lxml import etree
 
-from extract.bench.stock import FIVE_PREDICATES, MIXED, alerts, stock_schema
+from extract.bench.process import resident_bytes
+from extract.bench.stock import (
+    FIVE_PREDICATES,
+    MIXED,
+    alerts,
+    different_shapes,
+    messages,
+    stock_schema,
+)
 from extract.bench.table import ResultTable
-from extract.filtertool.document_filter import Options, document_filter
-from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.matchers.registry import AUTO
+from extract.live_filter import Filter
 from extract.preptool.prepare import prepare
+from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.subscriptions import Subscriptions
 
 _SIZES = (10_000, 100_000, 1_000_000)
+_FEWER = (1_000, 10_000)  # where every subscription is a shape of its own: some ms each
+_MATCHERS = (AUTO, "columnar")
 _COMPILED = 20_000  # queries that lxml compiles
-_DOCUMENT = b"<stock/>"
+
+Queries: TypeAlias = Callable[[int], Iterable[tuple[str, str]]]
+
+_KINDS: tuple[tuple[str, Queries, tuple[int, ...]], ...] = (
+    ("one template", partial(alerts, shapes=(FIVE_PREDICATES,)), _SIZES),
+    ("mixed", partial(alerts, shapes=MIXED), _SIZES),
+    ("all different", different_shapes, _FEWER),
+)
 
 
 def run(data: Path | None, scale: float = 1.0) -> ResultTable:
-    """Registers more and more subscriptions, of one shape and of several."""
+    """Registers more and more subscriptions: of one shape, of several, and of one each."""
     rows: list[list[str | int | float]] = []
     with tempfile.TemporaryDirectory(prefix="extract-bench-") as folder:
-        for name, shapes in (("one template", (FIVE_PREDICATES,)), ("mixed", MIXED)):
-            for size in _SIZES:
+        file = Path(folder) / "alerts.tsv"
+        for name, queries, sizes in _KINDS:
+            for size in sizes:
                 count = max(100, int(size * scale))
-                file = Path(folder) / "alerts.tsv"
                 with file.open("w", encoding="utf-8") as stream:
-                    stream.writelines(f"{i}\t{xpath}\n" for i, xpath in alerts(count, shapes))
-                facts = _in_a_process(file)
-                rows.append([name, count, *facts.values()])
+                    stream.writelines(f"{i}\t{xpath}\n" for i, xpath in queries(count))
+                for matcher in _MATCHERS:
+                    facts = _in_a_process(file, matcher)
+                    rows.append([name, matcher, count, *facts.values()])
     columns = (
         "subscriptions",
+        "matcher",
         "count",
         "read s",
         "prepare s",
@@ -60,28 +80,30 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
         "load s",
     )
     remarks = (
-        "us each: processor time to read, prepare and make the matcher, for one subscription.",
+        "auto is the push engine, with others for what it does not take.",
+        "us each: processor time to read, prepare and make the filter, for one subscription.",
         "x lxml: the same against one etree.XPath compiled for each. Goal: 5 at most; aim: 2.",
-        "bytes each: memory of scheme and matcher beyond ids and constants. Goal: 500; aim: 100.",
-        "Goals for 1,000,000: 60 MB on disk, loaded in 2 s.",
+        "bytes each: memory of scheme and filter beyond ids and constants. Goal: 500; aim: 100.",
+        "Goals for 1,000,000: 60 MB on disk, loaded in 2 s. Where all are different shapes there",
+        "is nothing to share, and no goal but that it costs no more than without templates.",
     )
     return ResultTable("Registering subscriptions, one core", columns, rows, remarks)
 
 
-def _in_a_process(file: Path) -> dict[str, float]:
-    code = "import sys; from extract.bench.register import measure; measure(sys.argv[1])"
+def _in_a_process(file: Path, matcher: str) -> dict[str, float]:
+    code = "import sys; from extract.bench.register import measure; measure(*sys.argv[1:])"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, check=True
+        [sys.executable, "-c", code, str(file), matcher], stdout=subprocess.PIPE, check=True
     )
     facts: dict[str, float] = json.loads(done.stdout)
     return facts
 
 
-def measure(path: str) -> None:
+def measure(path: str, matcher: str) -> None:
     """Registers the queries of a file, and prints the figures as JSON."""
-    schema = stock_schema()
-    _warm_up(schema)
-    before = _memory()
+    schema, message = stock_schema(), next(messages(1))
+    _warm_up(schema, matcher, message)
+    before = resident_bytes()
     times = [time.process_time()]
 
     def step() -> float:
@@ -94,11 +116,11 @@ def measure(path: str) -> None:
     prepared = step()
     count = len(subscriptions)
     del subscriptions
-    filter_ = document_filter(scheme, load_matcher("columnar"), Options(select="doc"))
-    filter_.process([("warm", _DOCUMENT)])
+    ready = Filter(scheme, "doc", matcher)
+    ready.table([("first", message)])  # which has all values: some indexes are made now
     made = step()
     own = len(scheme.members.heap)
-    memory = _memory() - before - own
+    memory = resident_bytes() - before - own
     file = Path(f"{path}.scheme.json")
     step()
     scheme.save(file)
@@ -125,21 +147,11 @@ def measure(path: str) -> None:
     sys.stdout.write(json.dumps(facts))
 
 
-def _warm_up(schema: Any) -> None:
+def _warm_up(schema: Schema, matcher: str, message: bytes) -> None:
     """Imports all that is used, and makes what is made once."""
     importlib.import_module("pyarrow.parquet")
     some = Subscriptions.of(dict(alerts(20, MIXED)))
-    scheme = prepare(schema, some, chunks=1)
-    document_filter(scheme, load_matcher("columnar"), Options(select="doc")).process(
-        [("warm", _DOCUMENT)]
-    )
-
-
-def _memory() -> int:
-    """Bytes of this process that are in memory."""
-    gc.collect()
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    Filter(prepare(schema, some, chunks=1), "doc", matcher).table([("first", message)])
 
 
 def _compiling(path: str) -> float:

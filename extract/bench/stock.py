@@ -6,6 +6,7 @@ is one quote of some 200 bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from random import Random
 from typing import Final
@@ -15,8 +16,8 @@ from extract.schema.model import Attribute, Declaration, Schema
 SYMBOLS: Final = 5_000
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKETS: Final = ("xetra", "nyse", "nasdaq", "lse")
-_FIGURES: Final = ("price", "volume", "high", "low")
-_NAMES: Final = ("symbol", "name", *_FIGURES, "change")
+FIGURES: Final = ("price", "volume", "high", "low")
+_NAMES: Final = ("symbol", "name", *FIGURES, "change")
 
 # An equality and four ranges, as in the experiments of the relational paper.
 FIVE_PREDICATES: Final = (
@@ -52,6 +53,26 @@ def alerts(
     names = symbols()
     for number in range(count):
         yield f"alert{number}", shapes[number % len(shapes)].format_map(_Constants(rng, names))
+
+
+def stock_constants(count: int) -> Iterator[tuple[str, str, float, float, float, float]]:
+    """Yields the id, the symbol and the four bounds of each of the first so many `alerts`."""
+    pattern = re.compile(r"'(\w+)'|[<>] ([\d.]+)")
+    for name, xpath in alerts(count):
+        (symbol, _), *bounds = pattern.findall(xpath)
+        price, volume, high, low = (float(bound) for _, bound in bounds)
+        yield name, symbol, price, volume, high, low
+
+
+def different_shapes(count: int, seed: int = 3) -> Iterator[tuple[str, str]]:
+    """Yields the ids and queries of so many alerts, up to 3,200,000, of which no two have one
+    template: each compares other figures in other ways."""
+    rng = Random(seed)
+    ways = [f"{figure} {sign}" for figure in FIGURES for sign in ("=", "!=", "<", ">", ">=")]
+    for number in range(count):
+        digits = [number // len(ways) ** place % len(ways) for place in range(5)]
+        conditions = [f"{ways[digit]} {rng.randrange(500)}" for digit in digits]
+        yield f"different{number}", f"/stock[{' or '.join(conditions)}]"
 
 
 def symbols() -> list[str]:

@@ -247,7 +247,7 @@ def _filter(scheme: Scheme, output: Path, engine: str) -> Report:
     documents = report.documents
     click.echo(
         f"  2. Filter {len(listed)} documents {where}\n"
-        f"  {documents['conforming']} were cut into chunks;\n"
+        f"  {documents['conforming']} were read in one pass;\n"
         f"  {documents['whole']} breaks the schema, and was evaluated whole, so that nothing is "
         "missed;\n"
         f"  {documents['rejected']} was rejected, and the others went on:"

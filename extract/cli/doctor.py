@@ -84,6 +84,7 @@ def examine() -> Iterator[Finding]:
     yield _java()
     yield _pyspark()
     yield _kernel()
+    yield _push_engine()
     yield _matchers()
 
 
@@ -140,6 +141,18 @@ def _kernel() -> Finding:
         why, what = f"switched off by {ENVIRONMENT}", "unset it"
     slow = "documents are scanned in Python, some thirty times slower"
     return Finding("native kernel", "absent", note=f"{why}: {slow}; {what}")
+
+
+def _push_engine() -> Finding:
+    from extract.filtertool.matchers.push.native import ENVIRONMENT, native_available
+
+    if native_available():
+        return Finding("push engine", "ok", __version__)
+    why, what = "not built", "install a C compiler, then extract again"
+    if os.environ.get(ENVIRONMENT) == "off":
+        why, what = f"switched off by {ENVIRONMENT}", "unset it"
+    slow = "very many queries on small documents take much longer"
+    return Finding("push engine", "absent", note=f"{why}: {slow}; {what}")
 
 
 def _libxml2() -> Finding:

@@ -10,7 +10,9 @@ import click
 from extract.cli.options import json_option, root_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.tables import chunk_table
+from extract.filtertool.push_report import explain_push, push_summary
 from extract.preptool.explain.chunk_report import chunk_reports
+from extract.preptool.explain.labels import printable
 from extract.preptool.explain.query_picture import query_svg
 from extract.preptool.explain.query_report import explain_query
 from extract.preptool.explain.tree_picture import tree_dot, tree_svg
@@ -49,7 +51,8 @@ def explain(
     svg: str | None,
     as_json: bool,
 ) -> None:
-    """Say why a query is in its chunk and what else it needs; without an id, list the chunks.
+    """Say why a query is in its chunk, what else it needs, and by which of its predicates the push
+    engine finds it; without an id, list the chunks.
 
     \b
     Example:
@@ -64,12 +67,22 @@ def explain(
     elif root is not None:
         raise click.UsageError("--root is for --schema.")
     if query is not None:
-        report = explain_query(loaded, query)
-        click.echo(json.dumps(report.to_json()) if as_json else str(report))
+        _explain(loaded, query, as_json)
     if dot is not None or svg is not None:
         _draw(loaded, query, dot, svg)
     elif query is None:
         _list_chunks(loaded, as_json)
+
+
+def _explain(scheme: Scheme, query: str, as_json: bool) -> None:
+    report, push = explain_query(scheme, query), explain_push(scheme, query)
+    if as_json:
+        facts = {**report.to_json(), "push": None if push is None else push.to_json()}
+        click.echo(json.dumps(facts))
+        return
+    click.echo(str(report))
+    if push is not None:
+        click.echo("\n" + "\n".join(map(printable, push.lines())))
 
 
 def _check_schema(scheme: Scheme, file: str, root: str | None) -> None:
@@ -84,6 +97,7 @@ def _list_chunks(scheme: Scheme, as_json: bool) -> None:
         facts = {
             "queries": scheme.counts(),
             "chunks": [asdict(one) for one in chunk_reports(scheme)],
+            "push": push_summary(scheme).to_json(),
             "notes": list(scheme.notes),
         }
         click.echo(json.dumps(facts))
@@ -92,6 +106,8 @@ def _list_chunks(scheme: Scheme, as_json: bool) -> None:
     for chunk in scheme.chunks:
         if chunk.unsplittable:
             click.echo(f"\nchunk {chunk.id} cannot be split: {chunk.unsplittable}")
+    click.echo()
+    click.echo(printable(str(push_summary(scheme))))
 
 
 def _draw(scheme: Scheme, query: str | None, dot: str | None, svg: str | None) -> None:

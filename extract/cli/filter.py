@@ -23,6 +23,7 @@ from extract.cli.progress import progress_option
 from extract.cli.standard_output import rows_to
 from extract.cli.terminal import warn
 from extract.cli.verbosity import Verbosity, verbosity_options
+from extract.errors import ExtractError
 from extract.filtertool.chunk_files import chunk_directories, chunk_file_filter
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
@@ -31,6 +32,7 @@ from extract.filtertool.output.writers import StreamFormat
 from extract.filtertool.results.progress import ProgressStep
 from extract.filtertool.results.report import Report
 from extract.limits import Limits
+from extract.scheme.fingerprint import shown_scheme
 from extract.scheme.selection import scheme_of_queries
 
 _SHOWN = 20  # rejections shown one by one
@@ -79,8 +81,13 @@ def filter(  # noqa: A001 (it is the name of the command)
       extract filter --scheme scheme.json chunks -o matches.jsonl
     """
     started = time.perf_counter()
+    if select == "output":
+        raise ExtractError(
+            "chunks have not all that FLWR queries copy",
+            "give the documents to `extract run` or `extract match`, with --select output",
+        )
     loaded, digest = load_with_digest(scheme)
-    loaded = scheme_of_queries(loaded, query, scheme)
+    loaded = scheme_of_queries(loaded, query, shown_scheme(scheme))
     factory = load_matcher(matcher)
     ready = chunk_file_filter(loaded, factory, Options(select, limits=limits), digest)
     report = Report(loaded, "local", factory.name, select)

@@ -19,7 +19,7 @@ import click
 from extract.limits import Group, limits_of, option
 
 TOPICS: Final = (
-    *("queries", "schemas", "schemes", "results", "limits", "matchers", "spark"),
+    *("queries", "schemas", "schemes", "messages", "results", "limits", "matchers", "spark"),
     *("config", "exit-status", "python"),
 )
 _LIMITS: Final[dict[Group, str]] = {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import click
 
-from extract.chunktool.input.find import STDIN, find_documents
+from extract.chunktool.input.find import STDIN, InputFile, search_inputs
+from extract.chunktool.input.messages.form import MessageOptions
+from extract.chunktool.input.messages.read import message_blocks
+from extract.cli.message_options import message_options
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
@@ -26,19 +30,26 @@ from extract.cli.standard_output import rows_to
 from extract.cli.terminal import warn
 from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.filtertool.job import Job
+from extract.filtertool.loaded_batch import NamedDocument
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.output.writers import StreamFormat
+from extract.filtertool.output.writers import StreamFormat, write_outcome
 from extract.filtertool.results.report import Report, rejected_files
 from extract.limits import Limits
+from extract.scheme.fingerprint import shown_scheme
 from extract.scheme.model import Scheme
 from extract.scheme.selection import scheme_of_queries
 
 
 @click.command(cls=WithLimits)
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="DOC...")
-@click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
+@click.option(
+    "--scheme",
+    type=click.Path(),
+    metavar="FILE|URL",
+    help="What `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
+)
 @query_options(required=False, inferred_from="the documents")
 @only_queries_option
 @select_option
@@ -53,6 +64,7 @@ from extract.scheme.selection import scheme_of_queries
 @matcher_option
 @on_nonconforming_option
 @assume_valid_option
+@message_options
 @verbosity_options
 @json_option
 @limit_options("document", "answer", "query")
@@ -70,6 +82,7 @@ def match(
     matcher: str,
     on_nonconforming: Literal["fallback", "reject"],
     assume_valid: bool,
+    messages: MessageOptions,
     verbosity: Verbosity,
     as_json: bool,
     limits: Limits,
@@ -79,6 +92,7 @@ def match(
     DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
     input. Rows go to standard output, one for each query and node; everything else
     goes to standard error. A document that cannot be read is rejected, and the others go on.
+    `extract help messages` is about files that hold many documents.
 
     Without --schema, the schema is inferred from the documents, or taken from their internal DTD.
     All is done in this process, one document after the other, so that it starts at once; `extract
@@ -89,16 +103,16 @@ def match(
       extract match --queries queries.tsv doc.xml
       curl -s https://example.org/feed.xml | extract match -q queries.tsv - --format tsv
       extract match --scheme scheme.json doc.xml --query q17 --select count
+      extract match --queries queries.tsv feed.xml --records item --select doc
     """
     started = time.perf_counter()
     if (scheme is None) == (queries is None) or (scheme is not None and schema is not None):
         raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
     if queries == STDIN and STDIN in documents:
         raise click.UsageError("Queries and a document cannot both be standard input.")
-    found = find_documents(documents)
-    paths = found.paths
+    found = search_inputs(documents, messages)
     if scheme is not None:
-        ready = scheme_of_queries(Scheme.load(scheme), query, scheme)
+        ready = scheme_of_queries(Scheme.load(scheme), query, shown_scheme(scheme))
         report_rejected(ready, "", verbosity)
     else:
         assert queries is not None
@@ -110,7 +124,7 @@ def match(
                 namespaces=namespaces,
                 version=version,
                 chunks=1,  # all questions are asked of one document at once
-                documents=paths,
+                documents=found.documents,
                 only=query,
                 limits=limits,
                 progress=False,
@@ -125,16 +139,14 @@ def match(
     filter_ = Job(ready, factory, options).filter()
     unread = rejected_files(found.skipped)
     report.add_unread(unread)
-    with rows_to("-", form, filter_.plan.ids, select) as writer:
+    with rows_to("-", form, filter_.ids, select) as writer:
         writer.reject(unread)
-        for path in paths:
-            name = "<stdin>" if path == STDIN else path
-            for done in filter_.process([(name, path)]):
+        for batch in _batches(found.documents, limits):
+            for done in filter_.process(batch):
                 if done.error is not None:
                     warn(f"rejected: {done.error}\n")
                 else:
-                    writer.write(done.document, done.findings)
-                    writer.reject(done.rejections)
+                    write_outcome(writer, done)
                 report.add(done)
     report.seconds["elapsed"] = time.perf_counter() - started
     if report.none_conforms:
@@ -144,6 +156,16 @@ def match(
     elif verbosity is Verbosity.VERBOSE:
         _summary(report)
     return 0 if report.complete else 1
+
+
+def _batches(files: Iterable[InputFile], limits: Limits) -> Iterator[list[NamedDocument]]:
+    """Yields documents one by one, and messages in blocks, each with its name."""
+    for file in files:
+        if file.messages is None:
+            yield [("<stdin>" if file.name == STDIN else file.name, file.name)]
+        else:
+            for block in message_blocks(file, limits):
+                yield block.documents()
 
 
 def _summary(report: Report) -> None:

@@ -164,8 +164,8 @@ scheme_option = click.option(
     "--scheme",
     required=True,
     type=_FILE,
-    metavar="FILE",
-    help="The chunking scheme that `extract prep` wrote.",
+    metavar="FILE|URL",
+    help="The chunking scheme that `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 output_option = click.option(
@@ -200,8 +200,9 @@ select_option = click.option(
     "--select",
     default="nodes",
     show_default=True,
-    type=click.Choice(["nodes", "count", "doc"]),
-    help="Every node, only how many there are, or only which documents match.",
+    type=click.Choice(["nodes", "count", "doc", "output"]),
+    help="Every node, only how many there are, only which documents match, or what FLWR queries "
+    "make of them.",
 )
 
 
@@ -220,7 +221,10 @@ class _Limit(click.Option):
 # The groups of options in the help of a command, in this order; by the names of the parameters.
 # What is in none of them comes first.
 _GROUPS: Final = {
-    "Input": ("scheme", "schema", "root", "queries", "query", "namespaces", "version", "sample"),
+    "Input": (
+        *("scheme", "schema", "root", "queries", "query", "namespaces", "version", "sample"),
+        *("messages", "records", "column", "name_column"),
+    ),
     "Output": ("output", "select", "form", "joined", "as_json", "progress", "quiet", "verbose"),
     "Matching": (
         *("chunks", "workers", "weights", "matcher", "on_nonconforming", "assume_valid"),

@@ -16,6 +16,7 @@ import click
 from extract.chunktool.input.find import SkippedFile
 from extract.errors import DocumentError
 from extract.files import whole_file
+from extract.scheme.database import is_database
 from extract.scheme.model import Scheme
 
 
@@ -54,9 +55,10 @@ def write_scheme(scheme: Scheme, path: str) -> None:
 
     Args:
         scheme: The scheme.
-        path: A file, or ``"-"`` for standard output, where all members are part of the text.
+        path: A file, the URL of a database, or ``"-"`` for standard output, where all members are
+            part of the text.
     """
-    if path != "-" and (not os.path.exists(path) or os.path.isfile(path)):
+    if is_database(path) or (path != "-" and (not os.path.exists(path) or os.path.isfile(path))):
         scheme.save(path)
         return
     with open_output(path) as stream:

@@ -72,6 +72,7 @@ def prep(
       extract prep --schema schemas/university.dtd --queries queries.tsv -o scheme.json
       extract prep -s university.dtd -q queries.tsv --chunks 5 --sample doc.xml -o scheme.json
       extract prep --sample docs/1.xml --sample docs/2.xml -q queries.tsv -o scheme.json
+      extract prep -s university.dtd -q queries.tsv -o duckdb:subs.duckdb
     """
     started = time.perf_counter()
     options = PrepareOptions(progress=verbosity.progress(progress), **preparation)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import click
 
-from extract.chunktool.input.find import STDIN
+from extract.chunktool.input.find import InputFile
 from extract.cli.progress import progress as display
 from extract.cli.standard_input import repeatable_stdin
 from extract.cli.terminal import warn
@@ -22,6 +20,7 @@ from extract.preptool.explain.labels import printable
 from extract.preptool.explain.spelling import Spelling
 from extract.schema.model import Schema
 from extract.scheme import Scheme
+from extract.scheme.fingerprint import scheme_fingerprint
 from extract.scheme.registered import Unsatisfiable
 from extract.scheme.selection import check_ids
 from extract.subscriptions import Subscriptions
@@ -46,7 +45,7 @@ class PrepareOptions:
         version: The XPath version of queries that do not say it themselves.
         chunks: Into how many chunks to cut documents.
         sample: Documents to estimate sizes from.
-        documents: Documents to infer a schema from if there is none; by default the sample.
+        documents: Files to infer a schema from if there is none; by default the sample.
         only: The ids of the queries to take; none for all.
         workers: How many chunks of one document are filtered at the same time.
         weights: How queries are counted.
@@ -61,7 +60,7 @@ class PrepareOptions:
     version: str = FIRST
     chunks: int | Literal["auto"] = "auto"
     sample: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
+    documents: tuple[InputFile, ...] = ()
     only: tuple[str, ...] = ()
     workers: int = 1
     weights: str = "one"
@@ -73,7 +72,7 @@ def load_schema(
     schema: str | None,
     root: str | None,
     namespaces: dict[str, str],
-    documents: Sequence[str],
+    documents: Sequence[str | InputFile],
     limits: Limits,
 ) -> Schema:
     """Loads the schema that ``--schema`` names, or makes one.
@@ -82,7 +81,8 @@ def load_schema(
         schema: The file; ``none`` for any document; None to infer it from documents.
         root: The document element; None where the schema leaves no doubt.
         namespaces: What the prefix of the root is bound to.
-        documents: The documents; ``"-"`` is standard input, which can be read again afterwards.
+        documents: The documents, or files of many; ``"-"`` is standard input, which can be read
+            again afterwards.
         limits: How large the documents may be.
 
     Raises:
@@ -102,9 +102,11 @@ def load_schema(
             "that are like those to come; or --schema none, for any document."
         )
     from extract.chunktool.inference.default_schema import default_schema
+    from extract.chunktool.input.messages.read import SingleDocuments
 
-    with repeatable_stdin(STDIN in documents):
-        return default_schema(documents, limits)
+    singles = SingleDocuments(documents, limits)
+    with repeatable_stdin(singles.on_stdin):
+        return default_schema(singles, limits)
 
 
 def load_queries(
@@ -169,12 +171,12 @@ def prepared(options: PrepareOptions) -> Scheme:
 
 
 def load_with_digest(path: str) -> tuple[Scheme, str]:
-    """Loads a scheme; also gives the digest of its file, by which chunks name their scheme.
+    """Loads a scheme; also gives its fingerprint, by which chunks name their scheme.
 
     Raises:
         SchemeError: It cannot be loaded.
     """
-    return Scheme.load(path), hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return Scheme.load(path), scheme_fingerprint(path)
 
 
 def report_rejected(scheme: Scheme, file: str = "", verbosity: Verbosity = Verbosity.USUAL) -> None:

@@ -10,6 +10,7 @@ import click
 
 from extract.chunktool.input.find import FoundInputs, InputFile, search_inputs
 from extract.cli.config import options_as
+from extract.cli.message_options import message_options
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
@@ -45,11 +46,17 @@ from extract.filtertool.spark.master import require_master
 from extract.pipeline import run as run_pipeline
 from extract.pipeline import run_into, run_on_spark
 from extract.scheme import Scheme
+from extract.scheme.fingerprint import shown_scheme
 from extract.scheme.selection import scheme_of_queries
 
 
 @click.command(cls=WithLimits)
-@click.option("--scheme", type=click.Path(), metavar="FILE", help="What `extract prep` wrote.")
+@click.option(
+    "--scheme",
+    type=click.Path(),
+    metavar="FILE|URL",
+    help="What `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
+)
 @query_options(required=False, inferred_from="the documents")
 @only_queries_option
 @chunks_option("; answers do not depend on it.")
@@ -118,6 +125,7 @@ from extract.scheme.selection import scheme_of_queries
     is_flag=True,
     help="Keep what is finished if it is interrupted; called again, it goes on from there.",
 )
+@message_options
 @limit_options("document", "answer", "query")
 @verbosity_options
 @json_option
@@ -134,10 +142,11 @@ def run(options: RunOptions) -> int:
       output = "results"
 
     DOCS are files, directories (searched for *.xml, also compressed), globs, or - for standard
-    input. DIR gets matches/ (one row for each document, query and node), rejected/ (documents and
-    queries that were not processed, and why) and report.json; all of it when everything is done, or
-    nothing at all. A summary goes to standard output. With -o - rows go to standard output as they
-    come, and everything else to standard error.
+    input; `extract help messages` is about files that hold many documents. DIR gets matches/ (one
+    row for each document, query and node), rejected/ (documents and queries that were not
+    processed, and why) and report.json; all of it when everything is done, or nothing at all. A
+    summary goes to standard output. With -o - rows go to standard output as they come, and
+    everything else to standard error.
 
     Without --schema, the schema is inferred from the documents, or taken from their internal DTD;
     --schema none takes any document.
@@ -148,6 +157,7 @@ def run(options: RunOptions) -> int:
       extract run --queries queries.tsv docs/ -o - --format csv > matches.csv
       extract run --scheme scheme.json 'news/*.xml.gz' --select count --format jsonl -o results
       extract run --scheme scheme.json docs/ --with owner --with label=name -o results
+      extract run --scheme scheme.json feed.xml --records item --select doc -o results
     """
     options.check()
     if not options.local:
@@ -157,7 +167,7 @@ def run(options: RunOptions) -> int:
         check_target(options.output)
     started = time.perf_counter()
     _launch_spark(options)
-    found = _without_results(search_inputs(options.documents), options.output)
+    found = _without_results(search_inputs(options.documents, options.messages), options.output)
     scheme = _scheme(options, found.documents)
     prepared_s = time.perf_counter() - started
     if options.explain:
@@ -189,7 +199,8 @@ def _launch_spark(options: RunOptions) -> None:
 def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
-        scheme = scheme_of_queries(Scheme.load(options.scheme), options.query, options.scheme)
+        loaded = Scheme.load(options.scheme)
+        scheme = scheme_of_queries(loaded, options.query, shown_scheme(options.scheme))
         report_rejected(scheme, "", options.verbosity)
         return scheme
     preparation = options.preparation(_readable_here(options, documents))
@@ -202,8 +213,8 @@ def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     return scheme
 
 
-def _readable_here(options: RunOptions, documents: Sequence[InputFile]) -> tuple[str, ...]:
-    """The names of the documents, which a schema may have to be inferred from.
+def _readable_here(options: RunOptions, documents: Sequence[InputFile]) -> tuple[InputFile, ...]:
+    """The documents, which a schema may have to be inferred from.
 
     Raises:
         click.UsageError: It has to, and there is a document that only workers can open.
@@ -214,14 +225,13 @@ def _readable_here(options: RunOptions, documents: Sequence[InputFile]) -> tuple
             f"A schema is inferred only from documents of this machine, not from {remote}: give "
             "--schema, or --schema none."
         )
-    return tuple([one.name for one in documents])
+    return tuple(documents)
 
 
 def _run(options: RunOptions, scheme: Scheme, found: FoundInputs, prepared_s: float) -> Report:
     """Filters the documents on the engine that was asked for."""
     wanted = options.verbosity.progress(options.progress)
     documents = found.documents
-    names = [one.name for one in documents]
     seconds = {"prepare": prepared_s}
     with display(len(documents), wanted) as shown:
 
@@ -233,7 +243,7 @@ def _run(options: RunOptions, scheme: Scheme, found: FoundInputs, prepared_s: fl
         if options.local:
             return run_pipeline(
                 scheme,
-                names,
+                documents,
                 options.output,
                 matcher=options.matcher,
                 options=options.filtering,
@@ -272,10 +282,16 @@ def _run_to_stdout(
     factory, filtering = load_matcher(options.matcher), options.filtering
     ids = scheme.directory.ids
     joined = joined_columns(scheme, options.joined)
-    names = [one.name for one in found.documents]
     with rows_to(options.output, form, ids, options.select, joined) as writer:
         report = run_into(
-            writer, scheme, names, factory, filtering, options.jobs, progress, found.skipped
+            writer,
+            scheme,
+            found.documents,
+            factory,
+            filtering,
+            options.jobs,
+            progress,
+            found.skipped,
         )
     report.seconds.update_by(seconds)
     return report

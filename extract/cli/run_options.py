@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 import click
 
+from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
 from extract.cli.config import GivesWay
 from extract.cli.preparing import PrepareOptions
 from extract.cli.verbosity import Verbosity
@@ -42,6 +44,7 @@ class RunOptions:
         joined: ``--with``.
         limits: All ``--max-…`` together.
         as_json: ``--json``.
+        messages: ``--messages``, ``--records``, ``--column`` and ``--name-column``.
         engine: None for Spark; for rows on standard output the processes of this machine.
     """
 
@@ -69,6 +72,7 @@ class RunOptions:
     priority: bool = False
     explain: bool = False
     resume: bool = False
+    messages: MessageOptions = AS_NAMED
     limits: Limits = DEFAULTS
     verbosity: Verbosity = Verbosity.USUAL
     as_json: bool = False
@@ -117,11 +121,11 @@ class RunOptions:
         if self.scheme is None and self.queries is None:
             raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
 
-    def preparation(self, documents: tuple[str, ...]) -> PrepareOptions | None:
+    def preparation(self, documents: tuple[InputFile, ...]) -> PrepareOptions | None:
         """The options from which the scheme is made; None if it is loaded.
 
         Args:
-            documents: The names of all documents, to infer a schema from if none is given.
+            documents: All documents, to infer a schema from if none is given.
         """
         if self.queries is None:
             return None

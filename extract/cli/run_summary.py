@@ -17,6 +17,7 @@ from extract.filtertool.results.report import Report
 from extract.preptool.explain.labels import printable
 
 _NOTES: Final = 3  # reasons that are shown; all are in the report
+_LARGE_SHARE: Final = 0.1  # of documents or queries
 _WORTH_COMPARING: Final = 10.0  # seconds of all tasks; of less, their speed says nothing
 
 
@@ -73,9 +74,14 @@ def show_summary(
     err = output == STDOUT
     facts: dict[str, Any] = report.to_json()
     documents, queries = facts["documents"], facts["queries"]
-    what = {"nodes": "matches", "count": "queries with matches", "doc": "queries with matches"}
+    what = {
+        "nodes": "matches",
+        "count": "queries with matches",
+        "doc": "queries with matches",
+        "output": "outputs",
+    }
     fates = (
-        f"{documents['conforming']:,} cut into chunks, {documents['whole']:,} evaluated whole, "
+        f"{documents['conforming']:,} read in one pass, {documents['whole']:,} evaluated whole, "
         f"{documents['rejected']:,} rejected"
     )
     if documents["nonconforming"]:
@@ -91,7 +97,7 @@ def show_summary(
     rows = [
         ("documents", f"{documents['seen']:,}", fates),
         ("queries", f"{queries['registered']:,}", kinds),
-        ("rows", f"{facts['matches']:,}", what[report.select]),
+        ("rows", f"{facts['matches']:,}", what.get(report.select, "queries with matches")),
         ("bytes", f"{facts['bytes']:,}", f"in {seconds:.1f} s ({ran})"),
     ]
     if report.parallel:
@@ -99,10 +105,28 @@ def show_summary(
     if verbosity is Verbosity.VERBOSE:
         stages = [f"{name} {n:.2f}" for name, n in facts["seconds"].items()]
         rows.append(("seconds", "", ", ".join(stages)))
+        rows += _push_rows(report)
     Table(("", "", ""), rows, frozenset({1})).show(err=err)
     if err:
         return
     click.echo(f"\nResults are in {output} ({form}), figures in {os.path.join(output, REPORT)}")
+
+
+def _push_rows(report: Report) -> list[tuple[str, str, str]]:
+    """How much of the work the push engine has done, where it ran."""
+    figures = {name: int(number) for name, number in report.figures().items()}
+    documents, refused = figures.get("push_documents", 0), figures.get("push_refused_documents", 0)
+    if not documents + refused:
+        return []
+    others = figures["push_refused_questions"]
+    rest = f"other matchers: documents {refused:,}, queries {others:,}"
+    work = f"{figures['push_candidates']:,} candidates, {figures['push_checks']:,} checks"
+    rows = [("push", f"{documents:,}", f"documents: {work}; {rest}")]
+    queries = others + figures["push_questions"]
+    if refused > _LARGE_SHARE * (documents + refused) or others > _LARGE_SHARE * queries:
+        why = "`extract explain --scheme FILE` says which queries, docs/matchers.md which documents"
+        rows.append(("", "", f"a large part did not go through the push engine: {why}"))
+    return rows
 
 
 def _on_spark(report: Report) -> str:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from extract.cli.exclusive import Unchanged, exclusively
 from extract.cli.options import (
     Command,
     WithLimits,
@@ -22,23 +19,24 @@ from extract.cli.options import (
     scheme_option,
     xpath_version_option,
 )
-from extract.cli.output import write_scheme
 from extract.cli.preparing import load_queries
+from extract.cli.revising import revise_scheme
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
+from extract.cli.transfer import SCHEME, export, import_, upgrade
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
 from extract.preptool.explain.labels import printable
 from extract.preptool.registry import RegisteredQuery
 from extract.preptool.revise import Reviser
 from extract.scheme import Rejected, Scheme, Subscriber, Unsatisfiable
+from extract.scheme.database import is_database
 from extract.scheme.model import DOCUMENT
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.metadata import NO_METADATA, Condition, has_key, near_keys
 
 _FILE = click.Path()
-_SCHEME = "extract.subs.scheme"  # key in click's context.meta
 
 output_option = click.option(
     "--output",
@@ -53,10 +51,10 @@ output_option = click.option(
 @scheme_option
 @click.pass_context
 def subs(ctx: click.Context, scheme: str) -> None:
-    """Add subscriptions to a scheme, replace or remove some, or list them.
+    """Add subscriptions to a scheme, replace or remove some, list, import or export them.
 
     The scheme is revised, not made again: that costs as much as the change. The result is the same
-    as that of `extract prep` with all queries.
+    as that of `extract prep` with all queries. The scheme may be a file, or in a database.
 
     \b
     Example:
@@ -65,8 +63,14 @@ def subs(ctx: click.Context, scheme: str) -> None:
       extract subs --scheme scheme.json replace big '//order[total > 5000]'
       extract subs --scheme scheme.json remove big
       extract subs --scheme scheme.json list --where owner=sales
+      extract subs --scheme duckdb:subs.duckdb import alerts.parquet
     """
-    ctx.meta[_SCHEME] = scheme
+    ctx.meta[SCHEME] = scheme
+
+
+subs.add_command(import_)
+subs.add_command(export)
+subs.add_command(upgrade)
 
 
 def _query_parameters(command: Command) -> Command:
@@ -123,7 +127,7 @@ def add(
         outcome = reviser.add_all(added.with_defaults(reviser.namespaces))
         revision.added, revision.rejected, revision.unsatisfiable = outcome
 
-    return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
+    return revise_scheme(ctx.meta[SCHEME], output, as_json, "add", change, limits)
 
 
 @subs.command(cls=WithLimits)
@@ -165,7 +169,7 @@ def replace(
             if isinstance(outcome, Unsatisfiable):
                 revision.unsatisfiable.append(outcome)
 
-    return _revise(ctx.meta[_SCHEME], output, as_json, change, limits)
+    return revise_scheme(ctx.meta[SCHEME], output, as_json, "replace", change, limits)
 
 
 def _given(
@@ -229,7 +233,7 @@ def remove(
             reviser.remove(name)
         revision.removed = len(names)
 
-    return _revise(ctx.meta[_SCHEME], output, as_json, change)
+    return revise_scheme(ctx.meta[SCHEME], output, as_json, "remove", change)
 
 
 def _conditions(
@@ -250,9 +254,14 @@ def _conditions(
     help="Only subscriptions with this metadata: a string, a number, true, false or null, or a "
     "list that has it; team.name=x is the name inside team. Repeated, all must hold.",
 )
+@click.option(
+    "--sql",
+    is_flag=True,
+    help="Instead, print the tables and views of a scheme in a database, as SQL makes them.",
+)
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, where: tuple[Condition, ...], as_json: bool) -> None:
+def list_(ctx: click.Context, where: tuple[Condition, ...], sql: bool, as_json: bool) -> None:
     """List the subscriptions: id, where it is evaluated or why not, and the query.
 
     A table on a terminal; in a pipe, lines with tabs.
@@ -265,8 +274,11 @@ def list_(ctx: click.Context, where: tuple[Condition, ...], as_json: bool) -> No
       extract subs --scheme scheme.json list --where owner=sales --where tags=urgent
       extract subs --scheme scheme.json list --json | jq -r .owner
     """
-    scheme = Scheme.load(ctx.meta[_SCHEME])
-    rows = _listed(scheme, where)
+    if sql:
+        _print_tables(ctx.meta[SCHEME])
+        return
+    scheme = Scheme.load(ctx.meta[SCHEME])
+    rows = listed(scheme, where)
     if as_json:
         for row in rows:
             click.echo(json.dumps(row, ensure_ascii=False))
@@ -282,7 +294,16 @@ def list_(ctx: click.Context, where: tuple[Condition, ...], as_json: bool) -> No
             click.echo("\t".join(map(printable, fields)))
 
 
-def _listed(scheme: Scheme, where: Sequence[Condition] = ()) -> Iterator[dict[str, Any]]:
+def _print_tables(url: str) -> None:
+    if not is_database(url):
+        raise click.UsageError("--sql is for a scheme in a database: duckdb:FILE or postgresql://…")
+    from extract.scheme.database.describe import describe_tables
+
+    for statement in describe_tables(url):
+        click.echo(f"{statement};")
+
+
+def listed(scheme: Scheme, where: Sequence[Condition] = ()) -> Iterator[dict[str, Any]]:
     """Yields the subscriptions for which all conditions hold, as plain values."""
     metadata = scheme.metadata
     for one in where:
@@ -327,30 +348,6 @@ def _row(one: Subscriber, namespaces: Mapping[str, str]) -> dict[str, Any]:
     if one.weight != 1:
         row["weight"] = one.weight
     return row
-
-
-def _revise(
-    path: str,
-    output: str | None,
-    as_json: bool,
-    change: Callable[[Reviser, Revision], None],
-    limits: Limits | None = None,
-) -> int:
-    started = time.perf_counter()
-    target = path if output is None else output
-    with exclusively(path):
-        unchanged = Unchanged(path)
-        before = Scheme.load(path)
-        reviser, revision = Reviser(before, limits), Revision(before)
-        change(reviser, revision)
-        revision.after = reviser.scheme()
-        if os.path.realpath(target) == os.path.realpath(path):
-            unchanged.check()
-        write_scheme(revision.after, target)
-    seconds = time.perf_counter() - started
-    text = json.dumps(revision.to_json(seconds)) if as_json else revision.text(seconds)
-    click.echo(text, err=True)
-    return 1 if revision.rejected else 0
 
 
 def _ids(file: str) -> Iterable[str]:

@@ -154,6 +154,10 @@ def _summary(facts: dict[str, Any], verbosity: Verbosity) -> str:
         f"{counts['normal']:,} normalised ({counts['canonical']:,} different, "
         f"{facts['branches']:,} branches; {counts['with_residual']:,} keep a residual tail), "
         f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected"
-        + (f"; {counts['later']:,} in XPath 2.0 or later, as they are" if counts["later"] else "")
+        + (
+            f"; {counts['later']:,} in XPath 2.0 or later, or in FLWR, as they are"
+            if counts["later"]
+            else ""
+        )
     )
     return "\n".join(lines)

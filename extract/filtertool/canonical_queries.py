@@ -9,10 +9,10 @@ import numpy as np
 from extract.filtertool.results.owners import Longs, Owners
 from extract.scheme.directory import CanonicalQueries
 from extract.scheme.model import Scheme
-from extract.scheme.templates import form_parameters
+from extract.scheme.templates import form_parameters, in_form_numbers
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.constants import Constants
-from extract.xpath.parameters import divided, renumbered
+from extract.xpath.parameters import divided
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +65,8 @@ def form_constants_of(scheme: Scheme, form: int, rows: Longs) -> Constants | Non
     types = form_parameters([scheme.branches.xpaths[n] for n in scheme.forms[form].branches])
     if not types:
         return None
+    if len(rows) == 1:
+        return Constants.of_one(types, scheme.directory.constants(int(rows[0])))
     templates = scheme.directory.templates[rows]
     columns: list[list[TextColumn]] = [[] for _ in types]
     order: list[Longs] = []
@@ -100,7 +102,5 @@ def original_of(scheme: Scheme, form: int, template: int) -> str:
         template: A template that has it.
     """
     written = scheme.templates[template]
-    numbers: list[int | None] = [None] * int(scheme.templates.parameters[template])
-    for number, argument in enumerate(written.arguments):
-        numbers[argument] = number
-    return "" if None in numbers else renumbered(written.xpath, numbers)
+    parameters = int(scheme.templates.parameters[template])
+    return in_form_numbers(written.xpath, written.arguments, parameters)

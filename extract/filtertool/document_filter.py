@@ -29,6 +29,7 @@ from extract.filtertool.units import DocumentUnits, UnitCutter
 from extract.filtertool.whole.evaluator import WholeMatcher
 from extract.schema.conformance import first_violation
 from extract.scheme.model import DOCUMENT, Scheme
+from extract.subscriptions.columns import TextColumn
 
 __all__ = ["DocumentFilter", "Options", "document_filter"]
 
@@ -79,6 +80,11 @@ class DocumentFilter(Generic[DocumentT]):
         self._whole = WholeMatcher(
             plan.namespaces, options.select, options.limits, options.standalone
         )
+
+    @property
+    def ids(self) -> TextColumn:
+        """The ids of all subscribers, as rows refer to them."""
+        return self.plan.ids
 
     def process(self, documents: Iterable[tuple[str, DocumentT]]) -> list[DocumentOutcome]:
         """Filters a batch of documents, each with its name.

@@ -26,6 +26,7 @@ from extract.filtertool.results.merge import Answered, Merger
 from extract.filtertool.results.owners import Indices
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.units import DocumentUnits
+from extract.scheme.garbage import no_collection
 
 
 @dataclass(slots=True)
@@ -148,7 +149,8 @@ class PlanEvaluator:
     def _question_set(self, part: PlanPart, chosen: Sequence[int], how: Select) -> _QuestionSet:
         """Builds the matcher for some questions of a part."""
         questions = [part.questions[n] for n in chosen]
-        matcher = build_matcher(self._factory, questions, self._plan.namespaces)
+        with no_collection():
+            matcher = build_matcher(self._factory, questions, self._plan.namespaces)
         return _QuestionSet(matcher, how, part.queries_of(chosen))
 
     def _evaluate_alone(

@@ -8,6 +8,7 @@ from typing import TypeVar
 from extract.errors import DocumentError
 from extract.filtertool.processes.guard import exit_reason
 from extract.filtertool.processes.isolation import ChildExit, each_in_child
+from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.limits import Limits
@@ -17,11 +18,11 @@ _T = TypeVar("_T")
 
 def process_isolated(
     documents: Iterable[_T],
-    process: Callable[[_T], DocumentOutcome],
+    process: Callable[[_T], FilterOutcome],
     name: Callable[[_T], str],
     limits: Limits,
     begin: Callable[[], object] | None = None,
-) -> Iterator[DocumentOutcome]:
+) -> Iterator[FilterOutcome]:
     """Processes documents, or pieces of one, in a child; one that kills the child is rejected.
 
     Args:

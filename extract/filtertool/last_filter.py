@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from extract.chunktool.input.source import Document
-from extract.filtertool.document_filter import DocumentFilter
-from extract.filtertool.job import Job
+from extract.filtertool.job import Job, JobFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +24,10 @@ class LastFilter:
     of its own.
     """
 
-    _kept: deque[tuple[Job, DocumentFilter[Document]]] = field(
-        default_factory=lambda: deque(maxlen=1)
-    )
+    _kept: deque[tuple[Job, JobFilter[Document]]] = field(default_factory=lambda: deque(maxlen=1))
 
     @contextmanager
-    def lend(self, job: Job) -> Iterator[DocumentFilter[Document]]:
+    def lend(self, job: Job) -> Iterator[JobFilter[Document]]:
         """Lends a filter for a job: the last one if it was made for an equal job, or a new one.
 
         The filter is cached again unless an exception leaves the block.
@@ -39,7 +36,7 @@ class LastFilter:
         yield lent
         self._kept.append((job, lent))
 
-    def _last(self, job: Job) -> DocumentFilter[Document] | None:
+    def _last(self, job: Job) -> JobFilter[Document] | None:
         try:
             made_for, last = self._kept.pop()  # atomic, so that no two threads get it
         except IndexError:

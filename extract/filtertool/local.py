@@ -20,23 +20,26 @@ import os
 import sys
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from typing import Final, TextIO
+from itertools import chain, islice
+from typing import Final, TextIO, TypeAlias
 
-from extract.chunktool.input.find import STDIN, input_file
+from extract.chunktool.input.find import STDIN, InputFile, input_file
+from extract.chunktool.input.messages.blocks import MessageBlock
+from extract.chunktool.input.messages.read import message_blocks
 from extract.chunktool.input.source import Document
 from extract.filtertool.batching import BATCH_BYTES, batches
-from extract.filtertool.document_filter import DocumentFilter
 from extract.filtertool.isolated_documents import process_isolated
-from extract.filtertool.job import Job
+from extract.filtertool.job import Job, JobFilter
+from extract.filtertool.loaded_batch import NamedDocument
 from extract.filtertool.processes.guard import guarded
 from extract.filtertool.processes.isolation import FORKS
 from extract.filtertool.processes.memory import keep_memory
 from extract.filtertool.processes.signals import deferred_signals, reset_signals
-from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.batch_outcome import FilterOutcome
 
 _BATCHES_A_WORKER: Final = 4  # at least, so that all workers are busy until the end
 _AHEAD: Final = 2  # batches that wait for a worker
@@ -49,38 +52,56 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_local(job: Job, paths: Sequence[str], workers: int = 0) -> Iterator[DocumentOutcome]:
+# What a worker filters at once: names of files, or consecutive messages of a file.
+_Batch: TypeAlias = list[str] | MessageBlock
+
+
+def run_local(
+    job: Job, documents: Sequence[str | InputFile], workers: int = 0
+) -> Iterator[FilterOutcome]:
     """Filters documents.
 
     Args:
         job: The scheme, matcher and options.
-        paths: The documents; ``"-"`` is standard input.
+        documents: The documents: paths, or what a search for them found. ``"-"`` is standard input.
         workers: The number of processes; 0 for one on each core.
 
     Yields:
-        The outcome of each document, in the order of ``paths``.
+        The outcome of each document, in the order of ``documents``.
     """
     workers = workers or available_cores()
-    work = _batches(paths, workers)
-    if not work:
+    files = [one if isinstance(one, InputFile) else input_file(one) for one in documents]
+    if not files:
         return
-    with _Pool(job, min(workers, len(work))) as pool:
-        yield from pool.run(work)
+    size = sum(one.size for one in files)
+    most = min(BATCH_BYTES, max(1, size // (_BATCHES_A_WORKER * workers)))
+    work = _work(files, most, job)
+    first = list(islice(work, workers))  # no more processes than there is work for
+    with _Pool(job, len(first)) as pool:
+        yield from pool.run(chain(first, work))
 
 
-def _batches(paths: Sequence[str], workers: int) -> list[list[str]]:
-    """Returns the documents in batches that are small enough to keep all workers busy.
+def _work(files: Sequence[InputFile], most: int, job: Job) -> Iterator[_Batch]:
+    """Yields the work in batches, small enough to keep all workers busy.
 
-    Standard input is a batch of its own.
+    Standard input is a batch of its own. Messages are read here, while workers filter others.
     """
-    sizes = {path: input_file(path).size for path in paths}
-    even = sum(sizes[path] for path in paths) // (_BATCHES_A_WORKER * workers)
-    most = min(BATCH_BYTES, max(1, even))
-    return list(batches(paths, sizes.__getitem__, most, lambda path: path == STDIN))
+    for batch in batches(files, lambda one: one.size, most, _alone):
+        if batch[0].messages is None:
+            yield [one.name for one in batch]
+        else:
+            yield from message_blocks(batch[0], job.options.limits)
 
 
-def _name(path: str) -> str:
-    return "<stdin>" if path == STDIN else path
+def _alone(file: InputFile) -> bool:
+    return file.name == STDIN or file.messages is not None
+
+
+def _opened(batch: _Batch) -> list[NamedDocument]:
+    """The documents of a batch, with their names."""
+    if isinstance(batch, list):
+        return [("<stdin>" if path == STDIN else path, path) for path in batch]
+    return batch.documents()
 
 
 class _Pool:
@@ -102,46 +123,56 @@ class _Pool:
         context = multiprocessing.get_context("fork" if FORKS else "spawn")
         return ProcessPoolExecutor(self._workers, context, _begin, (self._job, None))
 
-    def run(self, work: Sequence[list[str]]) -> Iterator[DocumentOutcome]:
-        waiting = deque(work)
-        running: deque[tuple[list[str], Future[list[DocumentOutcome]]]] = deque()
-        while waiting or running:
+    def run(self, work: Iterable[_Batch]) -> Iterator[FilterOutcome]:
+        """Filters batches; not more of them are read than there are workers, and two more."""
+        rest, again = iter(work), deque[_Batch]()
+        running: deque[tuple[_Batch, Future[list[FilterOutcome]]]] = deque()
+        while True:
             try:
-                while waiting and waiting[0] != [STDIN] and len(running) < self._workers + _AHEAD:
-                    running.append((waiting[0], _submit(self._executor, waiting[0])))
-                    waiting.popleft()
+                while len(running) < self._workers + _AHEAD:
+                    if not again:
+                        again.extend(islice(rest, 1))
+                    if not again or again[0] == [STDIN]:
+                        break
+                    running.append((again[0], _submit(self._executor, again[0])))
+                    again.popleft()
                 if not running:
-                    yield from self._stdin(waiting.popleft())
+                    if not again:
+                        return
+                    yield from self._stdin(again.popleft())
                     continue
                 done = running[0][1].result()
             except BrokenProcessPool:
                 _kill(self._executor)
-                waiting.extendleft(batch for batch, _ in reversed(list(running)[1:]))
-                yield from self._isolated(running[0][0] if running else waiting.popleft())
+                again.extendleft(batch for batch, _ in reversed(list(running)[1:]))
+                yield from self._isolated(running[0][0] if running else again.popleft())
                 running.clear()
                 self._executor = self._start()
                 continue
             running.popleft()
             yield from done
 
-    def _isolated(
-        self, batch: Sequence[str], stdin: TextIO | None = None
-    ) -> Iterator[DocumentOutcome]:
+    def _isolated(self, batch: _Batch, stdin: TextIO | None = None) -> Iterator[FilterOutcome]:
         """Filters documents that may have killed a worker, each in a child."""
         begin = partial(_begin, self._job, stdin)
-        yield from process_isolated(batch, _process_one, _name, self._job.options.limits, begin)
+        limits = self._job.options.limits
+        yield from process_isolated(_opened(batch), _process_one, _name, limits, begin)
 
-    def _stdin(self, batch: list[str]) -> Iterator[DocumentOutcome]:
+    def _stdin(self, batch: _Batch) -> Iterator[FilterOutcome]:
         """Filters standard input in a child: it cannot be read again if a worker dies."""
         if not FORKS:  # without forks a child has no standard input
-            yield from self._job.filter().process([(_name(path), path) for path in batch])
+            yield from self._job.filter().process(_opened(batch))
             return
         with _stdin_left_open() as stdin:
             done = list(self._isolated(batch, stdin))
         yield from done
 
 
-def _submit(executor: ProcessPoolExecutor, batch: list[str]) -> Future[list[DocumentOutcome]]:
+def _name(document: NamedDocument) -> str:
+    return document[0]
+
+
+def _submit(executor: ProcessPoolExecutor, batch: _Batch) -> Future[list[FilterOutcome]]:
     """Submits a batch to a worker. This may start a process; an exception raised then gets lost."""
     with warnings.catch_warnings(), deferred_signals():
         # Python 3.12 warns of threads, such as Arrow's. Workers do not use what these hold.
@@ -171,7 +202,7 @@ def _kill(executor: ProcessPoolExecutor) -> None:
             child.join()
 
 
-_filter: DocumentFilter[Document] | None = None
+_filter: JobFilter[Document] | None = None
 
 
 def _begin(job: Job, stdin: TextIO | None) -> None:
@@ -184,13 +215,13 @@ def _begin(job: Job, stdin: TextIO | None) -> None:
     _filter = job.filter()
 
 
-def _process(batch: Sequence[str]) -> list[DocumentOutcome]:
+def _process(batch: _Batch) -> list[FilterOutcome]:
     assert _filter is not None
     with guarded(_filter.options.limits):
-        return _filter.process([(_name(path), path) for path in batch])
+        return list(_filter.process(_opened(batch)))
 
 
-def _process_one(path: str) -> DocumentOutcome:
+def _process_one(document: NamedDocument) -> FilterOutcome:
     assert _filter is not None
-    (done,) = _filter.process([(_name(path), path)])
+    (done,) = _filter.process([document])
     return done

@@ -16,7 +16,8 @@ class Options:
     """How documents are filtered.
 
     Attributes:
-        select: Whether rows are nodes, numbers of nodes, or only which queries match.
+        select: Whether rows are nodes, numbers of nodes, only which queries match, or what FLWR
+            queries make of them.
         on_nonconforming: The policy for documents that break the schema: evaluate them whole
             (``"fallback"``), or reject them (``"reject"``).
         assume_valid: Trust that documents keep to the schema, and check less.
@@ -39,3 +40,8 @@ class Options:
     in_memory: int = IN_MEMORY
     priority: bool = False
     joined: tuple[str, ...] = ()
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the work on a large document may be shared; results of FLWR want all of it."""
+        return self.select != "output"

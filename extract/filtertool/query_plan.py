@@ -26,6 +26,7 @@ from extract.filtertool.whole.queries import WholeQueries, WholeQuery
 from extract.scheme.model import Chunk, Scheme
 from extract.subscriptions.columns import TextColumn
 from extract.xpath.functions import Type
+from extract.xpath.parameters import filled
 
 
 @dataclass(frozen=True)
@@ -215,8 +216,9 @@ class _PartMaker:
             shared.append(len(branches) < len(form.branches))
             assert form.type is Type.NODES or not shared[-1]
             if shared[-1]:
-                xpaths = self._scheme.branches.xpaths
-                some = tuple([xpaths[n] for n in branches])
+                pairs = zip(form.branches, question.branches, strict=True)
+                here = frozenset(branches)
+                some = tuple([xpath for n, xpath in pairs if n in here])
                 question = question._replace(branches=some, original="")
             questions.append(question)
             numbers.append(np.array(self._queries.numbers(number), np.int32))
@@ -230,12 +232,17 @@ class _PartMaker:
         if question is None:
             scheme, form = self._scheme, self._scheme.forms[number]
             rows = self._queries.members(number)
-            question = self._questions[number] = Question(
-                tuple([scheme.branches.xpaths[n] for n in form.branches]),
-                form.type,
-                original_of(scheme, number, int(scheme.directory.templates[rows[0]])),
-                form_constants_of(scheme, number, rows),
-            )
+            row = int(rows[0])
+            original = original_of(scheme, number, int(scheme.directory.templates[row]))
+            if len(rows) == 1:  # columns of one constant each would cost more than the query
+                branches = scheme.directory.branches(row)
+                written = filled(original, scheme.directory.constants(row))
+                question = Question(branches, form.type, written)
+            else:
+                branches = tuple([scheme.branches.xpaths[n] for n in form.branches])
+                constants = form_constants_of(scheme, number, rows)
+                question = Question(branches, form.type, original, constants)
+            self._questions[number] = question
         return question
 
     def _weight(self, queries: Indices) -> float:

@@ -121,20 +121,24 @@ class FormTable:
         Args:
             forms: The form of each; -1 for those that match nothing.
         """
-        fresh: list[int] = []
         numbers, times = np.unique(forms[forms >= 0], return_counts=True)
         for form, more in zip(numbers.tolist(), times.tolist(), strict=True):
-            if not self.members[form]:
-                for branch in self.forms[form].branches:
-                    if not self.users[branch]:
-                        fresh.append(branch)
-                    self.users[branch] += 1
-            self.members[form] += more
-        for branch in self._dropped.intersection(fresh):
-            self._dropped.remove(branch)
-            self.size += len(self.branches[branch].xpath)
-        if self.touched is not None:
-            self.touched.update(fresh)
+            self.add_member(form, more)
+
+    def add_member(self, form: int, times: int = 1) -> None:
+        """Counts new members of a form, which matches something."""
+        self.members[form] += times
+        if self.members[form] > times:
+            return
+        for branch in self.forms[form].branches:
+            self.users[branch] += 1
+            if self.users[branch] > 1:
+                continue
+            if branch in self._dropped:
+                self._dropped.remove(branch)
+                self.size += len(self.branches[branch].xpath)
+            if self.touched is not None:
+                self.touched.add(branch)
 
     def remove_member(self, form: int) -> None:
         """Counts a removed member of a form."""
@@ -202,8 +206,8 @@ def _in_own_numbers(
         if "$" in branch.xpath:
             for place in divided(branch.xpath)[1]:
                 arguments.setdefault(place.number, len(arguments))
-    if not arguments:
-        return (), branches
+    if all(number == place for place, number in enumerate(arguments)):
+        return tuple(arguments), branches
     numbers = [arguments.get(number) for number in range(max(arguments) + 1)]
     return tuple(arguments), [
         branch._replace(

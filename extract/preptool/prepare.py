@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence, Sized
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 from extract.errors import SchemeError, SubscriptionsError
 from extract.limits import DEFAULTS, RAISE, Limits
@@ -21,9 +22,11 @@ from extract.preptool.footprints.original_paths import original_paths
 from extract.preptool.query_tree import NamePath, QueryTree, Weigh, by_subscribers, one_each
 from extract.preptool.registry import RegisteredTables, register_all
 from extract.schema.model import Schema
+from extract.schema.places import Places
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import Chunk, Scheme, Settings, without_content
 from extract.scheme.spine import all_names
+from extract.scheme.statistics import Statistics
 from extract.subscriptions import Subscriptions
 from extract.transtool.expansion import Expansion
 
@@ -78,17 +81,18 @@ def prepare(
     """
     _check(chunks, workers, weights)
     weigh = WEIGHTS[weights] if isinstance(weights, str) else weights
-    statistics = sample_statistics(sample, schema) if sample else expected_statistics(schema)
+    statistics = sample_statistics(sample, schema) if sample else _expected(schema)
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
-    registry = register_all(schema, subscriptions, expansion, limits, progress)
     with no_collection():
-        tables, forms = registry.tables(), registry.forms
+        registry = register_all(schema, subscriptions, expansion, limits, progress)
+        tables, forms, parts = registry.tables(), registry.forms, registry.parts
         later, rejected = tuple(registry.later.values()), tuple(registry.rejected.values())
+        outputs = registry.outputs
         spines, namespaces = forms.spines, registry.namespaces(tables)
         del registry  # its memory is needed now
-        footprints = BranchFootprints(forms.branches, forms.tails)
+        footprints = BranchFootprints(forms.branches, forms.tails, parts)
         whole = footprints.whole()
         queries = CanonicalWeights.of_members(tables.columns, forms.shapes)
         weighted = weighted_queries(queries.groups(weigh), forms.forms, spines, whole)
@@ -119,7 +123,19 @@ def prepare(
             notes=(*notes(tables, later, plan.choice), *crowded(forms.size, expansion)),
             statistics=statistics,
             later=later,
+            outputs=outputs,
         )
+
+
+_EXPECTED: Final[WeakKeyDictionary[Places, Statistics]] = WeakKeyDictionary()
+
+
+def _expected(schema: Schema) -> Statistics:
+    """Returns what to expect of a schema's documents, computed once for each schema."""
+    known = _EXPECTED.get(schema.places)
+    if known is None:
+        known = _EXPECTED[schema.places] = expected_statistics(schema)
+    return known
 
 
 def _check(chunks: int | Literal["auto"], workers: int, weights: Weigh | str) -> None:

@@ -7,7 +7,7 @@ normal form and the same constants are one *canonical query*.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,19 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.errors import QuerySyntaxError
+from extract.flwr.parser import is_flwr
 from extract.limits import Limits
 from extract.preptool.forms import FormTable
 from extract.schema.model import Schema
+from extract.scheme.garbage import no_collection
 from extract.scheme.model import Branches, Scheme
-from extract.scheme.registered import Later, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.registered import CustomOutput, Later, Rejected, Subscriber, Unsatisfiable
 from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.blocks import QueryBlock
+from extract.subscriptions.flwr_queries import FLWR, as_xpath
 from extract.subscriptions.member_table import MemberColumns, MemberTable
 from extract.subscriptions.members import Members, templates_of
 from extract.subscriptions.records import Records, record
 from extract.subscriptions.wording_index import NO_WORDING
 from extract.subscriptions.wordings import Wordings
+from extract.transtool.branch_syntax import BranchSyntax
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes, is_used
@@ -60,6 +64,14 @@ class RegisteredTables(NamedTuple):
     columns: MemberColumns
 
 
+class _Members(NamedTuple):
+    """Members that are not in the table yet: their records, weights, and metadata by position."""
+
+    records: Records
+    weights: NDArray[np.float64] | None
+    metadata: Mapping[int, Mapping[str, Any]]
+
+
 class QueryRegistry:
     """All queries, and the templates that they have.
 
@@ -71,8 +83,10 @@ class QueryRegistry:
 
     Attributes:
         forms: The templates, their forms and branches.
+        parts: The filters and tails of branches as expressions, as far as they are known.
         table: The members.
         later: Queries in later versions of XPath, by id.
+        outputs: What FLWR queries make of their bindings, by id.
         rejected: Queries that cannot be evaluated, by id.
     """
 
@@ -87,11 +101,13 @@ class QueryRegistry:
         self.forms = forms or FormTable()
         self.table = MemberTable()
         self.later: dict[str, Later] = {}
+        self.outputs: dict[str, CustomOutput] = {}
         self.rejected: dict[str, Rejected] = {}
         self._schema = schema
         self._prefixes = prefixes
         self._limits = limits
         normalisers = _Normalisers(schema, prefixes, expansion, self.forms)
+        self.parts = normalisers.parts
         self._resolver = TemplateResolver(prefixes, normalisers.normalise, self.forms.add)
         self._wordings = Wordings(self._resolver, limits)
 
@@ -102,6 +118,7 @@ class QueryRegistry:
         prefixes, forms = Prefixes(scheme.namespaces), FormTable.of(scheme)
         registry = cls(scheme.schema, prefixes, expansion, limits, forms)
         registry.later = {one.subscriber.id: one for one in scheme.later}
+        registry.outputs = dict(scheme.outputs)
         registry.rejected = {one.id: one for one in scheme.rejected}
         registry._resolver.know(scheme.templates.xpaths)
         for template, text in zip(*scheme.wordings, strict=True):
@@ -112,6 +129,11 @@ class QueryRegistry:
         return registry
 
     # -- asking
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """Prefix to namespace URI, for all templates and branches."""
+        return self._prefixes.table
 
     def __contains__(self, identifier: str) -> bool:
         others = identifier in self.later or identifier in self.rejected
@@ -138,6 +160,8 @@ class QueryRegistry:
         canonical = self.forms.xpaths[template]
         absolute = filled(canonical, constants)
         xpath = self._wordings.written(code, canonical, constants)
+        if name in self.outputs:
+            xpath = self.outputs[name].flwr
         weight, metadata = self.table.weight(row), self.table.metadata_of(row)
         subscriber = Subscriber(name, xpath, absolute, weight, metadata)
         if self.forms.shapes.forms[template] >= 0:
@@ -147,6 +171,18 @@ class QueryRegistry:
     def form_of(self, row: int) -> int:
         """Returns the form of a member; -1 if it matches nothing."""
         return self.forms.shapes.forms[self.table.row(row).template]
+
+    def check(self, query: Subscription) -> None:
+        """Makes sure that a query can be evaluated.
+
+        Raises:
+            QuerySyntaxError: It cannot.
+        """
+        query = as_xpath(query, self._limits)
+        if query.version == FIRST:
+            self._wordings.read(query.xpath, query.namespaces)
+        elif query.version != FLWR:
+            check_later(query, self._limits)
 
     # -- adding and removing
 
@@ -160,30 +196,56 @@ class QueryRegistry:
         Returns:
             Its row; -1 if it is rejected, or in a later version of XPath.
         """
+        if query.version != FIRST:
+            self._add_later_or_reject(query, source)
+            return -1
         try:
-            if query.version != FIRST:
-                self._add_later(query)
+            own = as_xpath(query, self._limits)
+            if own.version != FIRST:
+                self._add_later(own)
                 return -1
-            code, constants = self._wordings.read(query.xpath, query.namespaces)
+            code, constants = self._wordings.read(own.xpath, own.namespaces)
         except QuerySyntaxError as error:
             self._reject(query, error.at(source, query.line, query.column))
             return -1
         data = record(query.id, constants)
         records = Records(np.array([code], np.int32), np.array([len(data)]), data)
         weights = None if query.weight == 1 else np.array([query.weight])
-        self._extend(records, weights, {0: query.metadata} if query.metadata else {})
+        metadata = {0: query.metadata} if query.metadata else {}
+        template, shapes = self._wordings.template_of(code), self.forms.shapes
+        templates = np.array([template], np.int32)
+        self.table.extend(records, templates, shapes, weights, metadata)
+        if own is not query:
+            self.outputs[query.id] = CustomOutput(query.xpath, own_prefixes(query))
+        if shapes.forms[template] >= 0:
+            self.forms.add_member(shapes.forms[template])
         return len(self.table) - 1
 
-    def add_block(self, block: QueryBlock, source: str = "") -> None:
-        """Registers many queries with new ids; ``source`` is as for `add`."""
-        if block.version != FIRST:
-            for position in range(len(block)):
-                self.add(block.subscription(position), source)
-            return
+    def add_blocks(self, blocks: Iterable[QueryBlock], source: str = "") -> None:
+        """Registers many queries with new ids; ``source`` is as for `add`.
+
+        Blocks may be small, for many a query file binds other prefixes for each query: so their
+        members are taken in together.
+        """
+        added: list[_Members] = []
+        for block in blocks:
+            if block.version != FIRST:
+                for position in range(len(block)):
+                    self._add_later_or_reject(block.subscription(position), source)
+            else:
+                added.append(self._members_of(block, source))
+        if added:
+            self._extend(*_together(added))
+
+    def _members_of(self, block: QueryBlock, source: str) -> _Members:
+        """Reads the queries of a block; returns those that are not rejected."""
         records, errors = self._wordings.read_all(block.xpaths, block.ids, block.namespaces)
         for position, error in errors.items():
             query = block.subscription(position)
-            self._reject(query, error.at(source, query.line, query.column))
+            if is_flwr(query.xpath):
+                self.add(query, source)
+            else:
+                self._reject(query, error.at(source, query.line, query.column))
         weights, metadata = block.weights, block.metadata
         if errors:
             kept = np.flatnonzero(records.wordings != NO_WORDING)
@@ -191,19 +253,20 @@ class QueryRegistry:
             weights = None if weights is None else weights[kept]
             places = {old: new for new, old in enumerate(kept.tolist())}
             metadata = {places[old]: one for old, one in metadata.items() if old in places}
-        self._extend(records, weights, metadata)
+        return _Members(records, weights, metadata)
 
-    def remove(self, identifier: str) -> RegisteredQuery:
+    def discard(self, identifier: str) -> None:
         """Removes a query that is there."""
         for others in (self.rejected, self.later):
-            if identifier in others:
-                return others.pop(identifier)
+            if others.pop(identifier, None) is not None:
+                self.outputs.pop(identifier, None)
+                return
         row = self.table.find(identifier)
-        value, form = self.value(row), self.form_of(row)
+        form = self.form_of(row)
+        self.outputs.pop(identifier, None)
         self.table.remove(row)
         if form >= 0:
             self.forms.remove_member(form)
-        return value
 
     def _extend(
         self,
@@ -218,8 +281,17 @@ class QueryRegistry:
         self.table.extend(records, templates, shapes, weights, metadata)
         self.forms.add_members(np.frombuffer(shapes.forms, np.int32)[templates])
 
+    def _add_later_or_reject(self, query: Subscription, source: str) -> None:
+        try:
+            check_later(query, self._limits)
+        except QuerySyntaxError as error:
+            self._reject(query, error.at(source, query.line, query.column))
+            return
+        self._add_later(query)
+
     def _add_later(self, query: Subscription) -> None:
-        check_later(query, self._limits)
+        if query.version == FLWR:
+            self.outputs[query.id] = CustomOutput(query.xpath, own_prefixes(query))
         own = Subscriber(query.id, query.xpath, query.xpath, query.weight, query.metadata)
         self.later[query.id] = Later(own, query.version, own_prefixes(query))
 
@@ -272,6 +344,31 @@ class QueryRegistry:
         return dict(sorted(in_use))
 
 
+def _together(several: Sequence[_Members]) -> _Members:
+    """Returns members as one, in their order."""
+    if len(several) == 1:
+        return several[0]
+    sizes = [len(one.records.wordings) for one in several]
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    heaps = np.cumsum([0, *[len(one.records.heap) for one in several[:-1]]]).tolist()
+    records = Records(
+        np.concatenate([one.records.wordings for one in several]),
+        np.concatenate([one.records.ends + at for one, at in zip(several, heaps, strict=True)]),
+        b"".join([one.records.heap for one in several]),
+    )
+    weights = None
+    if any(one.weights is not None for one in several):
+        pairs = zip(several, sizes, strict=True)
+        each = [np.ones(size) if one.weights is None else one.weights for one, size in pairs]
+        weights = np.concatenate(each)
+    metadata = {
+        start + place: values
+        for one, start in zip(several, starts, strict=True)
+        for place, values in one.metadata.items()
+    }
+    return _Members(records, weights, metadata)
+
+
 def _in_order(numbers: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
     """Returns numbers in the order in which they occur first, each once."""
     used, first = np.unique(numbers, return_index=True)
@@ -292,8 +389,9 @@ class _Normalisers:
         self, schema: Schema, prefixes: Prefixes, expansion: Expansion, forms: FormTable
     ) -> None:
         self._total = expansion.total
-        self._expanding = Normaliser(schema, prefixes, expansion)
-        self._plain = Normaliser(schema, prefixes, expansion.none)
+        self.parts = BranchSyntax()
+        self._expanding = Normaliser(schema, prefixes, expansion, self.parts)
+        self._plain = Normaliser(schema, prefixes, expansion.none, self.parts)
         self._forms = forms
 
     def normalise(self, query: Expr, constants: Sequence[str]) -> tuple[NormalForm, Sequence[Expr]]:
@@ -317,8 +415,17 @@ def register_all(
     """
     prefixes = Prefixes(dict(sorted(schema.prefixes.items())))
     registry = QueryRegistry(schema, prefixes, expansion, limits)
-    for block in subscriptions.blocks():
-        for part in block.parts(_BLOCK):
-            registry.add_block(part, subscriptions.source)
-            progress(len(part))
+    waiting: list[QueryBlock] = []
+    size = 0
+    with no_collection():
+        for block in subscriptions.blocks():
+            for part in block.parts(_BLOCK):
+                waiting.append(part)
+                size += len(part)
+                if size >= _BLOCK:
+                    registry.add_blocks(waiting, subscriptions.source)
+                    progress(size)
+                    waiting, size = [], 0
+        registry.add_blocks(waiting, subscriptions.source)
+        progress(size)
     return registry

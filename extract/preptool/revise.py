@@ -30,7 +30,7 @@ branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
@@ -52,12 +52,16 @@ from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Scheme
 from extract.scheme.registered import Rejected, Unsatisfiable
+from extract.scheme.templates import form_parameters, in_form_numbers
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.blocks import QueryBlock
+from extract.subscriptions.columns import Offsets
 from extract.subscriptions.model import with_checked_metadata
 from extract.transtool.expansion import Expansion
-from extract.transtool.queries import check_query
+from extract.xpath.ast import ParameterType
+from extract.xpath.functions import Type
 
+_ASKED: Final = 1000  # templates of which it is kept what they ask
 _SPARE: Final = 1000  # branches and rows that are not needed any more, and kept all the same
 
 
@@ -75,12 +79,35 @@ class AddedQueries(NamedTuple):
     unsatisfiable: list[Unsatisfiable]
 
 
+class AskedQuery(NamedTuple):
+    """What is asked of documents for one subscription.
+
+    Attributes:
+        form: The number of its normal form.
+        branches: The branches of that form, with parameters.
+        type: The type of its value.
+        original: The query as it is written, with the form's parameters; empty if it has others.
+        parameters: The types of the parameters.
+        constants: The constants of the query, for these.
+    """
+
+    form: int
+    branches: tuple[str, ...]
+    type: Type
+    original: str
+    parameters: tuple[ParameterType, ...]
+    constants: tuple[str, ...]
+
+
 class Reviser:
     """The subscriptions of a scheme, to add to, replace and remove; `scheme` gives the new scheme.
 
     Args:
         scheme: The scheme to start from; it is not changed.
         limits: The largest length and depth of a query, and the number of queries.
+
+    Attributes:
+        starts: How often the members were numbered anew, in the order of the scheme.
 
     Raises:
         SchemeError: The queries were weighed by a function that the scheme does not name.
@@ -89,10 +116,13 @@ class Reviser:
     def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
         self._limits = limits or DEFAULTS
         self._weigh = weigh_of(scheme)
+        self.starts = 0
         self._start(scheme)
 
     def _start(self, scheme: Scheme) -> None:
+        self.starts += 1
         self._scheme = scheme  # before the changes below
+        self._templates_asked: dict[int, tuple[AskedQuery, tuple[int, ...]]] = {}
         self._changed = False
         with no_collection():
             self._registry = registry = QueryRegistry.of(scheme, self._limits)
@@ -137,6 +167,64 @@ class Reviser:
             raise no_such_query(identifier, self._registry)
         return registered
 
+    def row(self, identifier: str) -> int:
+        """Returns the row of a member, which it keeps until `starts` changes; -1 if the query is
+        none: rejected, in a later version of XPath, or not there."""
+        return self._registry.table.find(identifier)
+
+    def rows(self) -> Offsets:
+        """Returns the rows of all members, ascending: the order that they have in `scheme`."""
+        return self._registry.table.present_rows()
+
+    @property
+    def later(self) -> Collection[str]:
+        """The ids of queries in later versions of XPath, in their order in `scheme`."""
+        return self._registry.later.keys()
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """All prefixes that branches may have, also such as the last scheme does not need."""
+        return self._registry.prefixes
+
+    def asked(self, identifier: str) -> AskedQuery | None:
+        """Returns what is asked of documents for a subscription; None if that is nothing, or a
+        query in a later version of XPath."""
+        table = self._registry.table
+        row = table.find(identifier)
+        template = table.row(row).template if row >= 0 else -1
+        if template < 0 or self._registry.forms.shapes.forms[template] < 0:
+            return None
+        constants = table.fields(row)[1:]
+        asked, arguments = self._asked_by(template, len(constants))
+        return asked._replace(constants=tuple([constants[n] for n in arguments]))
+
+    def _asked_by(self, template: int, parameters: int) -> tuple[AskedQuery, tuple[int, ...]]:
+        """What members of a template ask, but for their constants; and which of them these are."""
+        known = self._templates_asked.get(template)
+        if known is None:
+            forms = self._registry.forms
+            form, arguments = forms.shapes.forms[template], forms.shapes.arguments_of(template)
+            branches = [forms.branches[n].xpath for n in forms.forms[form].branches]
+            text = in_form_numbers(forms.xpaths[template], arguments, parameters)
+            types, type_ = form_parameters(branches), forms.forms[form].type
+            known = AskedQuery(form, tuple(branches), type_, text, types, ()), arguments
+            if len(self._templates_asked) >= _ASKED:
+                self._templates_asked.clear()
+            self._templates_asked[template] = known
+        return known
+
+    def check(self, subscription: Subscription) -> None:
+        """Makes sure that a query can be evaluated, in the time that it takes to look up its shape.
+
+        Raises:
+            QuerySyntaxError: It cannot; the reason names it.
+        """
+        try:
+            self._registry.check(subscription)
+        except QuerySyntaxError as error:
+            reason, *others = error.args
+            raise QuerySyntaxError(f"query {subscription.id!r}: {reason}", *others) from None
+
     def add(self, subscription: Subscription, source: str = "") -> RegisteredQuery:
         """Adds a subscription. One that does not parse is recorded as rejected.
 
@@ -152,9 +240,14 @@ class Reviser:
             SubscriptionsError: There is a subscription of this id, there are too many, or metadata
                 cannot be kept. Then nothing has changed.
         """
+        return self._registered(self.enter(subscription, source), subscription.id)
+
+    def enter(self, subscription: Subscription, source: str = "") -> int:
+        """Adds a subscription as `add` does; returns its row as `row` does."""
         subscription = with_checked_metadata(subscription, self._limits, source)
         self._check_new(subscription, source)
-        return self._register(subscription, source)
+        self._changed = True
+        return self._registry.add(subscription, source)
 
     def add_all(self, subscriptions: Subscriptions) -> AddedQueries:
         """Adds many subscriptions, as `add` does.
@@ -173,7 +266,7 @@ class Reviser:
             for name in block.ids if registry.rejected else ():
                 registry.rejected.pop(name, None)
             known = len(registry.rejected)
-            registry.add_block(block, source)
+            registry.add_blocks([block], source)
             rejected += islice(registry.rejected.values(), known, None)
         self._changed |= bool(blocks)
         dead = [row for row in range(first, len(registry.table)) if registry.form_of(row) < 0]
@@ -208,13 +301,10 @@ class Reviser:
             hint = "write id<TAB>xpath: a query without an id takes its line number"
         return SubscriptionsError(reason, hint, source, line, 1 if line else 0)
 
-    def _register(self, subscription: Subscription, source: str) -> RegisteredQuery:
-        """Registers a subscription whose id is free."""
-        self._changed = True
-        row = self._registry.add(subscription, source)
+    def _registered(self, row: int, identifier: str) -> RegisteredQuery:
         if row >= 0:
             return self._registry.value(row)
-        registered = self._registry.get(subscription.id)
+        registered = self._registry.get(identifier)
         assert registered is not None
         return registered
 
@@ -239,12 +329,11 @@ class Reviser:
             raise SchemeError(error.reason, error.hint, source, line, 1 if line else 0)
         subscription = with_checked_metadata(subscription, self._limits, source)
         try:
-            check_query(subscription, source, self._limits)
+            self.check(subscription)
         except QuerySyntaxError as error:
-            reason, *others = error.args
-            raise QuerySyntaxError(f"query {subscription.id!r}: {reason}", *others) from None
-        self.remove(subscription.id)
-        return self._register(subscription, source)
+            raise error.at(source, subscription.line, subscription.column) from None
+        self.discard(subscription.id)
+        return self._registered(self._registry.add(subscription, source), subscription.id)
 
     def remove(self, identifier: str) -> RegisteredQuery:
         """Removes a subscription.
@@ -255,10 +344,16 @@ class Reviser:
         Raises:
             SchemeError: There is no such subscription.
         """
+        registered = self.get(identifier)
+        self.discard(identifier)
+        return registered
+
+    def discard(self, identifier: str) -> None:
+        """Removes a subscription as `remove` does, without a look at what it was."""
         if identifier not in self._registry:
             raise no_such_query(identifier, self._registry)
         self._changed = True
-        return self._registry.remove(identifier)
+        self._registry.discard(identifier)
 
     def scheme(self) -> Scheme:
         """Returns the scheme of the present subscriptions."""
@@ -320,6 +415,7 @@ class Reviser:
             ),
             statistics=before.statistics,
             later=tuple(registry.later.values()),
+            outputs=dict(registry.outputs),
         )
 
     def _plan(self, tables: RegisteredTables) -> ChunkingPlan:

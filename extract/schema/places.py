@@ -28,6 +28,7 @@ class Place:
 
     Attributes:
         index: Number of this place, and its bit in sets of places.
+        bit: The set that holds just this place.
         name: Expanded name of the elements here; empty for the document node and the unknown place.
         declarations: What an element here may be; empty for the two special places.
         children: Where each known child name leads.
@@ -40,6 +41,7 @@ class Place:
         "_names",
         "_unknown",
         "_wildcards",
+        "bit",
         "children",
         "declarations",
         "index",
@@ -57,6 +59,7 @@ class Place:
         wildcards: tuple[Wildcard, ...] = (),
     ) -> None:
         self.index = index
+        self.bit = 1 << index
         self.name = name
         self.declarations = declarations
         self.children: dict[str, Place] = {}
@@ -71,11 +74,6 @@ class Place:
     def unknown(self) -> bool:
         """Whether this is the place of which nothing is known."""
         return self._unknown is self
-
-    @property
-    def bit(self) -> int:
-        """The set that holds just this place."""
-        return 1 << self.index
 
     @property
     def child_bits(self) -> int:
@@ -98,6 +96,11 @@ class Place:
             or self.unknown
             or any(w.admits(name) for w in self._attribute_wildcards)
         )
+
+    @property
+    def attribute_edges(self) -> tuple[set[str], tuple[Wildcard, ...]]:
+        """The names of declared attributes, and the wildcards that admit others."""
+        return self._names, self._attribute_wildcards
 
     @property
     def attributes(self) -> frozenset[str] | None:
@@ -132,6 +135,7 @@ class Places:
         self.recursive = self._reachability()
         self._parents, self._ancestors = self._upwards()
         self._above: dict[tuple[int, bool], int] = {}
+        self._with_attribute: tuple[dict[str, int], dict[tuple[Wildcard, ...], int]] | None = None
 
     def _build(self, schema: Schema) -> None:
         self._link(schema, self.document, schema.roots)
@@ -195,13 +199,17 @@ class Places:
     def _upwards(self) -> tuple[list[int], list[int]]:
         """For each place the sets of its parents and of its ancestors."""
         parents, ancestors = [0] * len(self.all), [0] * len(self.all)
+        above: dict[int, int] = {}  # places by what is below them: on a cycle all have the same
         for place in self.all:
+            bit = place.bit
             for child in place.children.values():
-                parents[child.index] |= place.bit
+                parents[child.index] |= bit
             if place.open:
-                parents[self.unknown.index] |= place.bit
-            for below in self.members(place.reach):
-                ancestors[below.index] |= place.bit
+                parents[self.unknown.index] |= bit
+            above[place.reach] = above.get(place.reach, 0) | bit
+        for reach, places in above.items():
+            for below in self.members(reach):
+                ancestors[below.index] |= places
         return parents, ancestors
 
     def parents(self, places: int) -> int:
@@ -222,6 +230,25 @@ class Places:
                 self._above.clear()
             self._above[places, far] = ancestors
         return ancestors
+
+    def with_attribute(self, name: str) -> int:
+        """The places where an element may have an attribute of this name."""
+        if self._with_attribute is None:
+            by_name: dict[str, int] = {}
+            by_wildcards: dict[tuple[Wildcard, ...], int] = {}
+            for place in self.all:
+                names, wildcards = place.attribute_edges
+                for one in names:
+                    by_name[one] = by_name.get(one, 0) | place.bit
+                if wildcards:
+                    by_wildcards[wildcards] = by_wildcards.get(wildcards, 0) | place.bit
+            self._with_attribute = by_name, by_wildcards
+        by_name, by_wildcards = self._with_attribute
+        where = by_name.get(name, 0) | self.unknown.bit
+        for wildcards, places in by_wildcards.items():
+            if any(wildcard.admits(name) for wildcard in wildcards):
+                where |= places
+        return where
 
     def named(self, name: str) -> int:
         """The places where an element of this name may stand, the unknown place included."""

@@ -102,6 +102,7 @@ class QueryDirectory:
         self._forms = scheme.forms
         self._xpaths = scheme.branches.xpaths
         self._later = scheme.later
+        self._outputs = scheme.outputs
         self._rejected = scheme.rejected
         self._documents = scheme.document.branches
         self._potpourri = scheme.potpourri.branches
@@ -173,6 +174,8 @@ class QueryDirectory:
         xpath = self._wordings.written(code, canonical, constants)
         # Most queries are written in canonical form, and share one string.
         xpath = absolute if xpath == absolute else xpath
+        output = self._outputs.get(name)
+        xpath = xpath if output is None else output.flwr
         return Subscriber(name, xpath, absolute, members.weight(row), members.metadata_of(row))
 
     @cached_property
@@ -217,7 +220,12 @@ class QueryDirectory:
         if template.form < 0:
             return ()
         branches = [self._xpaths[number] for number in self._forms[template.form].branches]
-        return filled_branches(branches, form_constants(template, self._members.fields(row)[1:]))
+        return filled_branches(branches, self.constants(row))
+
+    def constants(self, row: int) -> tuple[str, ...]:
+        """The constants of a member, in the order of its form's parameters."""
+        template = self._templates[int(self.templates[row])]
+        return form_constants(template, self._members.fields(row)[1:])
 
     @cached_property
     def unsatisfiable(self) -> Sequence[Unsatisfiable]:

@@ -56,7 +56,9 @@ def write_members(members: Members, wordings: WordingTable, scheme: Path) -> Mem
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(_table(members, wordings), sink, compression="zstd", write_statistics=False)
+    pq.write_table(
+        members_table(members, wordings), sink, compression="zstd", write_statistics=False
+    )
     data = memoryview(sink.getvalue())
     digest = hashlib.sha256(data).hexdigest()
     path = scheme.with_name(f"{_stem(scheme)}{digest[:_DIGITS]}.parquet")
@@ -81,7 +83,8 @@ def _glob(name: str) -> str:
     return "".join([f"[{c}]" if c in "[]*?" else c for c in name])
 
 
-def _table(members: Members, wordings: WordingTable) -> Any:
+def members_table(members: Members, wordings: WordingTable) -> Any:
+    """The rows of the file: a ``pyarrow.Table``."""
     import pyarrow as pa
 
     ids, constants, counts = unpack_records(members.heap, members.starts)
@@ -142,7 +145,11 @@ def read_members(
     if hashlib.sha256(data).hexdigest() != info.digest:
         reason = f"is not the file that {scheme.name} was written with: its digest differs"
         raise SchemeError(reason, _AGAIN, str(path))
-    return _members(_parsed(data, path), info, path, templates, wordings)
+    table = _parsed(data, path)
+    if table.num_rows != info.rows:
+        reason = f"does not belong to the scheme: it has {table.num_rows:,} rows, not {info.rows:,}"
+        raise SchemeError(reason, _AGAIN, str(path))
+    return members_of(table, str(path), templates, wordings)
 
 
 def _parsed(data: bytes, path: Path) -> Any:
@@ -156,24 +163,29 @@ def _parsed(data: bytes, path: Path) -> Any:
         raise SchemeError(f"is no Parquet file: {error}", _AGAIN, str(path)) from error
 
 
-def _members(
-    table: Any,
-    info: MembersFile,
-    path: Path,
-    templates: RegisteredTemplates,
-    wordings: WordingTable,
+def members_of(
+    table: Any, source: str, templates: RegisteredTemplates, wordings: WordingTable
 ) -> Members:
+    """Returns the members of a ``pyarrow.Table`` whose columns are those of the file.
+
+    Args:
+        table: The rows.
+        source: Where they are from, for messages.
+        templates: The templates that they refer to.
+        wordings: The wordings that they refer to.
+
+    Raises:
+        SchemeError: They do not belong to these.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     def wrong(what: str) -> SchemeError:
-        return SchemeError(f"does not belong to the scheme: {what}", _AGAIN, str(path))
+        return SchemeError(f"does not belong to the scheme: {what}", _AGAIN, source)
 
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
         raise wrong(f"there is no column {missing[0]!r}")
-    if table.num_rows != info.rows:
-        raise wrong(f"it has {table.num_rows:,} rows, not {info.rows:,}")
     if not table.num_rows:
         return Members.none()
     own = _numbers(table["template"], -1)

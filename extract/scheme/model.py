@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 from extract.errors import SchemeError
 from extract.schema.model import Schema
-from extract.scheme.registered import Later, Query, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.database.location import is_database
+from extract.scheme.registered import (
+    CustomOutput,
+    Later,
+    Query,
+    Rejected,
+    Subscriber,
+    Unsatisfiable,
+)
 from extract.scheme.statistics import Statistics
 from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
 from extract.subscriptions.members import Members
@@ -214,6 +222,7 @@ class Scheme:
             can look at anything but the elements on the way there; ``/`` if they may look anywhere.
             There, even what breaks the schema cannot matter.
         later: Queries in XPath 2.0 or later, which are evaluated on the whole document.
+        outputs: What FLWR subscriptions make of their bindings, by id.
         rejected: Queries that cannot be evaluated.
         notes: What the user should know about how the scheme was made.
         statistics: What is known about the sizes of documents, for estimates.
@@ -235,14 +244,20 @@ class Scheme:
     notes: tuple[str, ...] = ()
     statistics: Statistics = field(default_factory=Statistics, repr=False)
     later: tuple[Later, ...] = field(default=(), repr=False)
+    outputs: Mapping[str, CustomOutput] = field(default_factory=dict, repr=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:
-        """Reads a ``scheme.json``, and the file of members beside it if there is one.
+        """Reads a ``scheme.json``, and the file of members beside it if there is one; or the scheme
+        in a database, by its URL.
 
         Raises:
             SchemeError: It cannot be read, is no scheme, is damaged, or of another version.
         """
+        if is_database(path):
+            from extract.scheme.database.read import load_scheme
+
+            return load_scheme(str(path))
         from extract.scheme.reader import read_scheme
 
         return read_scheme(path)
@@ -250,11 +265,18 @@ class Scheme:
     def save(self, path: str | Path) -> None:
         """Writes the scheme. A file of that name is replaced as a whole, or not at all.
 
-        Many members are in a file of their own beside it, which the scheme names.
+        Many members are in a file of their own beside it, which the scheme names. The URL of a
+        database is taken, too.
 
         Raises:
             OSError: The file cannot be written.
+            SchemeError: The database cannot be written.
         """
+        if is_database(path):
+            from extract.scheme.database.write import save_scheme as save_in_database
+
+            save_in_database(self, str(path))
+            return
         from extract.scheme.writer import save_scheme
 
         save_scheme(self, path)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from extract.errors import SchemeError
 from extract.schema.model import Schema, SchemaKind
@@ -29,13 +30,16 @@ from extract.scheme.model import (
     Uses,
     Want,
 )
-from extract.scheme.registered import Later, Rejected, Subscriber
+from extract.scheme.registered import CustomOutput, Later, Rejected, Subscriber
 from extract.scheme.statistics import read_statistics
 from extract.scheme.templates import Form, RegisteredTemplate, RegisteredTemplates, WordingTable
+from extract.subscriptions.flwr_queries import FLWR
 from extract.subscriptions.members import Members
 from extract.subscriptions.wordings import BLANK, roles_of
 from extract.xpath.later import VERSIONS
 from extract.xpath.parameters import divided
+
+MembersReader: TypeAlias = Callable[[RegisteredTemplates, WordingTable], Members]
 
 _AGAIN = "prepare the queries again with `extract prep`"
 
@@ -58,7 +62,14 @@ def _read(text: str, path: Path) -> Scheme:
     file = str(path)
     fields = Fields(_parsed(text, file), "", file)
     _check_format(fields, file)
-    return _scheme(fields, Path(os.path.realpath(path)))
+    target = Path(os.path.realpath(path))
+
+    def beside(templates: RegisteredTemplates, wordings: WordingTable) -> Members:
+        row = fields.object("queries")
+        info = MembersFile(row.text("file"), row.whole_number("rows"), row.text("digest"))
+        return read_members(info, target, templates, wordings)
+
+    return scheme_of_fields(fields, beside)
 
 
 def _text(path: str | Path) -> str:
@@ -98,12 +109,22 @@ def _check_format(fields: Fields, file: str) -> None:
         raise SchemeError(reason, (newer if version > FORMAT else "") + _AGAIN, file)
 
 
-def _scheme(fields: Fields, path: Path) -> Scheme:
+def scheme_of_fields(fields: Fields, read_elsewhere: MembersReader) -> Scheme:
+    """Reads a scheme that is a JSON object.
+
+    Args:
+        fields: The object.
+        read_elsewhere: Reads the members where they are not part of the object: its ``queries``
+            is an object then, not a list.
+
+    Raises:
+        SchemeError: It is damaged, or contradicts itself.
+    """
     branches = _branches(fields.object("branches"))
     if fields.whole_number("format") == 1:
         tables = read_format_1(fields, len(branches))
     else:
-        tables = _tables(fields, len(branches), path)
+        tables = _tables(fields, len(branches), read_elsewhere)
     chunks = tuple([_chunk(one, len(branches)) for one in fields.objects("chunks")])
     potpourri, document = [
         _chunk(fields.object(key), len(branches)) for key in ("potpourri", "document")
@@ -121,6 +142,7 @@ def _scheme(fields: Fields, path: Path) -> Scheme:
         tuple([_rejected(one) for one in fields.objects("rejected")]),
         fields.texts("notes"),
         later=tuple([_later(one) for one in fields.objects("later", [])]),
+        outputs=dict([_output(one) for one in fields.objects("outputs", [])]),
     )
     if "statistics" in fields:
         read = read_statistics(fields.object("statistics"), scheme.schema)
@@ -131,7 +153,7 @@ def _scheme(fields: Fields, path: Path) -> Scheme:
     return scheme
 
 
-def _tables(fields: Fields, branches: int, path: Path) -> QueryTables:
+def _tables(fields: Fields, branches: int, read: MembersReader) -> QueryTables:
     """The templates of a scheme of format 2, and their members."""
     forms: dict[Form, int] = {}
     templates: list[RegisteredTemplate] = []
@@ -149,9 +171,7 @@ def _tables(fields: Fields, branches: int, path: Path) -> QueryTables:
     table = RegisteredTemplates.of(templates)
     if fields.is_object("queries"):
         wordings = _wordings(fields, len(table))
-        row = fields.object("queries")
-        info = MembersFile(row.text("file"), row.whole_number("rows"), row.text("digest"))
-        members = read_members(info, path, table, wordings)
+        members = read(table, wordings)
     else:
         members, wordings = _members(fields, table)
     return QueryTables(tuple(forms), table, wordings, members)
@@ -198,11 +218,16 @@ def _branches(fields: Fields) -> Branches:
 
 def _later(row: Fields) -> Later:
     xpath, version = row.text("xpath"), row.text("version")
-    if version not in VERSIONS[1:]:
-        row.wrong("version", f"{version!r} is none of {', '.join(VERSIONS[1:])}")
+    if version not in (*VERSIONS[1:], FLWR):
+        row.wrong("version", f"{version!r} is none of {', '.join(VERSIONS[1:])}, {FLWR}")
     namespaces = row.table("namespaces", str, "a string") if "namespaces" in row else {}
     own = Subscriber(row.text("id"), xpath, xpath, row.weight(), metadata_of(row))
     return Later(own, version, namespaces)
+
+
+def _output(row: Fields) -> tuple[str, CustomOutput]:
+    namespaces = row.table("namespaces", str, "a string") if "namespaces" in row else {}
+    return row.text("id"), CustomOutput(row.text("flwr"), namespaces)
 
 
 def _rejected(row: Fields) -> Rejected:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from extract.subscriptions.flwr_queries import FLWR
 from extract.subscriptions.metadata import NO_METADATA
 from extract.xpath.functions import Type
 
@@ -62,12 +63,12 @@ class Unsatisfiable:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A query in XPath 2.0 or later: evaluated as it is written, by elementpath, on all of a
-    document.
+    """A query that is evaluated as it is written, on all of a document: in XPath 2.0 or later, by
+    elementpath; or a FLWR query whose bindings no XPath selects.
 
     Attributes:
         subscriber: Whose it is; the query is the same in ``xpath`` and ``absolute``.
-        version: Of XPath.
+        version: Of XPath; or ``"flwr"``.
         namespaces: What its prefixes stand for; they are its own, not the scheme's.
     """
 
@@ -76,9 +77,29 @@ class Later:
     namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
+    def language(self) -> str:
+        """What it is written in, with the version."""
+        return "FLWR" if self.version == FLWR else f"XPath {self.version}"
+
+    @property
     def reason(self) -> str:
         """Why it needs the whole document."""
-        return f"XPath {self.version}, which is not analysed"
+        if self.version == FLWR:
+            return "a variable inside of a predicate, which is not analysed"
+        return f"{self.language}, which is not analysed"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomOutput:
+    """What a FLWR subscription makes of the nodes that it binds.
+
+    Attributes:
+        flwr: The query as written.
+        namespaces: What its prefixes stand for; they are its own, not the scheme's.
+    """
+
+    flwr: str
+    namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,10 @@ def take_apart(branch: Branch) -> BranchParts:
     BranchParts(names=('a', 'b', 'c'), filters=((2, '[x]'), (3, '[d[1]]'), (3, '[2]')), tail='//e')
     """
     text, at = branch.xpath, 0
+    if "[" not in text:
+        plain = text.split("/", branch.steps + 1)[1 : branch.steps + 1]
+        if len(plain) == branch.steps and all(plain):
+            return BranchParts(tuple(plain), (), text[sum(map(len, plain)) + branch.steps :])
     names: list[str] = []
     filters: list[tuple[int, str]] = []
     for number in range(1, branch.steps + 1):

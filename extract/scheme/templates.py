@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from extract.subscriptions.wordings import written
 from extract.xpath.ast import ParameterType
 from extract.xpath.functions import Type
-from extract.xpath.parameters import divided, filled
+from extract.xpath.parameters import divided, filled, renumbered
 
 Ints32 = NDArray[np.int32]
 
@@ -153,6 +153,28 @@ def form_parameters(xpaths: Iterable[str]) -> tuple[ParameterType, ...]:
 def form_constants(template: RegisteredTemplate, constants: Sequence[str]) -> tuple[str, ...]:
     """The constants of a member in the order of its form's parameters."""
     return tuple([constants[number] for number in template.arguments])
+
+
+def in_form_numbers(xpath: str, arguments: Sequence[int], parameters: int) -> str:
+    """The text of a template with the parameters of its form.
+
+    Args:
+        xpath: The text.
+        arguments: For each parameter of the form that of the template.
+        parameters: How many parameters the template has.
+
+    Returns:
+        The text; empty if it has parameters that the form does not have.
+
+    >>> in_form_numbers("/a[b = $string1][c > $number2]", (1, 0), 2)
+    '/a[b = $string2][c > $number1]'
+    """
+    if all(number == argument for number, argument in enumerate(arguments)):
+        return xpath if len(arguments) == parameters else ""
+    numbers: list[int | None] = [None] * parameters
+    for number, argument in enumerate(arguments):
+        numbers[argument] = number
+    return "" if None in numbers else renumbered(xpath, numbers)
 
 
 def filled_branches(xpaths: Iterable[str], constants: Sequence[str]) -> tuple[str, ...]:

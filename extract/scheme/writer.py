@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, starmap
 from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from extract.schema.model import Schema
 from extract.scheme.edges import declaration_row
 from extract.scheme.members_file import INLINE, MembersFile, remove_others, write_members
 from extract.scheme.model import FORMAT, Chunk, Scheme, Want
-from extract.scheme.registered import Later, Rejected, Subscriber, Unsatisfiable
+from extract.scheme.registered import CustomOutput, Later, Rejected, Subscriber, Unsatisfiable
 from extract.scheme.statistics import statistics_rows
 from extract.subscriptions.wordings import BLANK
 from extract.xpath.functions import Type
@@ -107,6 +107,8 @@ def scheme_lines(scheme: Scheme, beside: MembersFile | None = None) -> Iterator[
         yield from _rows("unsatisfiable", map(_unsatisfiable, scheme.unsatisfiable))
     if scheme.later:
         yield from _rows("later", map(_later, scheme.later))
+    if scheme.outputs:
+        yield from _rows("outputs", starmap(_output, scheme.outputs.items()))
     yield from _rows("rejected", rejected)
     yield from _rows("templates", _templates(scheme))
     yield ' "branches": {\n'
@@ -183,7 +185,9 @@ def _queries(scheme: Scheme) -> Iterator[str]:
     templates = scheme.directory.templates.tolist()
     for row, template in enumerate(templates):
         subscriber = scheme.directory.subscriber(row)
-        fields = {"id": subscriber.id, "xpath": subscriber.xpath, "template": template}
+        flwr = subscriber.id in scheme.outputs
+        xpath = subscriber.absolute if flwr else subscriber.xpath
+        fields = {"id": subscriber.id, "xpath": xpath, "template": template}
         yield _encode(fields | _usual(subscriber))
 
 
@@ -222,6 +226,11 @@ def _usual(subscriber: Subscriber) -> dict[str, Any]:
 def _later(one: Later) -> str:
     own = one.subscriber
     row = {"id": own.id, "xpath": own.xpath} | _usual(own) | {"version": one.version}
+    return _encode(row | ({"namespaces": _by_key(one.namespaces)} if one.namespaces else {}))
+
+
+def _output(identifier: str, one: CustomOutput) -> str:
+    row: dict[str, Any] = {"id": identifier, "flwr": one.flwr}
     return _encode(row | ({"namespaces": _by_key(one.namespaces)} if one.namespaces else {}))
 
 

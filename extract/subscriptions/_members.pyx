@@ -339,6 +339,14 @@ cdef class MemberTable:
             at += size
         return fields
 
+    def present(self, int64_t[::1] rows):
+        """Fills in the rows that were not removed."""
+        cdef int64_t row, n = 0
+        for row in range(self.count):
+            if self.rows[row].alive:
+                rows[n] = row
+                n += 1
+
     def fill(
         self,
         int64_t[::1] rows,

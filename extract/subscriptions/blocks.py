@@ -45,19 +45,27 @@ class QueryBlock:
     @classmethod
     def of(cls, subscriptions: Iterable[Subscription]) -> Iterator[QueryBlock]:
         """The blocks of some subscriptions, in their order."""
-        for _, group in groupby(subscriptions, lambda one: (id(one.namespaces), one.version)):
+        every = list(subscriptions)
+        # Blocks may have one query each, so they are parts of columns of all.
+        ids = TextColumn.of([one.id for one in every])
+        xpaths = TextColumn.of([one.xpath for one in every])
+        lines = np.array([one.line for one in every], np.int64)
+        columns = np.array([one.column for one in every], np.int64)
+        weights = np.array([one.weight for one in every], np.float64)
+        weighted = bool((weights != 1).any())
+        start = 0
+        for _, group in groupby(every, lambda one: (id(one.namespaces), one.version)):
             some = list(group)
-            weights = None
-            if any(one.weight != 1 for one in some):
-                weights = np.array([one.weight for one in some], np.float64)
+            part = slice(start, start + len(some))
+            start += len(some)
             yield cls(
-                TextColumn.of([one.id for one in some]),
-                TextColumn.of([one.xpath for one in some]),
+                ids[part],
+                xpaths[part],
                 some[0].namespaces,
                 some[0].version,
-                np.array([one.line for one in some], np.int64),
-                np.array([one.column for one in some], np.int64),
-                weights,
+                lines[part],
+                columns[part],
+                weights[part] if weighted else None,
                 {place: one.metadata for place, one in enumerate(some) if one.metadata},
             )
 
@@ -89,6 +97,9 @@ class QueryBlock:
 
     def parts(self, most: int) -> Iterator[QueryBlock]:
         """The queries in blocks of so many at most."""
+        if len(self) <= most:
+            yield self
+            return
         for start in range(0, len(self), most):
             places = np.arange(start, min(start + most, len(self)))
             yield replace(

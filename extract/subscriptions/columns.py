@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
@@ -38,7 +39,7 @@ class TextColumn(Sequence[str]):
     @classmethod
     def of_bytes(cls, parts: Sequence[bytes]) -> TextColumn:
         """A column of these strings, which are encoded already."""
-        stops = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+        stops = np.fromiter(accumulate(map(len, parts)), np.int64, len(parts))
         starts = np.zeros(len(parts), np.int64)
         starts[1:] = stops[:-1]
         return cls(b"".join(parts), starts, stops)

@@ -37,6 +37,12 @@ class Constants:
         return cls.of_columns(types, columns)
 
     @classmethod
+    def of_one(cls, types: Sequence[ParameterType], row: Sequence[str]) -> Constants:
+        """The constants of one query: the columns share what they can."""
+        every = TextColumn.of(row)
+        return cls.of_columns(types, [every[n : n + 1] for n in range(len(types))])
+
+    @classmethod
     def of_columns(cls, types: Sequence[ParameterType], columns: Sequence[TextColumn]) -> Constants:
         """The constants of some queries, given by parameter."""
         pairs = zip(types, columns, strict=True)

@@ -198,6 +198,12 @@ class MemberTable:
         self._metadata.pop(row, None)
         return self._rows.remove(row)
 
+    def present_rows(self) -> Offsets:
+        """The rows of the present members, ascending."""
+        rows = np.empty(self.present, np.int64)
+        self._rows.present(rows)
+        return rows
+
     def columns(self) -> MemberColumns:
         """The present members."""
         count = self.present
@@ -246,6 +252,8 @@ class _Rows(Protocol):
     def row(self, row: int) -> tuple[int, int, int, int]: ...
 
     def fields(self, row: int) -> list[bytes]: ...
+
+    def present(self, rows: Offsets) -> None: ...
 
     def fill(
         self, rows: Offsets, ends: Offsets, wordings: Codes, templates: Codes, canonical: Codes
@@ -331,6 +339,9 @@ class _PythonRows:
         record = self._records[row]
         assert record is not None
         return [field.encode("utf-8", "surrogatepass") for field in fields_of(record)]
+
+    def present(self, rows: Offsets) -> None:
+        rows[:] = [row for row, record in enumerate(self._records) if record is not None]
 
     def fill(
         self, rows: Offsets, ends: Offsets, wordings: Codes, templates: Codes, canonical: Codes

@@ -123,6 +123,8 @@ class Subscriptions(Sequence[Subscription]):
                 checked_version(entry.version)
             else:
                 name, xpath = (str(position), query) if isinstance(query, str) else query
+                if not isinstance(name, str) or not isinstance(xpath, str):
+                    raise TypeError(f"the id and the XPath of a query are strings: {query!r}")
                 entry = Subscription(name, xpath.strip(), shared, version=version)
             if entries.setdefault(entry.id, entry) is not entry:
                 hint = "give every query an id of its own; one without takes its position"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from functools import cache
 from typing import Any, Final
 
 ENVIRONMENT: Final = "EXTRACT_SUBSCRIPTIONS"
@@ -28,7 +29,11 @@ def native_members() -> Any:
 
 
 def _native(name: str) -> Any:
-    wanted = os.environ.get(ENVIRONMENT, "")
+    return _loaded(name, os.environ.get(ENVIRONMENT, ""))
+
+
+@cache
+def _loaded(name: str, wanted: str) -> Any:
     if wanted == "off":
         return None
     try:

@@ -17,6 +17,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from extract.errors import QuerySyntaxError, SubscriptionsError
+from extract.flwr.parser import is_flwr, parse_clauses
 from extract.limits import RAISE, Limits
 from extract.subscriptions.bindings import check_bindings, parse_binding
 from extract.subscriptions.blocks import FileQueries, QueryBlock
@@ -280,7 +281,9 @@ class _Reader:
 
     def parses(self, xpath: str) -> bool:
         try:
-            if self.version == FIRST:
+            if self.version == FIRST and is_flwr(xpath):
+                parse_clauses(xpath)
+            elif self.version == FIRST:
                 parse(xpath)
             else:
                 parse_later(xpath, self.version, self.namespaces)
@@ -289,17 +292,26 @@ class _Reader:
         return True
 
     def json_line(self, line: str, number: int) -> Subscription:
-        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``, and metadata."""
+        """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``, and metadata.
+
+        In place of ``xpath`` there may be ``flwr``.
+        """
 
         def wrong(key: str, reason: str, hint: str = _RECORD) -> SubscriptionsError:
             return self.error(reason, hint, number, line.find(f'"{key}"') + 1 or 1)
 
         record = self.json_object(line, number)
-        name, xpath = record.get("id", number), record.get("xpath")
+        key = "flwr" if "flwr" in record else "xpath"
+        name, xpath = record.get("id", number), record.get(key)
         weight, namespaces = record.get("weight", 1.0), record.get("namespaces", {})
         if not isinstance(xpath, str):
-            problem = '"xpath" is not a string' if "xpath" in record else 'there is no "xpath"'
-            raise wrong("xpath", problem)
+            problem = f'"{key}" is not a string' if key in record else 'there is no "xpath"'
+            raise wrong(key, problem)
+        if len(record.keys() & {"flwr", "xpath"}) > 1:
+            raise wrong("flwr", 'there are both "xpath" and "flwr"', "leave one of them out")
+        if key == "flwr" and not is_flwr(xpath):
+            hint = 'write for $x in //a return <b/>; the key for an XPath is "xpath"'
+            raise wrong(key, '"flwr" is no FLWR query', hint)
         if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
             raise wrong("id", '"id" is neither a non-empty string nor an integer')
         if not _is_weight(weight):
@@ -330,7 +342,7 @@ class _Reader:
             self.merged(namespaces),
             float(weight),
             number,
-            _column_in_json(line, xpath),
+            _column_in_json(line, key, xpath),
             str(version),
             metadata,
         )
@@ -378,12 +390,11 @@ def _is_weight(value: object) -> bool:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_XPATH_KEY = re.compile(r'"xpath"\s*:\s*"')
 
 
-def _column_in_json(line: str, xpath: str) -> int:
-    """Where the XPath starts in the line; 0 if escapes in it would put every column wrong."""
-    key = _XPATH_KEY.search(line)
-    if key is None or not line.startswith(f'{xpath}"', key.end()):
+def _column_in_json(line: str, key: str, xpath: str) -> int:
+    """Where the query starts in the line; 0 if escapes in it would put every column wrong."""
+    found = re.search(rf'"{key}"\s*:\s*"', line)
+    if found is None or not line.startswith(f'{xpath}"', found.end()):
         return 0
-    return key.end() + len(xpath) - len(xpath.lstrip(_SPACE)) + 1
+    return found.end() + len(xpath) - len(xpath.lstrip(_SPACE)) + 1

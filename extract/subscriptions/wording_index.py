@@ -32,6 +32,7 @@ Classes = tuple[tuple[int, ...], ...]
 Match = tuple[int, tuple[str, ...]]
 """The number of a wording, and the constants of one of its members."""
 
+_NO_ORDERS: Final = np.empty(0, np.int32)
 _FOLLOWERS: Final = " ],"  # what follows a number where two texts are compared
 
 
@@ -83,8 +84,10 @@ class _NativeIndex:
     def learn(
         self, text: str, scope: int, roles: tuple[bool, ...], classes: Classes, wording: int
     ) -> None:
-        pairs = [(number, one) for number, several in enumerate(classes) for one in several]
-        orders = np.array(pairs, np.int32).reshape(-1)
+        orders = _NO_ORDERS
+        if classes:
+            pairs = [(number, one) for number, several in enumerate(classes) for one in several]
+            orders = np.array(pairs, np.int32).reshape(-1)
         self._index.learn(text, scope, bytes(roles), orders, wording)
 
     def find(self, text: str, scope: int) -> Match | None:

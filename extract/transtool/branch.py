@@ -37,13 +37,16 @@ class Spine:
         on_path: Bit set of the places along the path, for detecting recursion.
         absolute: Whether the path starts at the document node.
         text: The path as XPath, empty at the start.
+        filtered: Whether a step of the path has predicates.
     """
 
     __slots__ = (
         "_children",
         "_names",
+        "_plain",
         "_walks",
         "absolute",
+        "filtered",
         "on_path",
         "parent",
         "place",
@@ -62,6 +65,10 @@ class Spine:
         self._children: dict[str, Spine] = {}
         self._names: tuple[str, ...] | None = None
         self._walks: dict[tuple[Place, ...], Spine] = {}
+        self._plain: dict[Step, Spine | None] = {}
+        self.filtered = False
+        if parent is not None and step is not None:
+            self.filtered = parent.filtered or bool(step.predicates)
         if parent is None or step is None:
             self.text = ""
         elif parent.step is None and not absolute:
@@ -79,6 +86,22 @@ class Spine:
         if longer is None:
             longer = Spine(self, make_step("child", test), place, self.on_path, self.absolute)
             self._children[place.name or str(test)] = longer
+        return longer
+
+    def plain(self, step: Step, prefixes: Prefixes) -> Spine | None:
+        """Returns the spine with a child step by name that has no filter and that the schema has.
+
+        None for any other step.
+        """
+        longer = self._plain.get(step, self)
+        if longer is self:
+            longer, test = None, step.test
+            named = step.axis == "child" and isinstance(test, NameTest) and test.local != "*"
+            if named and not step.predicates:
+                assert isinstance(test, NameTest)
+                place = self.place.step(prefixes.expanded(test))
+                longer = None if place is None else self.child(test, place)
+            self._plain[step] = longer
         return longer
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:

@@ -8,6 +8,7 @@ template have one normal form only as long as such constants have the same order
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Final
@@ -22,6 +23,7 @@ ParameterClasses = tuple[tuple[int, ...], ...]
 
 _NUMBER_STARTS: Final = frozenset("./0123456789")  # a number may be before or after what starts so
 _QUOTES: Final = frozenset("'\"")
+_ORDERED: Final = re.compile(r"\]\[|\|")  # what a text has that lists filters or operands
 _FEW: Final = 64  # texts of which every two are compared
 
 
@@ -45,6 +47,8 @@ def parameter_classes(
     ((0, 1),)
     """
     if not any("$" in text for text in (*branches, *operands)):
+        return ()
+    if len(branches) < 2 and not operands and not any(map(_ORDERED.search, branches)):
         return ()
     classes: dict[int, set[int]] = {}
     for texts in (list(branches), list(operands), *chain.from_iterable(map(_inside, exprs))):

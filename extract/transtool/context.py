@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from extract.schema.places import Place
@@ -27,14 +28,13 @@ class Context:
         know: Answers questions about paths in the schema.
         room: The number of branches that the present query may still gain.
         fired: Names of the rules that changed the present query.
-        dead_end: The deepest missing edge so far, as a sentence.
     """
 
     def __init__(self, know: Knowledge, expand: Expander) -> None:
         self.know = know
         self.room = know.limits.branches
         self.fired: set[str] = set()
-        self.dead_end = ""
+        self._why: Callable[[], str] | None = None
         self._depth = -1
         self._expand = expand
         self._nodes: dict[tuple[int, int, Expr], tuple[Expr | None, frozenset[str]]] = {}
@@ -45,8 +45,13 @@ class Context:
         """Drops the notes about the previous query."""
         self.room = self.know.limits.branches
         self.fired = set()
-        self.dead_end = ""
+        self._why = None
         self._depth = -1
+
+    @property
+    def dead_end(self) -> str:
+        """The deepest missing edge so far, as a sentence; empty if there is none."""
+        return "" if self._why is None else self._why()
 
     def affords(self, branches: int) -> bool:
         """Whether one branch may become so many."""
@@ -63,8 +68,8 @@ class Context:
         """Notes that the schema has no edge that continues a spine; the deepest such note stays."""
         if spine.absolute and len(spine.names) > self._depth:
             self._depth = len(spine.names)
-            where = f" (at {spine.text})" if spine.text else ""
-            self.dead_end = why_dead(self.know, spine.place, tail) + where
+            # The sentence is made when it is known that all branches end: most queries go on.
+            self._why = partial(_missing_edge, self.know, spine, tail)
 
     # -- filters
 
@@ -95,11 +100,7 @@ class Context:
     def _note_filter(self, spine: Spine, predicate: Expr) -> None:
         if spine.absolute and len(spine.names) > self._depth:
             self._depth = len(spine.names)
-            self.dead_end = f"[{predicate}] cannot hold at {spine.text}"
-            if isinstance(predicate, LocationPath):
-                start = self.document.place if predicate.absolute else spine.place
-                if not self.know.live(predicate.steps) & start.bit:
-                    self.dead_end += f": {why_dead(self.know, start, predicate.steps)}"
+            self._why = partial(_failing_filter, self.know, spine, predicate)
 
     def is_certain(self, spine: Spine, path: Expr) -> bool:
         """Whether a path of one upward step selects a node, judging by the spine itself."""
@@ -148,7 +149,7 @@ class Context:
         fired, room = self.fired, self.room
         # The end of an absolute path in a filter is no note about the query: the result is cached,
         # and the next query with the same path would not get the note.
-        notes = self.dead_end, self._depth
+        notes = self._why, self._depth
         self.fired, self.room = set(), self.know.limits.filter_branches
         try:
             branches = self._expand(path, start, self.know.limits.size)
@@ -160,7 +161,7 @@ class Context:
             return nodes, frozenset(self.fired)
         finally:
             self.fired, self.room = fired, room
-            self.dead_end, self._depth = notes
+            self._why, self._depth = notes
 
     def _start(self, spine: Spine) -> Spine:
         """Returns the start of relative paths in a filter of this spine."""
@@ -195,3 +196,19 @@ class Context:
 
     def _passes(self, spine: Spine, step: Step) -> bool:
         return bool(self.know.matching(step.test) & spine.place.bit)
+
+
+def _missing_edge(know: Knowledge, spine: Spine, tail: tuple[Step, ...]) -> str:
+    """Why the tail of a branch leads nowhere."""
+    where = f" (at {spine.text})" if spine.text else ""
+    return why_dead(know, spine.place, tail) + where
+
+
+def _failing_filter(know: Knowledge, spine: Spine, predicate: Expr) -> str:
+    """Why a filter cannot hold at the end of a spine."""
+    text = f"[{predicate}] cannot hold at {spine.text}"
+    if isinstance(predicate, LocationPath):
+        start = know.places.document if predicate.absolute else spine.place
+        if not know.live(predicate.steps) & start.bit:
+            text += f": {why_dead(know, start, predicate.steps)}"
+    return text

@@ -7,8 +7,7 @@ places at once and cached by path, so that thousands of similar queries share th
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from extract.schema.model import namespace_of
 from extract.schema.places import Place, Places
@@ -34,8 +33,7 @@ _MOST_REMEMBERED = 200_000
 _DEEPEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One way down to a target.
 
     Attributes:
@@ -59,6 +57,7 @@ class Knowledge:
         self._possible: dict[Expr, int] = {}
         self._attribute: dict[NodeTest, int] = {}
         self._occurrences: dict[tuple[int, int, int, bool], tuple[Occurrence, ...] | None] = {}
+        self._ways: dict[tuple[int, int], tuple[list[Place], int]] = {}
 
     # -- where a path can match
 
@@ -141,16 +140,18 @@ class Knowledge:
     def _with_attribute(self, test: NodeTest) -> int:
         bits = self._attribute.get(test)
         if bits is None:
-            bits = 0
-            for place in self.places.members(self.places.elements):
-                if self._has_attribute(place, test):
-                    bits |= place.bit
+            if isinstance(test, NameTest) and test.local != "*":
+                bits = self.places.with_attribute(self.prefixes.expanded(test))
+            else:
+                bits = 0
+                for place in self.places.members(self.places.elements):
+                    if self._has_any(place, test):
+                        bits |= place.bit
             self._attribute[test] = bits
         return bits
 
-    def _has_attribute(self, place: Place, test: NodeTest) -> bool:
-        if isinstance(test, NameTest) and test.local != "*":
-            return place.has_attribute(self.prefixes.expanded(test))
+    def _has_any(self, place: Place, test: NodeTest) -> bool:
+        """Whether a place has an attribute that passes a test for more than one name."""
         if isinstance(test, KindTest) and test.kind != "node":
             return False
         names = place.attributes
@@ -230,24 +231,26 @@ class Knowledge:
         occurrences: list[Occurrence],
     ) -> bool:
         """Searches depth first; returns False when the limit is exceeded."""
-        ways = self.ways(place, targets)
-        if place.open or any(child.bit & on_path for child in ways):
+        most = self.limits.branches
+        ways, together = self._ways_down(place, targets)
+        if place.open or together & on_path:
             occurrences.append(Occurrence(path, True))
-            return len(occurrences) <= self.limits.branches
+            return len(occurrences) <= most
         if with_self and place.bit & targets:
             occurrences.append(Occurrence(path, False))
         for child in ways:
             longer = (*path, child)
-            if not with_self and child.bit & targets:
+            hit = child.bit & targets
+            if hit and not with_self:
                 occurrences.append(Occurrence(longer, False))
-            if len(occurrences) > self.limits.branches or len(longer) > _DEEPEST:
+            if len(occurrences) > most or len(longer) > _DEEPEST:
                 return False
-            deeper = child.reach & targets or (with_self and child.bit & targets)
+            deeper = child.reach & targets or (with_self and hit)
             if deeper and not self._search(
                 child, longer, targets, on_path | child.bit, with_self, occurrences
             ):
                 return False
-        return len(occurrences) <= self.limits.branches
+        return len(occurrences) <= most
 
     def common_prefix(
         self, place: Place, targets: int, on_path: int, with_self: bool
@@ -267,7 +270,20 @@ class Knowledge:
 
     def ways(self, place: Place, targets: int) -> list[Place]:
         """Returns the children that are targets or lead to some."""
-        return [c for c in place.children.values() if (c.bit | c.reach) & targets]
+        return self._ways_down(place, targets)[0]
+
+    def _ways_down(self, place: Place, targets: int) -> tuple[list[Place], int]:
+        """Returns the same, and the set of them."""
+        key = (place.index, targets)
+        ways = self._ways.get(key)
+        if ways is None:
+            _forget_when_large(self._ways)
+            children = [c for c in place.children.values() if (c.bit | c.reach) & targets]
+            together = 0
+            for child in children:
+                together |= child.bit
+            ways = self._ways[key] = (children, together)
+        return ways
 
 
 def goes_down(steps: tuple[Step, ...]) -> bool:

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple
 
 from extract.schema.model import Schema
 from extract.transtool.branch import PartialBranch, Spine
+from extract.transtool.branch_syntax import BranchSyntax
 from extract.transtool.context import Context
 from extract.transtool.expansion import Expansion
 from extract.transtool.knowledge import Knowledge
 from extract.transtool.prefixes import Prefixes
-from extract.transtool.rules import EXPAND, FOLD
+from extract.transtool.rules import EXPAND, FOLD, FOLDED_AXES
 from extract.transtool.rules.expand_descendant import keep_prefix
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.transtool.rules.simplify_filter import in_text_order, simplify_value
@@ -86,10 +87,15 @@ class Normaliser:
 
     Attributes:
         exprs: The branches with parameters of the last normal form, as expressions.
+        parts: The parts of all branches as expressions, for who would parse them again.
     """
 
     def __init__(
-        self, schema: Schema, prefixes: Prefixes | None = None, limits: Expansion | None = None
+        self,
+        schema: Schema,
+        prefixes: Prefixes | None = None,
+        limits: Expansion | None = None,
+        parts: BranchSyntax | None = None,
     ) -> None:
         self.prefixes = prefixes or Prefixes(schema.prefixes)
         self.limits = limits or Expansion()
@@ -103,6 +109,7 @@ class Normaliser:
 
         self._context = Context(know, expand)
         self.exprs: list[Expr] = []
+        self.parts = parts or BranchSyntax()
 
     def normalise(self, expr: Expr, constants: Sequence[str] = ()) -> NormalForm:
         """Returns the normal form of an expression with the prefixes of this normaliser's table.
@@ -158,6 +165,7 @@ class Normaliser:
         part = _part(branch)
         if "$" in part.xpath:
             self.exprs.append(branch.path)
+        self.parts.add(branch, part.residual)
         return part
 
     def _value(self, expr: Expr, reason: str) -> NormalBranch:
@@ -165,6 +173,7 @@ class Normaliser:
         text = str(expr)
         if "$" in text:
             self.exprs.append(expr)
+        self.parts.values[text] = expr
         return NormalBranch(text, (), reason=reason)
 
     def _note(self, rule: str, before: Expr, after: Expr) -> Expr:
@@ -184,8 +193,11 @@ class Normaliser:
         room = context.room
         done: list[PartialBranch] = []
         todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
-        size = sum([b.length for b in todo])
+        first = todo
+        size = -1  # not known until it matters
         while todo:
+            if len(todo) == 1 and not done and not todo[0].stop:
+                todo = [self._entered(todo[0])]
             following: list[PartialBranch] = []
             for i, branch in enumerate(todo):
                 if branch.done:
@@ -195,6 +207,8 @@ class Normaliser:
                 context.room = room - waiting
                 results = self._apply(branch)
                 if len(results) > 1 or branch.tail[0].predicates:
+                    if size < 0:
+                        size = sum([b.length for b in first])
                     more = sum([b.length for b in results]) - branch.length
                     if not context.affords(len(results)) or 0 < more > most - size:
                         results = (keep_prefix(branch, context),)
@@ -204,6 +218,18 @@ class Normaliser:
             todo = _distinct(following) if len(following) > len(todo) else following
         context.room = room
         return done
+
+    def _entered(self, branch: PartialBranch) -> PartialBranch:
+        """Moves the first steps to the spine, as `enter_child` would, while they are plain."""
+        spine, tail = branch.spine, branch.tail
+        at = 0
+        for step in tail:
+            longer = spine.plain(step, self.prefixes)
+            if longer is None:
+                break
+            spine = longer
+            at += 1
+        return PartialBranch(spine, tail[at:]) if at else branch
 
     def _tidied(self, branch: PartialBranch) -> PartialBranch:
         if not branch.tail:
@@ -225,6 +251,8 @@ class Normaliser:
 
     def _fold(self, path: LocationPath, most: int) -> Iterable[LocationPath]:
         """Applies the schema-free rules to a path, to a fixed point."""
+        if FOLDED_AXES.isdisjoint([step.axis for step in path.steps]):
+            return (path,)
         todo = [path]
         done: list[LocationPath] = []
         while todo:

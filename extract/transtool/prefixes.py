@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from extract.schema.model import local_of, namespace_of
-from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, NameTest, Step
+from extract.xpath.ast import (
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    NameTest,
+    Step,
+    make_path,
+    make_step,
+    name_test,
+)
 from extract.xpath.names import XML_NAMESPACE
 from extract.xpath.parser import parse
 from extract.xpath.traverse import prefixes_in, rebuild
+
+_MOST_REMEMBERED: Final = 20_000
 
 
 class Prefixes:
@@ -33,7 +46,7 @@ class Prefixes:
         self._prefixes = {XML_NAMESPACE: "xml"}
         self._expanded: dict[NameTest, str] = {}
         self._tests: dict[str, NameTest] = {}
-        self._renamings: dict[int, tuple[Mapping[str, str], dict[str, str]]] = {}
+        self._renamings: dict[int, _Names] = {}
         for wish, uri in (start or {}).items():
             self.prefix(uri, wish)
 
@@ -87,40 +100,66 @@ class Prefixes:
         """
         if not namespaces:
             return expr
-        cached = self._renamings.get(id(namespaces))
-        if cached is None or cached[0] is not namespaces:
-            cached = self._renamings[id(namespaces)] = (namespaces, {})
-        return _rename(expr, _Names(self, *cached))
+        names = self._renamings.get(id(namespaces))
+        if names is None or names.namespaces is not namespaces:
+            names = self._renamings[id(namespaces)] = _Names(self, namespaces)
+        return expr if names.are_those_of_table() else _rename(expr, names)
+
+    def knows(self, prefix: str, uri: str) -> bool:
+        """Whether a prefix of this table is that of a namespace."""
+        return self._prefixes.get(uri) == prefix
 
 
 class _Names:
     """Maps the prefixes of one query to those of the table."""
 
-    __slots__ = ("_bound", "_namespaces", "_prefixes")
+    __slots__ = ("_bound", "_prefixes", "_same", "exprs", "namespaces", "steps")
 
-    def __init__(
-        self, prefixes: Prefixes, namespaces: Mapping[str, str], bound: dict[str, str]
-    ) -> None:
+    def __init__(self, prefixes: Prefixes, namespaces: Mapping[str, str]) -> None:
+        self.namespaces = namespaces
         self._prefixes = prefixes
-        self._namespaces = namespaces
-        self._bound = bound
+        self._bound: dict[str, str] = {}
+        self._same = False
+        # As they were written, to what they became.
+        self.steps: dict[Step, Step] = {}
+        self.exprs: dict[Expr, Expr] = {}
+
+    def are_those_of_table(self) -> bool:
+        """Whether every prefix is the table's own; from then on, it always is."""
+        if not self._same:
+            self._same = all(self._prefixes.knows(*binding) for binding in self.namespaces.items())
+        return self._same
 
     def of_table(self, prefix: str) -> str:
         """Returns the table's prefix for one of the query; an unbound one stays."""
-        if not prefix or prefix not in self._namespaces:
+        if not prefix or prefix not in self.namespaces:
             return prefix
         bound = self._bound.get(prefix)
         if bound is None:
-            bound = self._prefixes.prefix(self._namespaces[prefix], prefix)
+            bound = self._prefixes.prefix(self.namespaces[prefix], prefix)
             self._bound[prefix] = bound
         return bound
 
 
 def _rename(expr: Expr, names: _Names) -> Expr:
+    known = names.exprs.get(expr)
+    if known is None:
+        if len(names.exprs) > _MOST_REMEMBERED:
+            names.exprs.clear()
+            names.steps.clear()
+        known = names.exprs[expr] = _renamed(expr, names)
+    return known
+
+
+def _renamed(expr: Expr, names: _Names) -> Expr:
     expr = rebuild(expr, lambda e: _rename(e, names))
     if isinstance(expr, (LocationPath, FilterPath)):
         steps = tuple([_rename_step(s, names) for s in expr.steps])
-        return expr if steps == expr.steps else replace(expr, steps=steps)
+        if steps == expr.steps:
+            return expr
+        if isinstance(expr, LocationPath):
+            return make_path(expr.absolute, steps)
+        return replace(expr, steps=steps)
     if isinstance(expr, FunctionCall):
         prefix = names.of_table(expr.prefix)
         return expr if prefix == expr.prefix else replace(expr, prefix=prefix)
@@ -129,10 +168,16 @@ def _rename(expr: Expr, names: _Names) -> Expr:
 
 def _rename_step(step: Step, names: _Names) -> Step:
     test = step.test
-    if not isinstance(test, NameTest):
+    if not isinstance(test, NameTest) or not test.prefix:
         return step
-    prefix = names.of_table(test.prefix)
-    return step if prefix == test.prefix else replace(step, test=replace(test, prefix=prefix))
+    renamed = names.steps.get(step)
+    if renamed is None:
+        prefix = names.of_table(test.prefix)
+        renamed = step
+        if prefix != test.prefix:
+            renamed = make_step(step.axis, name_test(test.local, prefix), step.predicates)
+        names.steps[step] = renamed
+    return renamed
 
 
 def is_used(prefix: str, xpaths: Iterable[str]) -> bool:

@@ -11,6 +11,7 @@ from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.flwr_queries import FLWR, as_xpath
 from extract.subscriptions.wordings import Wordings
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
@@ -110,6 +111,9 @@ def check_query(subscription: Subscription, source: str = "", limits: Limits | N
         QuerySyntaxError: It cannot.
     """
     try:
+        subscription = as_xpath(subscription, limits)
+        if subscription.version == FLWR:
+            return
         if subscription.version != FIRST:
             check_later(subscription, limits)
         else:
@@ -150,11 +154,14 @@ def normalise_all(
     first: dict[bytes, str] = {}
     for subscription in subscriptions:
         try:
-            if subscription.version != FIRST:
-                check_later(subscription, limits)
-                yield NormalQuery(subscription, None, None, None, own_prefixes(subscription))
+            query = as_xpath(subscription, limits)
+            if query.version != FIRST:
+                if query.version != FLWR:
+                    check_later(query, limits)
+                own = replace(subscription, version=query.version)
+                yield NormalQuery(own, None, None, None, own_prefixes(subscription))
                 continue
-            code, constants = wordings.read(subscription.xpath, subscription.namespaces)
+            code, constants = wordings.read(query.xpath, query.namespaces)
         except QuerySyntaxError as error:
             located = error.at(subscriptions.source, subscription.line, subscription.column)
             yield NormalQuery(subscription, None, located, None, {})

@@ -82,8 +82,10 @@ class TemplateResolver:
         if number is not None and xpath not in self._unsure:
             return number, ()
         form, exprs = self._normalise(absolute, ())
-        branches = [branch.xpath for branch in form.branches]
-        classes = parameter_classes(branches, exprs, _operands(absolute))
+        classes = ()
+        if "$" in xpath:
+            branches = [branch.xpath for branch in form.branches]
+            classes = parameter_classes(branches, exprs, _operands(absolute))
         self._unsure.discard(xpath)
         if classes:
             self._classes[xpath] = classes

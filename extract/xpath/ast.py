@@ -10,9 +10,10 @@ test and predicates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache, reduce
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from operator import attrgetter
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 T = TypeVar("T")
 
@@ -58,40 +59,55 @@ _UNARY, _UNION, _PATH, _PRIMARY = 7, 8, 9, 10
 class Node:
     """What all nodes share: equality by value, and a hash and a text that are computed once."""
 
-    __slots__ = ("_hash", "_text")
+    __slots__ = ("cached_hash", "cached_text")
 
-    _hash: int
-    _text: str
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in self.__slots__])
+    cached_hash: int
+    cached_text: str
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         if type(self) is not type(other):
             return NotImplemented
-        assert isinstance(other, Node)
-        return hash(self) == hash(other) and self._values() == other._values()
+        return hash(self) == hash(other) and _values(self) == _values(other)
 
     def __hash__(self) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            value = hash((type(self).__name__, self._values()))
-            object.__setattr__(self, "_hash", value)
-            return value
+        value: int | None = getattr(self, "cached_hash", None)  # `try` costs more
+        if value is None:
+            kind = type(self)
+            value = hash((kind.__name__, _VALUES[kind](self)))
+            _set_hash(self, value)
+        return value
 
     def __str__(self) -> str:
-        try:
-            return self._text
-        except AttributeError:
+        text: str | None = getattr(self, "cached_text", None)
+        if text is None:
             text = self._format()
-            object.__setattr__(self, "_text", text)
-            return text
+            _set_text(self, text)
+        return text
 
     def _format(self) -> str:
         raise NotImplementedError
+
+
+# Nodes are frozen; these two set what is computed once.
+_set_hash: Final = Node.__dict__["cached_hash"].__set__
+_set_text: Final = Node.__dict__["cached_text"].__set__
+
+
+class _FieldGetters(dict[type, Callable[[Any], Any]]):
+    """For each class of nodes a function that gets the values of its fields."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        getter = self[kind] = attrgetter(*[one.name for one in fields(kind)])
+        return getter
+
+
+_VALUES: Final = _FieldGetters()
+
+
+def _values(node: object) -> object:
+    return _VALUES[type(node)](node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +134,8 @@ class KindTest(Node):
 
 NodeTest: TypeAlias = NameTest | KindTest
 
+_DOTS: Final[dict[str, str]] = {"parent": "..", "self": "."}
+
 ANY_NODE: Final = KindTest("node")
 ANY_NAME: Final = NameTest("*")
 
@@ -131,11 +149,8 @@ class Step(Node):
     predicates: tuple[Expr, ...] = ()
 
     def _format(self) -> str:
-        if not self.predicates and self.test == ANY_NODE:
-            if self.axis == "parent":
-                return ".."
-            if self.axis == "self":
-                return "."
+        if self.axis in _DOTS and not self.predicates and self.test == ANY_NODE:
+            return _DOTS[self.axis]
         test = str(self.test)
         if self.axis == "attribute":
             test = f"@{test}"
@@ -145,7 +160,7 @@ class Step(Node):
 
     def where(self, *predicates: Expr) -> Step:
         """The same step with these predicates added after its own."""
-        return replace(self, predicates=self.predicates + predicates)
+        return make_step(self.axis, self.test, self.predicates + predicates)
 
 
 ANY_DEPTH: Final = Step("descendant-or-self", ANY_NODE)  # what ``//`` abbreviates
@@ -340,7 +355,7 @@ def path_text(steps: tuple[Step, ...], start: str) -> str:
     out, slash = [start.removesuffix("/")], "/" if start else ""
     last = len(steps) - 1
     for i, step in enumerate(steps):
-        if step == ANY_DEPTH and slash == "/" and i < last:
+        if step.axis == "descendant-or-self" and slash == "/" and i < last and step == ANY_DEPTH:
             slash = "//"
         else:
             out.append(f"{slash}{step}")

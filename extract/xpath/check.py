@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from extract.errors import QuerySyntaxError
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.ast import Binary, Expr, FunctionCall, StringLiteral, Union
 from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function, Type
+from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import XML_NAMESPACE
-from extract.xpath.parser import SPLIT, Mention, parse_with_mentions
+from extract.xpath.parser import SPLIT, parse_with_mentions
 from extract.xpath.traverse import children
 from extract.xpath.types import type_of
 
@@ -37,14 +39,6 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
     parsed = parse_with_mentions(xpath, limits)
     if xpath.count("|") >= limits.xpath_branches and united(parsed.expr) > limits.xpath_branches:
         raise QuerySyntaxError(limits.passed("xpath_branches"), SPLIT, xpath=xpath)
-    for mention in parsed.prefixes:
-        if mention.prefix not in namespaces and mention.prefix != "xml":
-            raise _error(
-                parsed.xpath,
-                mention.offset,
-                f"the prefix '{mention.prefix}' is not bound to a namespace",
-                f"bind it with --ns {mention.prefix}=URI or a line '#! ns {mention.prefix}=URI'",
-            )
     for mention in parsed.variables:
         raise _error(
             parsed.xpath,
@@ -52,6 +46,28 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
             f"there is no value for the variable ${mention.name}",
             "subscriptions have no variables; write the value itself",
         )
+    check_mentions(parsed, namespaces)
+    return parsed.expr
+
+
+def check_mentions(
+    parsed: Parsed,
+    namespaces: Mapping[str, str],
+    value_of: Callable[[Expr], Expr] = lambda expr: expr,
+) -> None:
+    """Checks all names that a parsed text mentions, but for variables.
+
+    Args:
+        parsed: What was parsed.
+        namespaces: Prefix to namespace URI.
+        value_of: Replaces variables by what they stand for.
+
+    Raises:
+        QuerySyntaxError: As for `parse_checked`.
+    """
+    for mention in parsed.prefixes.values():
+        if mention.prefix not in namespaces and mention.prefix != "xml":
+            raise unbound_prefix(parsed.xpath, mention)
     for mention in parsed.unplaced:
         example = "position() = 1" if mention.local == "position" else "last()"
         raise _error(
@@ -61,22 +77,37 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
             f"write it in brackets, as in //a[{example}]",
         )
     for mention, call in parsed.functions:
-        _check_call(parsed.xpath, mention, call, namespaces)
+        _check_call(parsed.xpath, mention, call, [*map(value_of, call.arguments)], namespaces)
     for offset, expr in parsed.node_sets:
-        if type_of(expr) is not Type.NODES:
+        type_ = type_of(value_of(expr))
+        if type_ is not Type.NODES:
             raise _error(
                 parsed.xpath,
                 offset,
-                f"this is a {type_of(expr).value}, where a node set is needed",
+                f"this is a {type_.value}, where a node set is needed",
                 "to take either, write '|'"
                 if isinstance(expr, Binary) and expr.op == "or"
                 else "only node sets can be filtered, walked from, or united with '|'",
             )
-    return parsed.expr
+
+
+def unbound_prefix(text: str, mention: Mention) -> QuerySyntaxError:
+    """The error for a prefix without a namespace."""
+    prefix = mention.prefix
+    return _error(
+        text,
+        mention.offset,
+        f"the prefix '{prefix}' is not bound to a namespace",
+        f"bind it with --ns {prefix}=URI or a line '#! ns {prefix}=URI'",
+    )
 
 
 def _check_call(
-    xpath: str, mention: Mention, call: FunctionCall, namespaces: Mapping[str, str]
+    xpath: str,
+    mention: Mention,
+    call: FunctionCall,
+    arguments: Sequence[Expr],
+    namespaces: Mapping[str, str],
 ) -> None:
     uri = XML_NAMESPACE if call.prefix == "xml" else namespaces.get(call.prefix, "")
     name = f"{{{uri}}}{call.name}" if call.prefix else call.name
@@ -92,8 +123,8 @@ def _check_call(
         reason = f"{mention.name}() takes {_arity(function)}, not {given}"
         raise _error(xpath, mention.offset, reason, "")
     for i in function.nodes:
-        if i < given and type_of(call.arguments[i]) is not Type.NODES:
-            argument = call.arguments[i]
+        if i < given and type_of(arguments[i]) is not Type.NODES:
+            argument = arguments[i]
             reason = f"{call.name}() needs a node set, not a {type_of(argument).value}"
             quoted = isinstance(argument, StringLiteral)
             hint = "quotes make a string; write the path without them" if quoted else ""
@@ -134,8 +165,13 @@ def _function_hint(call: FunctionCall, uri: str) -> str:
         return f"with a prefix there are only test() and replace() of {EXSLT_REGEXP}"
     if call.name in ELSEWHERE:
         return ELSEWHERE[call.name]
-    plain = [name for name in FUNCTIONS if not name.startswith("{")]
-    close = difflib.get_close_matches(call.name, plain, 1)
+    return _similar_function(call.name)
+
+
+@lru_cache(maxsize=1 << 10)  # a rule set written for XPath 2.0 has the same function in every rule
+def _similar_function(name: str) -> str:
+    plain = [one for one in FUNCTIONS if not one.startswith("{")]
+    close = difflib.get_close_matches(name, plain, 1)
     return f"did you mean {close[0]}()?" if close else "the functions are those of XPath 1.0"
 
 

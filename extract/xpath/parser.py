@@ -17,7 +17,6 @@ find out during evaluation is reported at once, with a caret: see `extract.xpath
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
 
@@ -51,7 +50,15 @@ from extract.xpath.ast import (
     union,
 )
 from extract.xpath.hints import missing, no_axis, no_step, unexpected
+from extract.xpath.known_predicates import (
+    KnownPredicate,
+    known_predicate,
+    predicate_text,
+    remember,
+)
+from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import NCNAME, NOT_XML
+from extract.xpath.plain_steps import PLAIN_STEPS, plain_steps
 
 MAX_NAME: Final = 10_000  # characters
 
@@ -62,33 +69,7 @@ _NUMBER: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]*
 _KINDS: Final = frozenset({"node", "text", "comment", "processing-instruction"})
 SPLIT: Final = "split it into several subscriptions"
 _OPERATORS: Final = re.compile(r"or|and|!?=|[<>]=?|\+|-|\*|div|mod")
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A name in the text whose meaning lies outside of it, and where it stands."""
-
-    offset: int
-    prefix: str
-    local: str
-
-    @property
-    def name(self) -> str:
-        """The name as written."""
-        return f"{self.prefix}:{self.local}" if self.prefix else self.local
-
-
-@dataclass(slots=True)
-class Parsed:
-    """An expression and the names that it mentions."""
-
-    xpath: str
-    expr: Expr
-    prefixes: list[Mention] = field(default_factory=list)
-    functions: list[tuple[Mention, FunctionCall]] = field(default_factory=list)
-    variables: list[Mention] = field(default_factory=list)
-    node_sets: list[tuple[int, Expr]] = field(default_factory=list)  # what stands for a node set
-    unplaced: list[Mention] = field(default_factory=list)  # position(), last() in no predicate
+_NO_OPERATOR: Final = frozenset(("", "]", ")", ","))  # what mostly follows an operand
 
 
 def parse(xpath: str) -> Expr:
@@ -115,7 +96,7 @@ def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
             xpath=xpath,
             offset=bad.start(),
         )
-    parser = _Parser(xpath, limits)
+    parser = ExpressionParser(xpath, limits)
     expr = parser.expression(1)
     if parser.at < len(xpath):
         raise parser.error(*unexpected(xpath, parser.at))
@@ -123,14 +104,31 @@ def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
     return parser.parsed
 
 
-class _Parser:
-    """One pass over one expression; ``at`` is the next character to read."""
+class ExpressionParser:
+    """One pass over a text; ``at`` is the next character to read.
 
-    __slots__ = ("at", "brackets", "depth", "height", "limits", "operand", "parsed", "text")
+    Args:
+        text: The text.
+        limits: How large an expression may be.
+        words: What ends an expression where an operator could stand, such as keywords around it.
+    """
 
-    def __init__(self, text: str, limits: Limits) -> None:
+    __slots__ = (
+        "at",
+        "brackets",
+        "depth",
+        "height",
+        "limits",
+        "operand",
+        "parsed",
+        "text",
+        "words",
+    )
+
+    def __init__(self, text: str, limits: Limits, words: re.Pattern[str] | None = None) -> None:
         self.text = text
         self.limits = limits
+        self.words = words
         self.at = 0
         self.operand = 0  # where the operand at hand starts
         self.depth = 0  # expressions around the one at hand, itself included
@@ -143,12 +141,16 @@ class _Parser:
     def skip(self) -> str:
         """Skips white space; the character after it, ``""`` at the end."""
         text, at = self.text, self.at
+        char = text[at : at + 1]
+        if char > " ":
+            return char
         while at < len(text) and text[at] in " \t\r\n":
             at += 1
         self.at = at
         return text[at : at + 1]
 
     def peek(self) -> str:
+        """The character here, ``""`` at the end."""
         return self.text[self.at : self.at + 1]
 
     def name(self) -> str:
@@ -198,18 +200,23 @@ class _Parser:
 
     def operator(self, strength: int) -> str:
         """The operator here, if there is one that binds at least this strongly, or ``""``."""
-        self.skip()
+        if self.skip() in _NO_OPERATOR:
+            return ""
         token = _OPERATORS.match(self.text, self.at)
+        if self.words is not None and self.words.match(self.text, self.at):
+            return ""
         if not token or PRECEDENCE[token[0]] < strength:
             return ""
         self.at = token.end()
         return token[0]
 
     def limit_depth(self) -> None:
+        """Checks that the expression is not nested too deeply."""
         if self.depth + self.height > self.limits.xpath_depth:
             raise self.error(self.limits.passed("xpath_depth"), SPLIT)
 
     def unary(self) -> Expr:
+        """An operand, with its minus signs and unions."""
         minus = 0
         while self.skip() == "-":
             self.at += 1
@@ -231,12 +238,18 @@ class _Parser:
         return expr
 
     def path(self) -> Expr:
+        """A path, a primary expression, or a path that starts from one."""
         start = self.skip()
         self.operand = self.at
         if start and (start in "$('\"0123456789" or _POINT.match(self.text, self.at)):
             return self.filter_path()
         if start and start in "/@.*":
             return self.location_path()
+        steps = self.plain_steps()
+        if steps is not None:
+            if self.skip() == "/":
+                self.relative_path(steps)
+            return make_path(False, tuple(steps))
         if self._is_call():
             return self.filter_path()
         return self.location_path()
@@ -263,11 +276,10 @@ class _Parser:
             self.parsed.node_sets.append((start, expr))
 
     def filter_path(self) -> Expr:
+        """A primary expression with its predicates and steps."""
         start = self.at
         primary = self.primary()
-        predicates: list[Expr] = []
-        while self.skip() == "[":
-            predicates.append(self.predicate())
+        predicates = self.predicates()
         steps: list[Step] = []
         if self.text.startswith("//", self.at):
             self.at += 2
@@ -278,10 +290,11 @@ class _Parser:
             self.relative_path(steps)
         if predicates or steps:
             self._must_be_nodes(start, primary)
-            return FilterPath(primary, tuple(predicates), tuple(steps))
+            return FilterPath(primary, predicates, tuple(steps))
         return primary
 
     def primary(self) -> Expr:
+        """What is in parentheses, a variable, a literal, a number or a call."""
         start = self.peek()
         if start == "(":
             opened = self.at
@@ -303,6 +316,7 @@ class _Parser:
         return self.function_call()
 
     def literal(self) -> str:
+        """The string here, without its quotes."""
         start = self.at
         end = self.text.find(self.text[start], start + 1)
         if end < 0:
@@ -311,6 +325,7 @@ class _Parser:
         return self.text[start + 1 : end]
 
     def qualified_name(self, what: str) -> Mention:
+        """The name here, of something that is mentioned."""
         start, prefix, local = self.at, "", self.name()
         if local and self.peek() == ":":
             self.at += 1
@@ -320,6 +335,7 @@ class _Parser:
         return Mention(start, prefix, local)
 
     def function_call(self) -> Expr:
+        """A call and its arguments."""
         mention = self.qualified_name("a function name")
         self.skip()
         opened = self.at
@@ -340,18 +356,43 @@ class _Parser:
             self.parsed.unplaced.append(mention)
         return call
 
+    def predicates(self) -> tuple[Expr, ...]:
+        """All that is in brackets here."""
+        out: list[Expr] = []
+        while self.skip() == "[":
+            out.append(self.predicate())
+        return tuple(out)
+
     def predicate(self) -> Expr:
-        opened = self.at
+        """The predicate here; what was read before in another place, or another query, is known."""
+        opened, parsed = self.at, self.parsed
+        text = predicate_text(self.text, opened)
+        known = known_predicate(text)
+        if known is not None and self.depth + known.height <= self.limits.xpath_depth:
+            known.mention(parsed, opened)
+            self.height = max(self.height, known.height)
+            self.at = opened + len(text)
+            return known.expr
+        around, self.height = self.height, 0
+        outer, parsed.prefixes = parsed.prefixes, {}
+        before = (len(parsed.functions), len(parsed.variables), len(parsed.node_sets))
         self.at += 1  # the bracket that brought us here
         self.brackets += 1
         expr = self.expression(1)
         self.brackets -= 1
         self.close("]", opened)
+        if len(text) == self.at - opened:
+            remember(text, KnownPredicate.of(expr, self.height, parsed, before, opened))
+        for prefix, mention in parsed.prefixes.items():
+            outer.setdefault(prefix, mention)
+        parsed.prefixes = outer
+        self.height = max(around, self.height)
         return expr
 
     # -- location paths
 
     def location_path(self) -> LocationPath:
+        """A path of steps."""
         steps: list[Step] = []
         if self.peek() != "/":
             self.relative_path(steps)
@@ -370,6 +411,7 @@ class _Parser:
         return make_path(True, tuple(steps))
 
     def relative_path(self, steps: list[Step]) -> None:
+        """Reads steps, up to the last one."""
         self.skip()
         if self.text.startswith("//", self.at):
             self.at += 2
@@ -377,7 +419,12 @@ class _Parser:
         elif self.peek() == "/":
             self.at += 1
         while True:
-            steps.append(self.step())
+            self.skip()
+            plain = self.plain_steps()
+            if plain is None:
+                steps.append(self.step())
+            else:
+                steps += plain
             if self.skip() != "/":
                 return
             if self.text.startswith("//", self.at):
@@ -386,7 +433,25 @@ class _Parser:
             else:
                 self.at += 1
 
+    def plain_steps(self) -> list[Step] | None:
+        """The steps by plain names here, with the filters of the last; None if none is."""
+        plain = PLAIN_STEPS.match(self.text, self.at)
+        if plain is None or plain.end() - self.at > MAX_NAME:
+            return None
+        named, mentions = plain_steps(plain[0])
+        prefixes = self.parsed.prefixes
+        for mention in mentions:
+            if mention.prefix not in prefixes:
+                prefixes[mention.prefix] = mention.moved(self.at)
+        self.at = plain.end()
+        steps = list(named)
+        if self.skip() == "[":
+            last = steps[-1]
+            steps[-1] = make_step(last.axis, last.test, self.predicates())
+        return steps
+
     def step(self) -> Step:
+        """One step."""
         start = self.skip()
         if start == ".":
             if self.text.startswith("..", self.at):
@@ -408,10 +473,7 @@ class _Parser:
                 self.at += 2
                 axis, name = name, ""
             test = self.node_test(name)
-        predicates: list[Expr] = []
-        while self.skip() == "[":
-            predicates.append(self.predicate())
-        return make_step(cast(Axis, axis), test, tuple(predicates))
+        return make_step(cast(Axis, axis), test, self.predicates())
 
     def node_test(self, name: str) -> NodeTest:
         """The node test here; ``name`` is a name that was already read as a possible axis."""
@@ -441,11 +503,12 @@ class _Parser:
                 name = self.name()
                 if not name:
                     raise self.error(f"expected a local name or '*' right after '{prefix}:'")
-            self.parsed.prefixes.append(Mention(start, prefix, name))
+            self.parsed.prefixes.setdefault(prefix, Mention(start, prefix, name))
             return name_test(name, prefix)
         return name_test(name)
 
     def kind_test(self, name: str, start: int) -> KindTest:
+        """A node type, such as ``text()``."""
         if name not in _KINDS:
             raise self.error(*no_step(name), offset=start)
         opened = self.at
@@ -464,6 +527,7 @@ class _Parser:
     # -- errors
 
     def error(self, reason: str, hint: str = "", offset: int | None = None) -> QuerySyntaxError:
+        """An error at this place, or at another one."""
         at = self.at if offset is None else offset
         return QuerySyntaxError(reason, hint, xpath=self.text, offset=at)
 

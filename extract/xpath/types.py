@@ -64,11 +64,13 @@ def is_positional(predicate: Expr) -> bool:
 
 def counts(expr: Expr) -> bool:
     """Whether the expression calls ``position()`` or ``last()`` for its own context."""
+    # Predicates and later steps have a context of their own; only the start shares this one.
+    if isinstance(expr, (LocationPath, StringLiteral, Number, Parameter)):
+        return False
+    if isinstance(expr, Binary):
+        return counts(expr.left) or counts(expr.right)
     if isinstance(expr, FunctionCall) and expr.name in ("position", "last") and not expr.prefix:
         return True
-    # Predicates and later steps have a context of their own; only the start shares this one.
-    if isinstance(expr, LocationPath):
-        return False
     if isinstance(expr, FilterPath):
         return counts(expr.primary)
     return any(map(counts, children(expr)))

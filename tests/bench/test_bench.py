@@ -7,14 +7,25 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from lxml import etree
 from pyarrow import parquet
 
-from extract.bench import BENCHMARKS, load
+from extract.bench import BENCHMARKS, load, output_data
+from extract.bench.stock import different_shapes, stock_schema
 from extract.bench.table import ResultTable
+from extract.preptool.prepare import prepare
 from extract.scenarios import scenario
+from extract.schema.model import Schema
+from extract.subscriptions import Subscriptions
 
 
-@pytest.mark.parametrize("name", ["chunk", "match", "matchers", "memory", "subs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("chunk", "files", "match", "matchers", "memory", "messages", "output", "prepare"),
+        *("register", "subs"),
+    ],
+)
 def test_a_small_run_gives_a_table(name: str) -> None:
     assert name in BENCHMARKS
     table = import_module(f"extract.bench.{name}").run(None, 0.002)
@@ -22,6 +33,11 @@ def test_a_small_run_gives_a_table(name: str) -> None:
     assert table.rows
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert table.title in str(table)
+
+
+def test_different_shapes_share_no_template_and_no_form() -> None:
+    scheme = prepare(stock_schema(), Subscriptions.of(different_shapes(500)), 1)
+    assert len(scheme.templates) == len(scheme.forms) == len(scheme.branches) == 500
 
 
 def test_a_load_has_different_queries_and_right_answers() -> None:
@@ -46,3 +62,15 @@ def test_a_load_finds_wrong_answers(tmp_path: Path) -> None:
         rows = [{"document": str(message), "query": n, "count": count} for n, count in found]
         parquet.write_table(pa.Table.from_pylist(rows), matches / "part.parquet")
         assert load.compare_answers(["//b", "/a", "/c"], [message], matches) == (3, wrong)
+
+
+def test_documents_and_queries_of_outputs_are_as_the_paper_says() -> None:
+    for data in output_data.KINDS.values():
+        for document in data.documents(20):
+            assert output_data.ELEMENTS - len(list(etree.fromstring(document).iter())) in (0, 1)
+        queries = data.queries(500, predicates=2, returns=3)
+        assert len(set(queries)) == 500
+        assert all(one.count(" = ") == 2 and one.count("{$s/") == 3 for one in queries)
+        chosen = Subscriptions.of({str(n): query for n, query in enumerate(queries)})
+        scheme = prepare(Schema.none(), chosen, 1)
+        assert len(scheme.outputs) == 500

@@ -81,6 +81,7 @@ def test_files_that_are_not_read_are_in_the_account(
     Path("docs/gone.xml").symlink_to("nowhere.xml")
     Path("docs/folder").symlink_to(here.parent)
     Path("docs/secret.xml").write_text(GOOD.format(8))
+    Path("docs/secret.xml").chmod(0o600)  # what everybody may read is not asked for
     Path("docs/broken.xml").write_text("<db>")
     os.mkfifo("docs/pipe.xml")
     usual = os.access

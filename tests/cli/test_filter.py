@@ -72,3 +72,9 @@ def test_damaged_chunks_are_rejected(chunks: Path) -> None:
     facts = json.loads(result.stderr.splitlines()[-1])
     assert facts["documents"]["rejected"] == 3
     assert "write the chunks again" in result.stderr
+
+
+def test_results_of_flwr_want_whole_documents(chunks: Path) -> None:
+    result = run("filter", "--scheme", "scheme.json", "chunks", "--select", "output")
+    assert result.exit_code == 2
+    assert "`extract run` or `extract match`" in result.stderr

@@ -300,7 +300,8 @@ def test_a_worker_that_is_killed_takes_one_document_with_it(
 
     monkeypatch.setattr(DocumentCutter, "cut", fatal)
     monkeypatch.setattr(batching, "BATCH_DOCUMENTS", 2)
-    result = run("run", *SCHEMA, "--queries", "q.tsv", "docs", "-o", "out", "--jobs", "2")
+    args = ["--queries", "q.tsv", "docs", "-o", "out", "--jobs", "2", "--matcher", "columnar"]
+    result = run("run", *SCHEMA, *args)
     assert result.exit_code == 1
     check_account()
     assert report()["documents"]["processed"] == 6

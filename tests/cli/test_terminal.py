@@ -168,7 +168,7 @@ def test_the_help_is_a_tour_with_examples_that_are_commands() -> None:
     [
         ("extract pr", ["plain,prep", "plain,project"]),
         ("extract run --on-non", ["plain,--on-nonconforming"]),
-        ("extract run --select ", ["plain,nodes", "plain,count", "plain,doc"]),
+        ("extract run --select ", ["plain,nodes", "plain,count", "plain,doc", "plain,output"]),
         ("extract subs --scheme s.json re", ["plain,remove", "plain,replace"]),
         ("extract chunk do", ["file,do"]),
         ("extract completion z", ["plain,zsh"]),

@@ -23,20 +23,23 @@ from tests.support.source_rules import (
     wrong_directions,
 )
 
-# errors ← files ← limits ← xpath ← markup ← schema ← subscriptions ← scheme ← {transtool ← preptool
-# | chunktool ← filtertool} ← pipeline ← bench ← cli. The two halves of the pipeline meet only in
-# the scheme. Scenarios are data: they stand beside the stages. Nothing imports the testing suites.
+# errors ← files ← limits ← xpath ← flwr ← markup ← schema ← subscriptions ← scheme ← {transtool ←
+# preptool | chunktool ← filtertool} ← pipeline, live_filter ← bench ← cli. The two halves of the
+# pipeline meet only in the scheme. Scenarios are data: they stand beside the stages. Nothing
+# imports the testing suites.
 GROUND: Final = (
     "errors",
     "files",
     "limits",
     "xpath",
+    "flwr",
     "markup",
     "schema",
     "subscriptions",
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
+RECIPES: Final = ("pipeline", "live_filter")  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -50,12 +53,15 @@ ROOMS: Final[Rooms] = {
         "spark": ("filtertool",),  # the public door
         "testing": (*GROUND, "preptool", "chunktool", "filtertool"),
         "pipeline": (*GROUND, *STAGES),
+        "live_queries": (*GROUND, *STAGES),
+        "live_filter": (*GROUND, *STAGES, "live_queries"),
         "scenarios": GROUND,
-        "bench": (*GROUND, *STAGES, "pipeline", "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, "pipeline", "scenarios", "bench", "__init__"),  # __version__
-        "__init__": (*GROUND, *STAGES, "pipeline", "spark"),  # the stable API
+        "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
+        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
+        "__init__": (*GROUND, *STAGES, *RECIPES, "spark"),  # the stable API
         "__main__": ("cli",),
     },
+    "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
     "extract.transtool": {"rules": (REST,), REST: ("rules",)},  # a rule and the loop that runs it
     "extract.preptool": {
         "query_tree": (),
@@ -83,17 +89,20 @@ ROOMS: Final[Rooms] = {
         "matchers": ("processes",),
         "results": ("matchers",),
         "output": ("matchers", "results"),
-        "whole": ("processes", "matchers", "results"),
-        REST: ("processes", "matchers", "results", "output", "whole"),
+        "flwr": ("processes", "matchers"),
+        "whole": ("processes", "matchers", "results", "flwr"),
+        REST: ("processes", "matchers", "results", "output", "flwr", "whole"),
         "local": ("processes", "results", REST),
-        "spark": ("processes", "matchers", "results", "output", "whole", REST),
+        "spark": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
     },
     "extract.filtertool.matchers": {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer
         "lxml": (REST,),
+        "push": ("columnar", "lxml", REST),  # and columnar, which asks lxml
         "auto": ("columnar", "lxml", REST),
         REST: (),
     },
+    "extract.filtertool.matchers.push": {"core": (), REST: ("core",)},
     "extract.filtertool.spark": {
         "worker": (),
         "driver": ("worker", REST),
@@ -104,7 +113,13 @@ ROOMS: Final[Rooms] = {
 }
 
 # Libraries that only one part of the package may import, and parts of that which may not.
-ONLY: Final = {"pyspark": "extract.filtertool.spark", "pytest": "extract.testing"}
+ONLY: Final = {
+    "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
+    "psycopg": ("extract.scheme.database",),
+    "pyspark": ("extract.filtertool.spark",),
+    "pytest": ("extract.testing",),
+    "sqlglot": ("extract.scheme.database",),
+}
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 
 

@@ -15,6 +15,7 @@ MOST_LINES: Final = 500
 # Packages whose tests are elsewhere, and where.
 ELSEWHERE: Final = {
     "extract.bench.experiments.rivals": "tests/bench/test_experiments.py",
+    "extract.filtertool.matchers.push.core": "tests/filtertool/matchers/push/test_push_contract.py",
     "extract.testing": "tests/chunktool/scan/test_scanner_contract.py",
 }
 

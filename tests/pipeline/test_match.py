@@ -16,6 +16,7 @@ from extract.filtertool.job import Job
 from extract.filtertool.last_filter import LastFilter
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
+from extract.filtertool.results.batch_outcome import document_outcomes
 from tests.support.paths import SCHEMAS
 
 SCHEMA = SCHEMAS / "university.dtd"
@@ -172,7 +173,8 @@ def job_of(scheme: extract.Scheme, matcher: str = "lxml") -> Job:
 def test_a_filter_serves_the_next_document_of_the_same_job(scheme: extract.Scheme) -> None:
     last = LastFilter()
     with last.lend(job_of(scheme)) as first:
-        assert len(first.process([("d", DOCUMENT)])[0].findings)
+        (done,) = document_outcomes(first.process([("d", DOCUMENT)]))
+        assert len(done.findings)
     with last.lend(job_of(scheme)) as second:
         assert second is first
     with last.lend(job_of(scheme, "columnar")) as other:

@@ -7,11 +7,13 @@ and so many that they are evaluated as columns.
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 from lxml import etree
 
 import extract
+from extract.preptool.revise import Reviser
 from extract.xpath.numbers import to_number
 
 STOCKS = b"<s><a>1</a><a>9</a><b>x</b></s>"
@@ -176,8 +178,18 @@ def test_bindings_belong_to_the_template() -> None:
     assert found == ["urn:2"]
 
 
-@pytest.mark.parametrize("matcher", ["lxml", "columnar"])
-def test_constants_of_a_megabyte(matcher: str) -> None:
+MATCHERS = ["lxml", "columnar", "push"]
+
+
+def matching(scheme: extract.Scheme, document: bytes, matcher: str) -> list[str]:
+    ready = extract.Filter(scheme, matcher=matcher)
+    table = ready.table([("document", document)])
+    assert ready.rejected.num_rows == 0
+    return sorted(table["query"].to_pylist())
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_long_constants_and_too_long_ones(matcher: str) -> None:
     """Up to the limit of a query's characters a constant is like any other; beyond it, the
     query is rejected, and its template's other members go on."""
     long, longer = "x" * 390_000, "x" * 1_000_000
@@ -187,5 +199,115 @@ def test_constants_of_a_megabyte(matcher: str) -> None:
         ("q1000000", "longer than 400,000 characters (--max-xpath-chars)")
     ]
     assert len(scheme.templates) == 1
-    found = extract.count(scheme, f"<r><a>{long}</a></r>".encode(), matcher=matcher)
-    assert [query for _, query, _ in found] == ["q390000"]
+    document = f"<r><a>{long}</a></r>".encode()
+    assert matching(scheme, document, matcher) == ["q390000"]
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_constants_of_megabytes(
+    matcher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bytes, for the limit is one of characters: from the queries to the file of members, and
+    to the answers."""
+    monkeypatch.setattr("extract.scheme.writer.INLINE", 2)
+    # No text that repeats itself: libxml2 would look for it for minutes.
+    long = "".join([chr(0x10000 + n * 7919 % 50_000) for n in range(300_000)])
+    values = ["x", long, f"{long}z", f"a{long}"]
+    queries = {
+        **{f"is {n}": f"/r[a = '{value}']" for n, value in enumerate(values)},
+        **{f"has {n}": f'/r[contains(a, "{value}")]' for n, value in enumerate(values)},
+    }
+    made = extract.prepare(extract.Schema.none(), extract.Subscriptions.of(queries), chunks=1)
+    assert made.rejected == ()
+    assert len(made.templates) == 2
+    made.save(tmp_path / "scheme.json")
+    scheme = extract.Scheme.load(tmp_path / "scheme.json")
+    assert (scheme.members, scheme.templates) == (made.members, made.templates)
+    for n, value in enumerate(values):
+        expected = [f"has {m}" for m, other in enumerate(values) if other in value] + [f"is {n}"]
+        document = f"<r><a>{value}</a></r>".encode()
+        assert matching(scheme, document, matcher) == expected
+
+
+# -- Hashes that collide: whoever knows the secrets can make any number of keys with one hash
+
+KNOWN = b"/collide"  # both secrets; what begins with it forgets its next eight bytes
+
+
+def hash_of(text: bytes) -> int:
+    """The hash of a key of more than sixteen bytes, as ``hashing.h`` has it."""
+
+    def mix(a: int, b: int) -> int:
+        product = a * b
+        return (product & (1 << 64) - 1) ^ product >> 64
+
+    def word(at: int) -> int:
+        return int.from_bytes(text[at : at + 8], "little")
+
+    secret = seed = int.from_bytes(KNOWN, "little")
+    at = 0
+    while len(text) - at > 16:
+        seed = mix(word(at) ^ secret, word(at + 8) ^ seed)
+        at += 16
+    last = mix(word(len(text) - 16) ^ secret, word(len(text) - 8) ^ seed)
+    return mix(secret ^ len(text), last)
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_templates_ids_and_constants_that_collide(
+    matcher: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.urandom", lambda size: KNOWN[:size])
+    names = [f"{'abcdefgh'[n % 8]}{n:06}" for n in range(60)]
+    tail = "padding of more than sixteen"
+    assert len({hash_of(f"/collide/{name}/{tail}".encode()) for name in names}) == 1
+    values = [f"/collide{n:08}{tail}" for n in range(120)]
+    assert len({hash_of(value.encode()) for value in values}) == 1
+    queries = {
+        value: f"/collide/{names[n % 60]}[padding/of/more/than/sixteen = '{value}']"
+        for n, value in enumerate(values)
+    }
+    texts = extract.Subscriptions.of(queries)
+    scheme = extract.prepare(extract.Schema.none(), texts, chunks=1)
+    assert len(scheme.templates) == 60
+    assert scheme.counts()["canonical"] == 120
+    for row, (name, xpath) in enumerate(queries.items()):
+        assert scheme.directory.find(name) == row
+        assert scheme.subscribers[row].xpath == xpath
+    reviser = Reviser(scheme)
+    for name in values[1::2]:
+        reviser.remove(name)
+    assert list(reviser) == values[::2]
+    ready = extract.Filter(scheme, matcher=matcher)
+    for n in (0, 7, 61, 119):
+        inside = (
+            f"<padding><of><more><than><sixteen>{values[n]}</sixteen></than></more></of></padding>"
+        )
+        document = f"<collide><{names[n % 60]}>{inside}</{names[n % 60]}></collide>"
+        assert ready.table([("one", document.encode())])["query"].to_pylist() == [values[n]]
+
+
+ODD_IDS = [" ", "a\tb", "line\nbreak", "\r", "\0", "\x1b[31m", "\u202e", "'\"<&>", "\\", "$string1"]
+ODD_IDS += ["x" * 100_000, "\U0001f600", "é", "e\u0301", "\ufffe", "../../x", "null", "-1", "1e3"]
+
+
+@pytest.mark.parametrize("inline", [3, 1_000])
+def test_ids_of_members_may_have_any_characters(
+    inline: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Registered, saved, loaded, revised and in the rows of every matcher: the same ids."""
+    monkeypatch.setattr("extract.scheme.writer.INLINE", inline)
+    ids = ODD_IDS
+    queries = {one: f"/r[a = '{n % 3}']" for n, one in enumerate(ids)}
+    made = extract.prepare(extract.Schema.none(), extract.Subscriptions.of(queries), chunks=1)
+    made.save(tmp_path / "scheme.json")
+    scheme = extract.Scheme.load(tmp_path / "scheme.json")
+    assert list(scheme.directory.ids) == ids
+    for matcher in MATCHERS:
+        ready = extract.Filter(scheme, matcher=matcher)
+        found = ready.table([("one", b"<r><a>1</a></r>")])["query"].to_pylist()
+        assert found == ids[1::3], matcher
+    reviser = Reviser(scheme)
+    for one in ids[::2]:
+        reviser.remove(one)
+    assert list(reviser) == ids[1::2]

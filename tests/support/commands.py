@@ -60,7 +60,7 @@ def check_account(directory: str = "out") -> None:
     assert rest == facts["rejected_evaluations"]
 
 
-def shell(*args: str) -> subprocess.CompletedProcess[str]:
+def shell(*args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the command as a user does, in a process of its own."""
     command = [sys.executable, "-m", "extract", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)

@@ -39,9 +39,10 @@ class RealRows:
         kind, *found = oracle.answer(self.tree, xpath, namespaces)
         if kind == "error":
             return None
-        return [self._row(*node) for node in found] if kind == "nodes" else [(kind, None)]
+        return [self.row(*node) for node in found] if kind == "nodes" else [(kind, None)]
 
-    def _row(self, kind: str, *what: Any) -> tuple[Any, ...]:
+    def row(self, kind: str, *what: Any) -> tuple[Any, ...]:
+        """Kind and start of a node of an answer."""
         if kind in ("namespace", "declared"):
             return (kind, None)
         owner = self.parents[what[0]] if kind == "tail" else what[0]

@@ -103,20 +103,20 @@ def _member(name: str, package: str, rows: Mapping[str, tuple[str, ...]]) -> str
 
 
 def foreign_imports(
-    module: Module, names: set[str], only: Mapping[str, str], without: Mapping[str, str]
+    module: Module, names: set[str], only: Mapping[str, tuple[str, ...]], without: Mapping[str, str]
 ) -> Iterator[str]:
     """Imports of libraries that only one part of the package may see.
 
     Args:
         module: The module.
         names: The dotted names of all modules.
-        only: For a library the beginning of the names of the modules that may import it.
+        only: For a library the beginnings of the names of the modules that may import it.
         without: For a library the beginning of the names of those among them that may not.
     """
     for target in imported_names(module, names):
         library = target.split(".")[0]
         if library in only and not module.name.startswith(only[library]):
-            yield f"{module.name} imports {target}: only {only[library]} may"
+            yield f"{module.name} imports {target}: only {', '.join(only[library])} may"
         if library in without and module.name.startswith(without[library]):
             yield f"{module.name} imports {target}: {without[library]} may not"
 

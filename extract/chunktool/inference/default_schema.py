@@ -7,7 +7,7 @@ is this DTD; otherwise it is inferred from the documents. A note in the schema s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -24,12 +24,13 @@ from extract.schema.model import Schema
 _BEGINNING: Final = 1 << 16  # bytes read at a time until the document element begins
 
 
-def default_schema(documents: Sequence[Document], limits: Limits | None = None) -> Schema:
+def default_schema(documents: Iterable[Document], limits: Limits | None = None) -> Schema:
     """Returns the schema for documents without one; its first note says where it comes from.
 
     Args:
         documents: Each bytes, a path, or a file object opened for bytes that can go back; also
-            gzipped. ``"-"``, standard input, must be able to go back, too.
+            gzipped. ``"-"``, standard input, must be able to go back, too. They are gone through
+            twice.
         limits: How large and deep a document may be.
 
     Raises:
@@ -112,7 +113,7 @@ def _subset(root: etree._Element) -> InternalDtd | None:
     return None if match is None else InternalDtd(declared.name, match[1].lstrip("\n"))
 
 
-def _declared_schema(documents: Sequence[Document], limits: Limits) -> Schema | None:
+def _declared_schema(documents: Iterable[Document], limits: Limits) -> Schema | None:
     """Returns the schema of the internal DTD that all documents share; None if they do not."""
     shared: InternalDtd | None = None
     name = ""

@@ -52,7 +52,7 @@ def member_name(path: str) -> MemberName | None:
     MemberName(archive='news.zip', member='2026/a.xml')
     >>> member_name("news.zip")
     """
-    parts = _MEMBER.fullmatch(path)
+    parts = _MEMBER.fullmatch(path) if "!" in path else None
     if parts is None or os.path.lexists(path):
         return None
     return MemberName(parts[1], parts[2])

@@ -12,13 +12,14 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from extract.chunktool.input.archives import archive_members, is_archive, member_name, member_size
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions, Messages
 from extract.chunktool.input.packed import PACKINGS
 from extract.errors import DocumentError
 
@@ -29,21 +30,24 @@ _URI: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|file:/)")
 _OPTIONS: Final = re.compile(r"\?\w+=")  # of a URI; another question mark is that of a glob
 _HADOOP: Final = re.compile(r"^s3[an]:")  # what Hadoop calls S3
 _PACKED: Final = (*(one.suffix for one in PACKINGS), ".zip")
+_EVERYBODY: Final = 0o444  # may read it
 _RATIO: Final = 8  # how many times smaller a compressed document is, about
 
 
 class InputFile(NamedTuple):
-    """A document to be filtered.
+    """A document to be filtered, or a file of many.
 
     Attributes:
         name: What results call it: a path or a URI; ``"-"`` for standard input.
         size: About how many bytes it has, unpacked.
         path: Where it is, if not where its name says.
+        messages: If it holds many documents, how they are told apart.
     """
 
     name: str
     size: int
     path: str = ""
+    messages: Messages | None = None
 
     @property
     def place(self) -> str:
@@ -81,10 +85,12 @@ class FoundDocuments:
     Attributes:
         paths: Their paths as given or found, each once; ``"-"`` for standard input.
         skipped: Files that are named as documents, and directories, that cannot be read.
+        sizes: The bytes of those that were found in directories.
     """
 
     paths: tuple[str, ...]
     skipped: tuple[SkippedFile, ...]
+    sizes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class FoundInputs:
     skipped: tuple[SkippedFile, ...] = ()
 
 
-def find_documents(names: Iterable[str]) -> FoundDocuments:
+def find_documents(names: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> FoundDocuments:
     """Finds documents on this machine.
 
     A file is taken whatever it is called. A directory is searched, with all directories below it,
@@ -112,22 +118,27 @@ def find_documents(names: Iterable[str]) -> FoundDocuments:
 
     Args:
         names: Files, directories, globs, and ``"-"`` for standard input.
+        suffixes: How names of documents in directories end.
 
     Raises:
         DocumentError: A name leads to no document at all.
     """
     paths: dict[str, str] = {}  # by what makes them the same
+    sizes: dict[str, int] = {}
     skipped: list[SkippedFile] = []
     for name in names:
-        matches = [name] if name == STDIN else list(_expand(name, skipped))
+        search = _Search(suffixes, skipped, sizes)
+        matches = [name] if name == STDIN else list(search.expand(name))
         if not matches:
-            said = "there is no file named *.xml in this directory (nor *.xml.gz, .bz2, .xz, .zst)"
+            plain = f"*{suffixes[0]}"
+            said = f"there is no file named {plain} in this directory"
+            said += f" (nor {plain}.gz, .bz2, .xz, .zst)"
             hint = "name the files, or use a glob such as 'dir/*.nitf'"
             raise DocumentError(said, str(skipped[-1]) if skipped else hint, name)
         for path in matches:
-            for each in archive_members(path, SUFFIXES) if _is_zip(path) else [path]:
+            for each in archive_members(path, suffixes) if _is_zip(path) else [path]:
                 paths.setdefault(STDIN if each == STDIN else os.path.abspath(each), each)
-    return FoundDocuments(tuple(paths.values()), tuple(skipped))
+    return FoundDocuments(tuple(paths.values()), tuple(skipped), sizes)
 
 
 def find_inputs(names: Iterable[str]) -> list[InputFile]:
@@ -142,28 +153,31 @@ def find_inputs(names: Iterable[str]) -> list[InputFile]:
     return list(search_inputs(names).documents)
 
 
-def search_inputs(names: Iterable[str]) -> FoundInputs:
+def search_inputs(names: Iterable[str], messages: MessageOptions = AS_NAMED) -> FoundInputs:
     """Finds all documents that names lead to, for both engines, and files that it cannot read.
 
     Args:
         names: Files, directories and globs, as for `find_documents`; or URIs of files, of
             directories, or with ``*`` and ``?`` in their last part; all with pyarrow's options, as
             in ``s3://bucket/docs?region=eu-west-1``.
+        messages: What is known of files that hold many documents.
 
     Raises:
         DocumentError: A name leads to no document.
     """
     given = list(names)
-    local = find_documents([name for name in given if not is_uri(name)])
-    inputs = [input_file(path) for path in local.paths]
+    suffixes = messages.suffixes or SUFFIXES
+    local = find_documents([name for name in given if not is_uri(name)], suffixes)
+    inputs = [input_file(path, local.sizes.get(path)) for path in local.paths]
     for name in given:
         if is_uri(name):
-            inputs += _files_of_uri(name)
+            inputs += _files_of_uri(name, suffixes)
+    inputs = [with_messages(one, messages) for one in inputs]
     return FoundInputs(tuple({one.name: one for one in inputs}.values()), local.skipped)
 
 
-def input_file(path: str) -> InputFile:
-    """Returns a path with its size; one that cannot be read has size 1.
+def input_file(path: str, size: int | None = None) -> InputFile:
+    """Returns a path with its size, if that is not known; one that cannot be read has size 1.
 
     The place is absolute: workers of a cluster run in directories of their own, where a relative
     name leads nowhere. A file that is missing is reported when it is opened.
@@ -172,11 +186,18 @@ def input_file(path: str) -> InputFile:
     place = "" if os.path.isabs(path) else os.path.abspath(path)
     if member is not None:
         return InputFile(path, member_size(member), place)
-    try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError):
-        size = 1
+    if size is None:
+        try:
+            size = os.stat(path).st_size
+        except (OSError, ValueError):
+            size = 1
     return InputFile(path, _unpacked_size(path, size), place)
+
+
+def with_messages(file: InputFile, options: MessageOptions) -> InputFile:
+    """Returns a file with the form of its messages, if it holds many."""
+    form = options.form_of(_split_options(file.name)[0] if is_uri(file.name) else file.name)
+    return file if form is None else file._replace(messages=Messages(form))
 
 
 def is_uri(name: str) -> bool:
@@ -208,7 +229,7 @@ def _unpacked_size(name: str, size: int) -> int:
     return max(1, size * _RATIO if place.lower().endswith(_PACKED) else size)
 
 
-def _files_of_uri(name: str) -> Iterator[InputFile]:
+def _files_of_uri(name: str, suffixes: tuple[str, ...]) -> Iterator[InputFile]:
     from pyarrow import fs
 
     place, options = _split_options(name)
@@ -228,7 +249,7 @@ def _files_of_uri(name: str) -> Iterator[InputFile]:
             files = [
                 (f"{base}/{quote(one.path[len(path.rstrip('/')) + 1 :])}{options}", one.size or 0)
                 for one in sorted(inside, key=lambda one: one.path)
-                if one.type == fs.FileType.File and _is_wanted(one.base_name, pattern)
+                if one.type == fs.FileType.File and _is_wanted(one.base_name, pattern, suffixes)
             ]
     except (OSError, ValueError) as error:
         raise DocumentError(f"the URI cannot be listed: {error}", "check the URI", top) from error
@@ -251,53 +272,94 @@ def _split_options(uri: str) -> tuple[str, str]:
     return (uri, "") if options is None else (uri[: options.start()], uri[options.start() :])
 
 
-def _is_wanted(name: str, pattern: str) -> bool:
+def _is_wanted(name: str, pattern: str, suffixes: tuple[str, ...]) -> bool:
     if pattern:
         return fnmatchcase(name, pattern)
-    return name.lower().endswith(SUFFIXES) and not name.startswith(".")
+    return name.lower().endswith(suffixes) and not name.startswith(".")
 
 
-def _expand(name: str, skipped: list[SkippedFile]) -> Iterator[str]:
-    if os.path.isdir(name):
-        yield from _search(name, skipped)
-    elif os.path.lexists(name) or _is_in_archive(name):
-        yield name
-    elif glob.has_magic(name):
-        matches = sorted(glob.glob(name, recursive=True))
-        if not matches:
-            raise DocumentError("no file matches", "quote the glob, and check it with ls", name)
-        for match in matches:
-            if os.path.isdir(match):
-                if not name.endswith("**"):  # ** gives what is in it as well
-                    yield from _search(match, skipped)
-            elif "**" not in name or _is_file(match, skipped):
-                yield match
-    else:
-        hint = "check the name; relative names start at the current directory"
-        raise DocumentError("there is no such file or directory", hint, name)
+class _Search(NamedTuple):
+    """A search for documents: the ends of their names, and what it notes on the way."""
 
+    suffixes: tuple[str, ...]
+    skipped: list[SkippedFile]
+    sizes: dict[str, int]
 
-def _search(top: str, skipped: list[SkippedFile]) -> Iterator[str]:
-    """The documents in a directory and below."""
-    inside = os.path.join(os.path.realpath(top), "")
+    def expand(self, name: str) -> Iterator[str]:
+        """Yields the files that a file, directory or glob stands for."""
+        if os.path.isdir(name):
+            yield from self.directory(name)
+        elif os.path.lexists(name) or _is_in_archive(name):
+            yield name
+        elif glob.has_magic(name):
+            matches = sorted(glob.glob(name, recursive=True))
+            if not matches:
+                raise DocumentError("no file matches", "quote the glob, and check it with ls", name)
+            for match in matches:
+                if os.path.isdir(match):
+                    if not name.endswith("**"):  # ** gives what is in it as well
+                        yield from self.directory(match)
+                elif "**" not in name or self.is_file(match):
+                    yield match
+        else:
+            hint = "check the name; relative names start at the current directory"
+            raise DocumentError("there is no such file or directory", hint, name)
 
-    def complain(error: OSError) -> None:
-        skipped.append(SkippedFile(os.fsdecode(error.filename), error.strerror or str(error)))
-
-    for folder, folders, files in os.walk(top, onerror=complain):
-        folders.sort()
-        for each in folders:
-            path = os.path.join(folder, each)
-            if os.path.islink(path) and not _leads_into(path, inside):
-                skipped.append(SkippedFile(path, f"a link to a directory outside {top}"))
-        for each in sorted(files):
-            if not each.lower().endswith(SUFFIXES) or each.startswith("."):
+    def directory(self, top: str) -> Iterator[str]:
+        """Yields the documents in a directory and below."""
+        inside = os.path.join(os.path.realpath(top), "")
+        folders = [top]
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                path, said = os.fsdecode(error.filename), error.strerror or str(error)
+                self.skipped.append(SkippedFile(path, said))
                 continue
-            path = os.path.join(folder, each)
-            if os.path.islink(path) and not _leads_into(path, inside):
-                skipped.append(SkippedFile(path, f"a link to a file outside {top}"))
-            elif _is_file(path, skipped):
-                yield path
+            below = [each for each in listed if _is_directory(each)]
+            for each in below:
+                if each.is_symlink() and not _leads_into(each.path, inside):
+                    why = f"a link to a directory outside {top}"
+                    self.skipped.append(SkippedFile(each.path, why))
+            folders += [each.path for each in reversed(below) if not each.is_symlink()]
+            for each in listed:
+                named = each.name.lower().endswith(self.suffixes) and each.name[0] != "."
+                if named and not _is_directory(each) and self._is_document(each, top, inside):
+                    yield each.path
+
+    def _is_document(self, entry: os.DirEntry[str], top: str, inside: str) -> bool:
+        """Says whether a file can be read; else it is skipped."""
+        if entry.is_symlink() and not _leads_into(entry.path, inside):
+            self.skipped.append(SkippedFile(entry.path, f"a link to a file outside {top}"))
+            return False
+        return self.is_file(entry.path)
+
+    def is_file(self, path: str) -> bool:
+        """Says whether a path is a file that can be read; else it is skipped."""
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            if os.path.islink(path) and isinstance(error, FileNotFoundError):
+                reason = f"a link to {os.readlink(path)}, which does not exist"
+            self.skipped.append(SkippedFile(path, reason))
+            return False
+        if not stat.S_ISREG(status.st_mode):
+            self.skipped.append(SkippedFile(path, "a pipe or a device"))
+        elif status.st_mode & _EVERYBODY != _EVERYBODY and not os.access(path, os.R_OK):
+            self.skipped.append(SkippedFile(path, os.strerror(errno.EACCES)))
+            return False
+        self.sizes[path] = status.st_size
+        return stat.S_ISREG(status.st_mode)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _leads_into(link: str, inside: str) -> bool:
@@ -313,21 +375,3 @@ def _is_zip(path: str) -> bool:
 def _is_in_archive(name: str) -> bool:
     member = member_name(name)
     return member is not None and os.path.isfile(member.archive)
-
-
-def _is_file(path: str, skipped: list[SkippedFile]) -> bool:
-    """Says whether a path is a file that can be read; else it is skipped."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if os.path.islink(path) and isinstance(error, FileNotFoundError):
-            reason = f"a link to {os.readlink(path)}, which does not exist"
-        skipped.append(SkippedFile(path, reason))
-        return False
-    if not stat.S_ISREG(mode):
-        skipped.append(SkippedFile(path, "a pipe or a device"))
-    elif not os.access(path, os.R_OK):
-        skipped.append(SkippedFile(path, os.strerror(errno.EACCES)))
-        return False
-    return stat.S_ISREG(mode)

@@ -92,6 +92,11 @@ class Source:
         """Frees what belongs to the source; a stream of the caller's stays open."""
         self._data.close()
 
+    @property
+    def plain_path(self) -> str | None:
+        """The path of the file that has just these bytes; None if there is none."""
+        return self._data.path if isinstance(self._data, Rewound) else None
+
     def rewind(self) -> None:
         """Starts again from the first byte.
 
@@ -301,7 +306,7 @@ def _open(document: Any, name: str, limits: Limits) -> tuple[Bytes, str, bool]:
         except ValueError as error:  # a NUL in the name
             raise DocumentError(f"cannot be opened: {error}", file=name) from error
         if can_go_back(stream):
-            return Rewound(stream, 0, owned=True), name, True
+            return Rewound(stream, 0, owned=True, path=path), name, True
         return Copied(stream, owned=True), name, True
     elif callable(getattr(document, "read", None)):
         stream = document

@@ -70,9 +70,11 @@ class Rewound:
     Args:
         start: Where in the stream the document begins.
         owned: Whether it is ours to close.
+        path: The path of the file that it is, if it begins where the file does.
     """
 
-    def __init__(self, stream: Any, start: int, owned: bool) -> None:
+    def __init__(self, stream: Any, start: int, owned: bool, path: str | None = None) -> None:
+        self.path = path
         self._stream = stream
         self._start = start
         self._close = weakref.finalize(self, stream.close) if owned else None

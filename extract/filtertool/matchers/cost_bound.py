@@ -7,6 +7,7 @@ has to distinguish ``//a[.//b]`` from ``//a[preceding::a/following::a]``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -33,6 +34,7 @@ _DEPTH: Final = 32.0  # ancestors of an element, and the average number of desce
 _TEXT: Final = 20.0  # cost of reading a node's text, relative to finding the node
 _TRANSLATE: Final = 10.0  # factor for replacing characters
 _WIDE: Final = frozenset({"following", "preceding", "following-sibling", "preceding-sibling"})
+_SIBLINGS: Final = frozenset({"following-sibling", "preceding-sibling"})
 _DEEP: Final = frozenset({"descendant", "descendant-or-self"})
 _HIGH: Final = frozenset({"ancestor", "ancestor-or-self"})
 _NARROW: Final = frozenset({"child", "attribute", "namespace"})
@@ -89,13 +91,20 @@ class Sizes:
     Args:
         elements: The number of elements.
         named: The number of elements by local name; None if it is not known.
+        widest: The most nodes that have one parent.
     """
 
-    __slots__ = ("all", "named")
+    __slots__ = ("all", "named", "widest")
 
-    def __init__(self, elements: float, named: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        elements: float,
+        named: Mapping[str, int] | None = None,
+        widest: float = math.inf,
+    ) -> None:
         self.all = elements
         self.named = named
+        self.widest = min(widest, elements)
 
     def of(self, step: Step) -> float:
         """Returns the largest number of nodes that a step can lead to."""
@@ -124,15 +133,27 @@ class Bound:
         self.allowed = nodes_allowed(xpath, limit)
         self._expr: Expr | None = None
 
-    def affords(self, elements: int, named: Callable[[], Mapping[str, int]] | None = None) -> bool:
+    def affords(
+        self,
+        elements: int,
+        named: Callable[[], Mapping[str, int]] | None = None,
+        widest: Callable[[], float] = lambda: math.inf,
+    ) -> bool:
         """Whether the expression is fast enough on a document.
 
         Args:
             elements: The number of elements.
             named: Counts them by local name; called only if their number alone does not decide.
+            widest: Returns the most nodes that have one parent; called only if their names do not
+                decide.
 
         >>> Bound("//a//b").affords(1_000_000)
         False
+        >>> siblings = Bound("//a[preceding-sibling::a = .]")
+        >>> siblings.affords(100_000, lambda: {"a": 100_000})
+        False
+        >>> siblings.affords(100_000, lambda: {"a": 100_000}, lambda: 20)
+        True
         >>> Bound("//a//b").affords(1_000_000, lambda: {"a": 1_000, "b": 5_000})
         True
         """
@@ -142,7 +163,10 @@ class Bound:
             return False
         if self._expr is None:
             self._expr = parse(self._xpath)
-        return _cost(self._expr, Sizes(elements, named()), True).work <= self._limit
+        names = named()
+        if _cost(self._expr, Sizes(elements, names), True).work <= self._limit:
+            return True
+        return _cost(self._expr, Sizes(elements, names, widest()), True).work <= self._limit
 
 
 def _cost(expr: Expr, n: Sizes, outermost: bool = False) -> _Cost:
@@ -196,12 +220,21 @@ def _path(steps: Iterable[Step], n: Sizes, start: _Cost, anywhere: bool) -> _Cos
             go down: all elements together have no more than `_DEPTH` times as many descendants.
     """
     work, size = start
+    near = _DEPTH  # how many nodes a step of a filter leads to
     for step in _rewritten(steps):
-        if step.axis not in _DOWN:
+        siblings = step.axis in _SIBLINGS and n.widest < n.all
+        if step.axis not in _DOWN and not siblings:
             anywhere = True
         targets = n.of(step)
-        most = targets if anywhere else min(targets, _DEPTH)
-        if step.axis in _WIDE:
+        most = targets if anywhere else min(targets, near)
+        if siblings:
+            each = min(targets, n.widest)
+            reached = min(targets, size * each)
+            work += size * n.widest
+            if size > 1:  # as below, but only some of the nodes are siblings
+                work += size * each * reached
+            near = max(near, reached * _FEW)
+        elif step.axis in _WIDE:
             reached = targets
             work += size * n.all
             if (

@@ -24,7 +24,7 @@ from extract.subscriptions.constants import Constants
 from extract.xpath.functions import Type
 from extract.xpath.parameters import filled
 
-Select = Literal["doc", "count", "nodes"]
+Select = Literal["doc", "count", "nodes", "output"]
 
 
 class Question(NamedTuple):
@@ -57,9 +57,16 @@ class Question(NamedTuple):
         if self.constants is None:
             yield self
             return
-        for row in self.constants.rows():
-            branches = tuple([filled(branch, row) for branch in self.branches])
-            yield Question(branches, self.type, filled(self.original, row))
+        for number in range(len(self.constants)):
+            yield self.one(number)
+
+    def one(self, number: int) -> Question:
+        """The question for one query, without parameters."""
+        if self.constants is None:
+            return self
+        row = self.constants.row(number)
+        branches = tuple([filled(branch, row) for branch in self.branches])
+        return Question(branches, self.type, filled(self.original, row))
 
 
 def numbering(questions: Sequence[Question]) -> NDArray[np.int64]:

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
+PUSH: Final = "push"
 LATER: Final = "elementpath"  # evaluates only queries in XPath 2.0 or later
 
 # Listed here so that they exist even where the package is used without being installed.
 _BUILT_IN: Final = {
     "columnar": "extract.filtertool.matchers.columnar:ColumnarFactory",
     "lxml": "extract.filtertool.matchers.lxml.matcher:LxmlFactory",
+    "push": "extract.filtertool.matchers.push.factory:PushFactory",
 }
 _CHOOSING: Final = "extract.filtertool.matchers.auto:AutoFactory"
 
@@ -90,6 +92,8 @@ def _made(name: str, load: Callable[[], Any], owner: str) -> MatcherFactory:
     try:
         loaded = load()
         factory = loaded() if isinstance(loaded, type) else loaded
+    except MatcherError:  # which says itself why
+        raise
     except Exception as error:  # another package may raise anything
         reason = f"the matcher {name!r} cannot be loaded: {type(error).__name__}: {error}"
         raise MatcherError(reason, f"it comes with {owner}; is it installed correctly?") from error

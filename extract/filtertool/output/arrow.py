@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,9 +13,11 @@ import pyarrow.compute as pc
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import JoinedColumns
+from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.results.owners import Indices
 from extract.subscriptions.columns import TextColumn
 
 RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
@@ -25,6 +29,7 @@ _WHO: Final = [
 SCHEMAS: Final[dict[str, Any]] = {
     "doc": pa.schema(_WHO),
     "count": pa.schema([*_WHO, pa.field("count", pa.int64(), nullable=False)]),
+    "output": pa.schema([*_WHO, pa.field("output", pa.string(), nullable=False)]),
     "nodes": pa.schema(
         [
             *_WHO,
@@ -39,6 +44,8 @@ SCHEMAS: Final[dict[str, Any]] = {
         ]
     ),
 }
+DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
+_VALUE: Final = 6  # among the columns of `_Rows.nodes`
 REJECTED: Final = pa.schema(
     [
         ("document", pa.string()),
@@ -151,8 +158,51 @@ def joined_batches(
             who.append(pa.array(rows.count[part]))
         elif select == "nodes":
             who += rows.nodes(part)
+        elif select == "output":
+            who.append(rows.nodes(part)[_VALUE])
         who += [one.values.take(subscriber) for one in columns]
         yield pa.RecordBatch.from_arrays(who, schema=schema)
+
+
+def batch_rows(
+    batch: BatchOutcome, ids: Any, select: Select, columns: Sequence[SubscriberColumn] = ()
+) -> Any:
+    """Returns the rows of documents that were matched together, as one record batch.
+
+    Args:
+        batch: The outcome.
+        ids, select, columns: As for `record_batches`.
+    """
+    schema = pa.schema([*SCHEMAS[select], *[one.field for one in columns]])
+    subscriber = pa.array(batch.subscriber)
+    who = [document_names(batch.names).take(pa.array(batch.unit)), ids.take(subscriber)]
+    if select == "count":
+        who.append(pa.array(batch.count))
+    who += [one.values.take(subscriber) for one in columns]
+    return pa.RecordBatch.from_arrays(who, schema=schema)
+
+
+_FEW: Final = 16  # names for which Arrow's own conversion takes longer than all else
+
+
+def dictionary_column(numbers: Indices, values: Any) -> Any:
+    """Returns a column of some of the values, by their numbers; which are all there."""
+    return pa.DictionaryArray.from_buffers(
+        DICTIONARY, len(numbers), [None, pa.py_buffer(numbers)], values
+    )
+
+
+def document_names(names: Sequence[str]) -> Any:
+    """Returns names of documents as an Arrow array."""
+    try:
+        if len(names) <= _FEW:
+            parts = [name.encode() for name in names]
+            offsets = array("i", [0, *accumulate(map(len, parts))])
+            buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))
+            return pa.StringArray.from_buffers(len(parts), *buffers)
+        return pa.array(names, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([printable(name) for name in names], pa.string())
 
 
 class _Rows(NamedTuple):

@@ -67,6 +67,7 @@ _COLUMNS: Final[dict[Select, tuple[str, ...]]] = {
     "doc": (),
     "count": ("count",),
     "nodes": (*_BEFORE_ORDINAL, "ordinal", *_AFTER_ORDINAL),
+    "output": ("output",),
 }
 
 
@@ -117,6 +118,10 @@ class DelimitedWriter:
             pairs = zip(who, findings.count.tolist(), strict=True)
             lines = [f"{name}{by}{ids[n]}{by}{count}{ends[n]}" for n, count in pairs]
             self._matches.writelines(lines)
+            return
+        if self._select == "output":
+            made = [(n, self._dialect.field(text)) for n, text in findings.outputs()]
+            self._matches.writelines([f"{name}{by}{ids[n]}{by}{out}{ends[n]}" for n, out in made])
             return
         # A node is written out once, however many rows it is in.
         before, after = (

@@ -49,6 +49,10 @@ class JsonWriter:
             lines = [f'{head}{ids[n]}, "count": {count}{ends[n]}' for n, count in pairs]
             self._matches.writelines(lines)
             return
+        if self._select == "output":
+            made = [(n, _json(text)) for n, text in findings.outputs()]
+            self._matches.writelines(f'{head}{ids[n]}, "output": {out}{ends[n]}' for n, out in made)
+            return
         d = findings.described.lists()
         # A node is written out once, however many rows it is in.
         before = [

@@ -13,6 +13,7 @@ from pyarrow import parquet
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.arrow import (
     REJECTED,
+    batch_rows,
     id_column,
     joined_batches,
     rejected_batch,
@@ -20,6 +21,7 @@ from extract.filtertool.output.arrow import (
     subscriber_columns,
 )
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
+from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -65,6 +67,12 @@ class ParquetWriter:
         self._bytes += findings.described.nbytes
         if self._rows >= _TOGETHER_ROWS or self._bytes >= _TOGETHER_BYTES:
             self._join()
+
+    def write_batch(self, batch: BatchOutcome) -> None:
+        """Adds the rows of documents that were matched together."""
+        self._join()
+        if len(batch.unit):
+            self._matches.add(batch_rows(batch, self._ids, self._select, self._columns))
 
     def _join(self) -> None:
         if self._waiting:

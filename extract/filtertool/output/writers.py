@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final, Literal, Protocol, TypeVar
+from typing import IO, Final, Literal, Protocol, TypeVar, runtime_checkable
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.delimited import DIALECTS, DelimitedWriter
@@ -18,6 +18,7 @@ from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.jsonl import JsonWriter
 from extract.filtertool.output.row_streams import RowStreams
 from extract.filtertool.output.xml import XmlStreamWriter, XmlWriter
+from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 
@@ -41,6 +42,27 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Ends all files."""
+
+
+@runtime_checkable
+class BatchWriter(Writer, Protocol):
+    """A writer that takes the rows of many documents at once. Optional."""
+
+    def write_batch(self, batch: BatchOutcome) -> None:
+        """Adds the rows of documents that were matched together."""
+
+
+def write_outcome(writer: Writer, done: FilterOutcome) -> None:
+    """Writes an outcome: its rows and its rejections."""
+    if not isinstance(done, BatchOutcome):
+        writer.write(done.document, done.findings)
+    elif isinstance(writer, BatchWriter):
+        writer.write_batch(done)
+    else:
+        for name, findings in done.each():
+            if len(findings):
+                writer.write(name, findings)
+    writer.reject(done.rejections)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from extract.chunktool.file_names import FileNames, safe_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
+from extract.markup.escape import escaped_text, escaped_value
 
 
 class XmlWriter:
@@ -84,7 +85,10 @@ class XmlStreamWriter:
 def _match_lines(document: str, findings: Findings, select: Select) -> dict[int, list[str]]:
     """By subscriber, the matches in a document as elements."""
     texts: dict[int, list[str]] = {}
-    if select != "nodes":
+    if select == "output":
+        for n, output in findings.outputs():
+            texts[n] = [f"<match{_attributes(document=document)}>{output}</match>\n"]
+    elif select != "nodes":
         counts = [None] * len(findings) if select == "doc" else findings.count.tolist()
         for n, count in zip(findings.subscriber.tolist(), counts, strict=True):
             line = f"<match{_attributes(document=document, count=count)}/>\n"
@@ -118,10 +122,6 @@ def _match_lines(document: str, findings: Findings, select: Select) -> dict[int,
 
 
 _HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
-_QUOTES: Final = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
-)
 
 
 def _append(path: Path, text: str) -> None:
@@ -131,13 +131,13 @@ def _append(path: Path, text: str) -> None:
 
 
 def _escaped(text: str) -> str:
-    return _allowed(text).translate(_ESCAPES)
+    return escaped_text(_allowed(text))
 
 
 def _attributes(**values: Any) -> str:
     """Attributes with values; those without are left out."""
     return "".join(
-        f' {name}="{_allowed(str(value)).translate(_QUOTES)}"'
+        f' {name}="{escaped_value(_allowed(str(value)))}"'
         for name, value in values.items()
         if value is not None
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.seconds import Seconds
 
@@ -19,8 +20,9 @@ class Account:
     """The account of some documents.
 
     Every document that was seen was processed or rejected. Of those that were processed,
-    ``conforming`` were cut into chunks and ``whole`` were evaluated as they are. ``nonconforming``
-    break the schema: they are among the ``whole``, or among the rejected.
+    ``conforming`` were matched by the push engine or cut into chunks, and ``whole`` were evaluated
+    as they are. ``nonconforming`` break the schema: they are among the ``whole``, or among the
+    rejected.
 
     Attributes:
         documents: Number of documents by fate.
@@ -51,16 +53,43 @@ class Account:
     answer_seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
     workers: dict[int, Mapping[str, float]] = field(default_factory=dict)
 
-    def add(self, done: DocumentOutcome) -> None:
-        """Adds one document."""
+    def add(self, done: FilterOutcome) -> None:
+        """Adds one document, or documents that were matched together."""
+        if isinstance(done, BatchOutcome):
+            self._add_batch(done)
+        else:
+            self._add_one(done)
+        if done.figures:
+            self.workers[done.worker] = done.figures
+
+    def _add_batch(self, done: BatchOutcome) -> None:
+        count = len(done)
+        self.documents.update(seen=count, processed=count, conforming=count)
+        self.matches += len(done.unit)
+        self.bytes += int(done.sizes.sum())
+        self.scanners["kernel"] += count
+        self.seconds.update_by(done.seconds)
+        self._add_failing(done.rejections)
+        for other in done.others:
+            _count_some(self.notes, Counter(other.notes))
+            self.seconds.update_by(other.seconds)
+            self.add_answer_seconds({chunk: (n, n) for chunk, n in other.answer_seconds.items()})
+            if other.rejections and len(self.examples) < EXAMPLES:
+                self.examples.append(_in_words(other))
+
+    def _add_failing(self, rejections: Iterable[Rejection]) -> None:
+        """Counts queries that could not be evaluated on some document."""
+        pairs = {(one.document, one.query) for one in rejections if one.query is not None}
+        self.rejected_evaluations += len(pairs)
+        self.failing_queries |= {query for _, query in pairs}
+
+    def _add_one(self, done: DocumentOutcome) -> None:
         rejected = done.fate == "rejected"
         self.documents["seen"] += 1
         self.documents["rejected" if rejected else "processed"] += 1
         if not rejected:
             self.documents["conforming" if done.fate == "conforming" else "whole"] += 1
-            queries = {one.query for one in done.rejections if one.query is not None}
-            self.rejected_evaluations += len(queries)
-            self.failing_queries |= queries
+            self._add_failing(done.rejections)
         self.documents["nonconforming"] += done.nonconforming
         self.matches += len(done.findings)
         self.bytes += done.bytes
@@ -74,8 +103,6 @@ class Account:
             self.examples.append(_in_words(done))
         self.seconds.update_by(done.seconds)
         self.add_answer_seconds({chunk: (n, n) for chunk, n in done.answer_seconds.items()})
-        if done.figures:
-            self.workers[done.worker] = done.figures
 
     def add_unread(self, rejections: Iterable[Rejection]) -> None:
         """Adds documents that were rejected before they were opened."""

@@ -70,6 +70,12 @@ class Findings:
         small, long = np.empty(0, np.int32), np.empty(0, np.int64)
         return cls(small, long, small, long, Described())
 
+    def outputs(self) -> list[tuple[int, str]]:
+        """What FLWR queries made: subscriber and output of each row."""
+        texts = self.described.lists().value
+        rows = zip(self.subscriber.tolist(), self.node.tolist(), strict=True)
+        return [(subscriber, texts[node] or "") for subscriber, node in rows]
+
     @classmethod
     def together(cls, findings: Iterable[Findings]) -> Findings:
         """Joins findings of different subscribers in one document."""

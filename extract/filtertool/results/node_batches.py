@@ -34,6 +34,28 @@ def table_of(parts: Iterable[DescribedLists | Any]) -> Any:
     return pa.Table.from_batches(batches, COLUMNS).combine_chunks()
 
 
+def value_batch(kind: str, offsets: Any, data: bytes) -> Any:
+    """Returns values of one kind as a record batch, without copying them.
+
+    Args:
+        kind: The kind.
+        offsets: Where each value starts in the data, as int64; and where the last one ends.
+        data: The values, in UTF-8.
+
+    >>> import numpy as np
+    >>> value_batch("output", np.array([1, 2, 4]), b"abcd").column("value").to_pylist()
+    ['b', 'cd']
+    """
+    count = len(offsets) - 1
+    buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+    own = {
+        "node": pa.repeat(pa.scalar(kind), count),
+        "value": pa.LargeStringArray.from_buffers(count, *buffers),
+    }
+    columns = [own[one.name] if one.name in own else pa.nulls(count, one.type) for one in COLUMNS]
+    return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)
+
+
 def _batch(lists: DescribedLists) -> Any:
     columns = [pa.array(column, one.type) for column, one in zip(lists, COLUMNS, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)

@@ -32,6 +32,12 @@ class Owners:
         at = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         return cls(at, np.array([one for row in rows for one in row], np.int32))
 
+    @classmethod
+    def themselves(cls, count: int) -> Owners:
+        """Makes owners for queries that are subscribers."""
+        numbers = np.arange(count + 1)
+        return cls(numbers, numbers[:-1].astype(np.int32))
+
     def list(self, query: int) -> list[int]:
         """Returns the subscribers of one query."""
         subscribers: list[int] = self.subscribers[self.at[query] : self.at[query + 1]].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 
 
 class ProgressStep(NamedTuple):
@@ -24,8 +24,11 @@ class ProgressStep(NamedTuple):
     rejected: int = 0
 
     @classmethod
-    def of(cls, done: DocumentOutcome) -> ProgressStep:
-        """Makes the step of one document."""
+    def of(cls, done: FilterOutcome) -> ProgressStep:
+        """Makes the step of one document, or of some that were matched together."""
+        if isinstance(done, BatchOutcome):
+            rejected = len(done.rejections)
+            return cls(len(done), int(done.sizes.sum()), len(done.unit), rejected)
         return cls(1, done.bytes, len(done.findings), len(done.rejections))
 
 

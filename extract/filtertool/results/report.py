@@ -38,6 +38,7 @@ class Report(Account):
         """The matcher that ran; for ``auto`` those that it chose, the busiest first."""
         figures = self.figures()
         ran = {name: figures.get(f"{name}_units", 0) for name in ("columnar", "lxml")}
+        ran["push"] = figures.get("push_documents", 0) if figures.get("push_questions") else 0
         chosen = sorted([name for name, units in ran.items() if units], key=lambda n: -ran[n])
         return " and ".join(chosen) if self._matcher == AUTO and chosen else self._matcher
 

@@ -47,6 +47,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from extract.chunktool.input.messages.form import MessageOptions
     from extract.filtertool.spark.engine import run_into_directory
     from extract.filtertool.spark.frames import match, project, results, run
     from extract.filtertool.spark.session import local_session
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExtractSource",
+    "MessageOptions",
     "local_session",
     "match",
     "project",

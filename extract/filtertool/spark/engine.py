@@ -96,7 +96,8 @@ def run_into_directory(
         writer.reject([*rejected_queries(job.scheme), *unread])
         report.add_unread(unread)
         with _attempts(directory, resume) as attempts:
-            run = _Run(context, job, attempts, form, progress or (lambda _: None), resume)
+            digest = job_digest(job, form, documents) if resume else ""
+            run = _Run(context, job, attempts, form, progress or (lambda _: None), digest)
             run.filter(documents, report)
             target = CommitTarget(attempts, directory, ids, writer, form, job.options.select)
             run.commit(target, report, joined)
@@ -108,8 +109,9 @@ class _Run:
     """The steps of one run.
 
     Args:
-        context, job, form, progress, resume: As for `run_into_directory`.
+        context, job, form, progress: As for `run_into_directory`.
         attempts: The directory of the tasks' files.
+        digest: The job's digest, if the run can be resumed.
     """
 
     def __init__(
@@ -119,13 +121,13 @@ class _Run:
         attempts: Path,
         form: Format,
         progress: Progress,
-        resume: Path | None,
+        digest: str,
     ) -> None:
         self._job = job
         self._attempts = attempts
         self._form = form
         self._progress = progress
-        self._digest = job_digest(job, form) if resume else ""
+        self._digest = digest
         target = TaskTarget(str(attempts), form, job.options.select, self._digest)
         self._jobs = SparkJobs(context, broadcast_job(context, job), target, progress)
         self._notes: PartNotes = {}
@@ -136,7 +138,7 @@ class _Run:
         started = time.perf_counter()
         documents = self._resumed(_with_stdin_as_file(documents, self._attempts), report)
         cores = self._jobs.cores
-        large = large_documents(documents, cores)
+        large = large_documents(documents, cores) if self._job.options.in_parts else []
         shares, surveys = self._survey(large)
         documents = [_as_surveyed(document, surveys) for document in documents]
         pieces = {name: surveyed.survey for name, surveyed in surveys.items()}
@@ -248,5 +250,6 @@ def _with_stdin_as_file(documents: Sequence[InputFile], attempts: Path) -> list[
             copy = attempts / "stdin"
             with copy.open("wb") as file:
                 shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), file)
-            inputs[at] = InputFile("<stdin>", max(1, copy.stat().st_size), str(copy))
+            size = max(1, copy.stat().st_size)
+            inputs[at] = document._replace(name="<stdin>", size=size, path=str(copy))
     return inputs

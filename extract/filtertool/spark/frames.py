@@ -24,27 +24,28 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from extract.chunktool.input.find import search_inputs
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
 from extract.errors import DocumentError
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.output.arrow import SCHEMAS
-from extract.filtertool.output.joined import column_name, joined_columns
+from extract.filtertool.output.arrow import rows_schema
+from extract.filtertool.output.joined import joined_columns
 from extract.filtertool.spark.driver import planner
 from extract.filtertool.spark.driver.broadcast import broadcast_job
 from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.session import use_this_python
 from extract.filtertool.spark.worker.frame_rows import (
-    MATCH,
-    DocumentRows,
+    FrameRows,
+    match_rows,
     tagged_rows,
     tagged_schema,
 )
-from extract.filtertool.spark.worker.frame_tasks import column_rows, task_rows
+from extract.filtertool.spark.worker.frame_tasks import column_batches, column_rows, task_rows
 from extract.scheme.model import Scheme
 
-EvaluateRows = Callable[[str, Job, Iterator[Any], int], Iterator[DocumentRows]]
+EvaluateRows = Callable[[str, Job, Iterator[Any], int], Iterator[FrameRows]]
 
 
 def run(
@@ -54,6 +55,7 @@ def run(
     select: Select = "nodes",
     matcher: str = AUTO,
     options: Options | None = None,
+    messages: MessageOptions = AS_NAMED,
 ) -> DataFrame:
     """Returns all matches of all queries in all documents, as a lazy DataFrame.
 
@@ -61,16 +63,16 @@ def run(
         spark: The session.
         scheme: The queries, from `extract.prepare` or `Scheme.load`; or the scheme's file.
         paths: Files, directories or globs that all workers can open.
-        select: ``"nodes"``, ``"count"`` or ``"doc"``, as in `extract run`.
+        select: ``"nodes"``, ``"count"``, ``"doc"`` or ``"output"``, as in `extract run`.
         matcher: The name of the matcher.
         options: How to filter; its ``select`` does not count.
+        messages: What is known of files that hold many documents.
 
     Raises:
         DocumentError: There is no document at these paths.
         MatcherError: There is no such matcher.
     """
-    frame = results(spark, scheme, paths, select, matcher, options)
-    return _matches(frame, select, options)
+    return _results(spark, scheme, paths, select, matcher, options, messages, tagged=False)
 
 
 def results(
@@ -80,6 +82,7 @@ def results(
     select: Select = "nodes",
     matcher: str = AUTO,
     options: Options | None = None,
+    messages: MessageOptions = AS_NAMED,
 ) -> DataFrame:
     """Returns matches, rejections and accounts: ``kind`` is ``match``, ``rejected`` or ``account``.
 
@@ -87,24 +90,37 @@ def results(
     document whose queries several tasks share has one for each; only the first task's row has fate
     and size, so that numbers can be added up, and ``fate is not null`` counts documents.
     """
+    return _results(spark, scheme, paths, select, matcher, options, messages, tagged=True)
+
+
+def _results(
+    spark: SparkSession,
+    scheme: Scheme | str | Path,
+    paths: str | Sequence[str],
+    select: Select,
+    matcher: str,
+    options: Options | None,
+    messages: MessageOptions,
+    tagged: bool,
+) -> DataFrame:
     context = spark.sparkContext
     use_this_python(context)
-    found = search_inputs([paths] if isinstance(paths, str) else paths)
+    found = search_inputs([paths] if isinstance(paths, str) else paths, messages)
     for skipped in found.skipped:
         warnings.warn(str(skipped), stacklevel=2)
     job = _job(scheme, select, matcher, options)
-    tasks = plan_frame(found.documents, context.defaultParallelism, job.scheme).tasks
+    tasks = plan_frame(
+        found.documents, context.defaultParallelism, job.scheme, job.options.in_parts
+    ).tasks
     rows = [(pickle.dumps(task),) for task in tasks]
     frame = spark.createDataFrame(context.parallelize(rows, len(rows)), "task binary")
 
-    def evaluate(
-        key: str, job: Job, batches: Iterator[Any], attempt: int
-    ) -> Iterator[DocumentRows]:
+    def evaluate(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[FrameRows]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 yield from task_rows(key, job, pickle.loads(task), attempt)
 
-    return _evaluated(spark, frame, job, evaluate)
+    return _evaluated(spark, frame, job, evaluate, tagged)
 
 
 def match(
@@ -131,14 +147,11 @@ def match(
     rows = frame.selectExpr(f"cast(`{id}` as string) id", f"cast(`{content}` as binary) content")
     large, piece = planner.LARGE, planner.PIECE
 
-    def evaluate(
-        key: str, job: Job, batches: Iterator[Any], attempt: int
-    ) -> Iterator[DocumentRows]:
-        return column_rows(key, job, _documents(batches), large, piece, attempt)
+    def evaluate(key: str, job: Job, batches: Iterator[Any], attempt: int) -> Iterator[FrameRows]:
+        return column_rows(key, job, column_batches(batches, large), large, piece, attempt)
 
     job = _job(scheme, select, matcher, options)
-    tagged_frame = _evaluated(frame.sparkSession, rows, job, evaluate)
-    return tagged_frame if tagged else _matches(tagged_frame, select, options)
+    return _evaluated(frame.sparkSession, rows, job, evaluate, tagged)
 
 
 def project(
@@ -198,16 +211,20 @@ def _job(scheme: Scheme | str | Path, select: Select, matcher: str, options: Opt
 
 
 def _evaluated(
-    spark: SparkSession, frame: DataFrame, job: Job, evaluate: EvaluateRows
+    spark: SparkSession, frame: DataFrame, job: Job, evaluate: EvaluateRows, tagged: bool
 ) -> DataFrame:
+    """Returns rows of all kinds, or only matches: then workers make no others."""
     select = job.options.select
-    schema = spark_schema(tagged_schema(select, joined_columns(job.scheme, job.options.joined)))
+    joined = joined_columns(job.scheme, job.options.joined)
+    every = tagged_schema(select, joined)  # checks names, so that `run` and `results` take the same
+    schema = spark_schema(every if tagged else rows_schema(select, joined))
     shipped = broadcast_job(spark.sparkContext, job)
 
     def record_batches(batches: Iterator[Any]) -> Iterator[Any]:
         job = shipped.job.value
         joined = joined_columns(job.scheme, job.options.joined)
-        return tagged_rows(evaluate(shipped.key, job, batches, attempts_before()), select, joined)
+        rows = evaluate(shipped.key, job, batches, attempts_before())
+        return tagged_rows(rows, select, joined) if tagged else match_rows(rows, select, joined)
 
     return frame.mapInArrow(record_batches, schema)
 
@@ -219,18 +236,5 @@ def attempts_before() -> int:
 
 
 def spark_schema(schema: Any) -> StructType:
-    """Converts a schema of Arrow to Spark, with nullable columns."""
+    """Converts a schema of Arrow to Spark."""
     return StructType(list(from_arrow_schema(schema)))
-
-
-def _documents(batches: Iterator[Any]) -> Iterator[tuple[str, memoryview]]:
-    """Yields names and documents of two columns, without copying them."""
-    for rows in batches:
-        for name, content in zip(rows.column(0), rows.column(1), strict=True):
-            yield name.as_py() or "", memoryview(content.as_buffer() or b"")
-
-
-def _matches(frame: DataFrame, select: Select, options: Options | None) -> DataFrame:
-    joined = [column_name(one) for one in (options.joined if options else ())]
-    names = [name.replace("`", "``") for name in (*SCHEMAS[select].names, *joined)]
-    return frame.where(f"kind = '{MATCH}'").select(*[f"`{name}`" for name in names])

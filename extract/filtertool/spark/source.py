@@ -9,9 +9,7 @@ once for each version of it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -27,9 +25,10 @@ from extract.filtertool.output.arrow import SCHEMAS
 from extract.filtertool.spark.driver.planner import plan_frame
 from extract.filtertool.spark.frames import attempts_before, spark_schema
 from extract.filtertool.spark.worker.filter_cache import cached_job
-from extract.filtertool.spark.worker.frame_rows import matches_of, tagged_rows, tagged_schema
+from extract.filtertool.spark.worker.frame_rows import match_rows, tagged_rows, tagged_schema
 from extract.filtertool.spark.worker.frame_tasks import task_rows
 from extract.filtertool.spark.worker.tasks import Task
+from extract.scheme.fingerprint import absolute_scheme, scheme_fingerprint, shown_scheme
 from extract.scheme.model import Scheme
 
 _SELECTS: Final = tuple(SCHEMAS)
@@ -38,9 +37,9 @@ _CORES: Final = 8  # Spark plans in a process that does not know the number of c
 
 class ExtractSource(DataSource):
     """Matches as a table. Options: ``path``, ``scheme`` (its file; all workers must see it),
-    ``select`` (``nodes``, ``count`` or ``doc``), ``matcher``, ``tagged`` for rejections and
-    accounts as well, as `extract.spark.results` gives them, and ``cores``, for how many of them to
-    plan."""
+    ``select`` (``nodes``, ``count``, ``doc`` or ``output``), ``matcher``, ``tagged`` for rejections
+    and accounts as well, as `extract.spark.results` gives them, and ``cores``, for how many of them
+    to plan."""
 
     @classmethod
     def name(cls) -> str:
@@ -87,8 +86,8 @@ class _Reader(DataSourceReader):
         self, path: str, scheme: str, select: Select, matcher: str, tagged: bool, cores: int
     ) -> None:
         self._paths = [path]
-        self._scheme = str(Path(scheme).absolute())
-        self._digest = hashlib.sha256(Path(scheme).read_bytes()).hexdigest()
+        self._scheme = absolute_scheme(scheme)
+        self._digest = scheme_fingerprint(scheme)
         self._select = select
         self._matcher = matcher
         self._tagged = tagged
@@ -96,23 +95,21 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         scheme = Scheme.load(self._scheme)
-        plan = plan_frame(find_inputs(self._paths), self._cores, scheme)
+        in_parts = Options(self._select).in_parts
+        plan = plan_frame(find_inputs(self._paths), self._cores, scheme, in_parts)
         return [_TaskPartition(task) for task in plan.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         key = f"{self._digest} {self._matcher} {self._select}"
         job = cached_job(key, self._job)
         documents = task_rows(key, job, partition.value, attempts_before())
-        for rows in tagged_rows(documents, self._select):
-            if self._tagged:
-                yield rows
-            else:
-                yield matches_of(rows, self._select)
+        rows = tagged_rows if self._tagged else match_rows
+        yield from rows(documents, self._select)
 
     def _job(self) -> Job:
-        data = Path(self._scheme).read_bytes()
-        if hashlib.sha256(data).hexdigest() != self._digest:
-            raise SchemeError("the scheme has changed since the table was read", "", self._scheme)
+        if scheme_fingerprint(self._scheme) != self._digest:
+            reason = "the scheme has changed since the table was read"
+            raise SchemeError(reason, "", shown_scheme(self._scheme))
         options = Options(self._select)
         return Job(
             Scheme.load(self._scheme),

@@ -9,7 +9,6 @@ repetition.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -20,7 +19,8 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from extract.chunktool.input.find import InputFile, input_file
+from extract.chunktool.input.find import InputFile, input_file, with_messages
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
 from extract.files import whole_file
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.registry import AUTO, load_matcher
@@ -28,6 +28,7 @@ from extract.filtertool.options import Options
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.engine import run_into_directory
+from extract.scheme.fingerprint import absolute_scheme, scheme_fingerprint
 from extract.scheme.model import Scheme
 
 _PINNED: Final = "extract-schemes"  # a directory in the checkpoint
@@ -49,19 +50,19 @@ def stream(
     most: int = 10_000,
     seconds: float | None = 10.0,
     remember_days: int | None = None,
+    messages: MessageOptions = AS_NAMED,
 ) -> StreamingQuery:
     """Filters documents as they arrive in a directory, until the returned query is stopped.
 
     Every batch of documents has a directory of results in ``directory``, such as ``00000007``, as
     `extract run` writes it; ``spark.read.parquet("directory/*/matches")`` reads them all. A
     document must be complete when it appears: write it elsewhere on the same file system, and
-        rename
-    it. A document that is overwritten later is not read again.
+    rename it. A document that is overwritten later is not read again.
 
     Args:
         spark: The session.
-        scheme: The scheme's file. It is read again before each batch: changes by ``extract subs``
-            apply from the next batch on.
+        scheme: The scheme's file, or the URL of a database. It is read again before each batch:
+            changes by ``extract subs`` apply from the next batch on.
         documents: The directory; workers and driver must see the same.
         directory: Where the results go; workers and driver must see the same.
         checkpoint: A directory in which Spark records its progress. A stream with the same
@@ -75,18 +76,20 @@ def stream(
         remember_days: How long Spark remembers, in memory, which documents it has seen; None for
             ever. A document that was changed so many days before the newest one, and arrives after
             it, is never filtered.
+        messages: What is known of files that hold many documents; ``pattern`` must fit them.
     """
     top, pins = Path(directory).absolute(), Path(checkpoint).absolute() / _PINNED
     top.mkdir(parents=True, exist_ok=True)
     chosen = options or Options()
     factory = load_matcher(matcher)
-    schemes = BatchSchemes(Path(scheme), pins)
+    schemes = BatchSchemes(scheme, pins)
 
     def filter_batch(batch: DataFrame, number: int) -> None:
         started = time.perf_counter()
         job = Job(schemes.of_batch(number), factory, chosen)
         # Only paths: workers read the documents themselves.
-        inputs = [_input(row["path"]) for row in batch.select("path").collect()]
+        paths = [row["path"] for row in batch.select("path").collect()]
+        inputs = [with_messages(_input(path), messages) for path in paths]
         with result_directory(top / f"{number:08d}") as partial:
             context = batch.sparkSession.sparkContext
             report = run_into_directory(context, job, sorted(inputs), partial, form)
@@ -121,12 +124,12 @@ class BatchSchemes:
     """Records the scheme of each batch, so that a repetition uses the same one.
 
     Args:
-        current: The file with the current scheme.
+        current: The file or database with the current scheme.
         pins: The directory of schemes, and of the records of batches.
     """
 
-    def __init__(self, current: Path, pins: Path) -> None:
-        self._current = current
+    def __init__(self, current: str | Path, pins: Path) -> None:
+        self._current = absolute_scheme(current)
         self._pins = pins
         self._loaded: tuple[str, Scheme] | None = None
 
@@ -135,11 +138,9 @@ class BatchSchemes:
         self._pins.mkdir(parents=True, exist_ok=True)
         pin = self._pins / f"batch-{number:08d}"
         if not pin.exists():
-            data = self._current.read_bytes()
-            digest = hashlib.sha256(data).hexdigest()
+            digest = scheme_fingerprint(self._current)
             if not self._file(digest).exists():
-                with whole_file(self._file(digest)) as stream:
-                    stream.write(data)
+                Scheme.load(self._current).save(self._file(digest))  # with all its members
             with whole_file(pin) as stream:
                 stream.write(digest.encode())
             if number % KEPT_BATCHES == 0:
@@ -157,8 +158,8 @@ class BatchSchemes:
                 pin.unlink()
             else:
                 used.add(self._file(pin.read_text(encoding="ascii")))
-        for file in self._pins.glob("*.json"):
-            if file not in used:
+        for file in self._pins.glob("*.json*"):  # with the files of members beside them
+            if not any(file.name.startswith(one.name) for one in used):
                 file.unlink()
 
     def _file(self, digest: str) -> Path:

@@ -24,8 +24,10 @@ from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.whole.document import OutputLimit, WholeDocument
 from extract.filtertool.whole.elementpath_queries import LaterXPath
+from extract.filtertool.whole.flwr_bindings import FlwrBindings
 from extract.filtertool.whole.queries import WholeQueries, WholeQuery
 from extract.limits import Limits
+from extract.subscriptions.flwr_queries import FLWR
 from extract.xpath.later import FIRST
 
 
@@ -92,7 +94,7 @@ class WholeMatcher:
         """
         failed: dict[int, str] = {}
         results: list[tuple[int, Any]] = []
-        later = tuple({query.version for query in queries.queries} - {FIRST})
+        later = tuple({query.version for query in queries.queries} - {FIRST, FLWR})
         child = _Child(document, self._select, self._limits, self._alone, later)
         every = ((query, values) for query in queries.queries for values in query.variables())
         for number, (query, values) in enumerate(every):
@@ -107,7 +109,7 @@ class WholeMatcher:
             except Exception as error:  # includes errors of functions such as re:test()
                 if is_out_of_memory(error):  # not the query's fault
                     raise MemoryError from error
-                who = "libxml2" if query.version == FIRST else "elementpath"
+                who = "libxml2" if query.version in (FIRST, FLWR) else "elementpath"
                 failed[number] = f"{who} cannot evaluate it: {error}"
         if self._select == "nodes":
             return self._rows(document.described, results, queries), failed
@@ -238,5 +240,7 @@ def _find_in_child(
 
 
 @lru_cache(maxsize=4096)
-def _later(query: WholeQuery) -> LaterXPath:
+def _later(query: WholeQuery) -> LaterXPath | FlwrBindings:
+    if query.version == FLWR:
+        return FlwrBindings(query.xpath, dict(query.bound))
     return LaterXPath(query.xpath, query.version, dict(query.bound))

@@ -17,6 +17,7 @@ from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Branch, Chunk, Scheme, Want
 from extract.scheme.registered import Later, Rejected, Subscriber
 from extract.scheme.spine import take_apart
+from extract.subscriptions.flwr_queries import FLWR
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import Normaliser
 from extract.transtool.prefixes import Prefixes
@@ -79,6 +80,8 @@ class QueryReport:
         same: Ids of the other subscriptions with the same normal form.
         branches: Its normal form, branch by branch.
         version: The version of XPath.
+        language: What it is written in, with the version.
+        output: Whether it is FLWR; then ``absolute`` is what it binds.
         hint: Corrections for names that the schema does not have.
         template: Its template, where a constant is a variable; empty if it has no template.
         members: The number of queries of that template.
@@ -93,6 +96,8 @@ class QueryReport:
     same: tuple[str, ...] = ()
     branches: tuple[BranchReport, ...] = field(default=())
     version: str = FIRST
+    language: str = "XPath"
+    output: bool = False
     hint: str = ""
     template: str = ""
     members: int = 0
@@ -108,6 +113,7 @@ class QueryReport:
             "absolute": self.absolute,
             "type": self.type,
             "version": self.version,
+            "output": self.output,
             "same": list(self.same),
             "template": self.template,
             "members": self.members,
@@ -120,13 +126,13 @@ class QueryReport:
     def _lines(self) -> Iterator[str]:
         yield f"query {self.id}: {self.xpath}"
         if self.absolute not in ("", self.xpath):
-            yield f"that is: {self.absolute}"
+            yield f"{'it binds' if self.output else 'that is'}: {self.absolute}"
         if self.status == "rejected":
             yield f"rejected: {self.reason}"
         elif self.status == "unsatisfiable":
             yield f"cannot match any document that keeps to the schema: {self.reason}"
         elif self.reason:
-            yield f"in XPath {self.version}: {self.reason}"
+            yield f"in {self.language}: {self.reason}"
         elif len(self.branches) > 1:
             yield f"normal form: the union of {len(self.branches):,} branches"
         if self.hint:
@@ -171,9 +177,18 @@ def _explain_rejected(query: Rejected) -> QueryReport:
 
 def _explain_later(query: Later) -> QueryReport:
     own = query.subscriber
-    reason = "evaluated by elementpath, as it is, on the whole document"
+    flwr = query.version == FLWR
+    by, type_ = ("lxml", Type.NODES.value) if flwr else ("elementpath", "items")
     return QueryReport(
-        own.id, own.xpath, "satisfiable", reason, own.xpath, "items", version=query.version
+        own.id,
+        own.xpath,
+        "satisfiable",
+        f"evaluated by {by}, as it is, on the whole document",
+        own.xpath,
+        type_,
+        version=query.version,
+        language=query.language,
+        output=flwr,
     )
 
 
@@ -186,6 +201,7 @@ def _explain_member(scheme: Scheme, row: int) -> QueryReport:
         "unsatisfiable",
         directory.reason(row),
         own.absolute,
+        output=own.id in scheme.outputs,
         hint=Spelling(scheme.schema, scheme.namespaces).of(own.absolute),
         template=scheme.templates.xpaths[template],
         members=int(np.count_nonzero(directory.templates == template)),

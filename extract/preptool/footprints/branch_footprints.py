@@ -10,11 +10,12 @@ from extract.preptool.footprints.partial_footprints import (
     PartialFootprint,
     PartialFootprints,
     SpineFootprint,
+    child_steps,
 )
 from extract.scheme.model import Branch
 from extract.scheme.spine import take_apart
 from extract.scheme.splittable import why_not_splittable
-from extract.xpath.parser import parse
+from extract.transtool.branch_syntax import BranchSyntax
 
 Tails: TypeAlias = MutableSequence[str] | MutableSequence[str | None]
 
@@ -25,14 +26,19 @@ class BranchFootprints:
     Args:
         branches: The branches; more may be added later.
         tails: For each branch the part after its spine; None where it is not known yet.
+        syntax: The parts of the branches as expressions, as far as they are known.
     """
 
-    def __init__(self, branches: Sequence[Branch], tails: Tails) -> None:
-        self._partials = PartialFootprints()
+    def __init__(
+        self, branches: Sequence[Branch], tails: Tails, syntax: BranchSyntax | None = None
+    ) -> None:
+        self._syntax = syntax or BranchSyntax()
+        self._partials = PartialFootprints(self._syntax)
         self._branches = branches
         self._tails = tails
         self._spines: list[SpineFootprint | None] = []
-        self._why_not: dict[tuple[str, int], str] = {}
+        self._ends: dict[int, PartialFootprint] = {}  # of tails, by branch
+        self._why_not: dict[tuple[str, str, int], str] = {}
 
     def xpath(self, number: int) -> str:
         """Returns the branch as XPath."""
@@ -58,12 +64,15 @@ class BranchFootprints:
 
     def outline(self, number: int) -> tuple[tuple[int, ...], str]:
         """Returns a branch's steps with a filter (with two filters, twice), and its tail."""
-        steps = tuple([step for step, _ in self._spine(number).spine.filters])
-        return steps, self._tails[number] or ""
+        return self._spine(number).filtered, self._tails[number] or ""
 
     def _tail(self, number: int) -> PartialFootprint:
-        spine = self._spine(number)  # first: it may find the tail
-        return self._partials.of_tail(self._branches[number], spine, self._tails[number] or "")
+        end = self._ends.get(number)
+        if end is None:
+            spine, branch = self._spine(number), self._branches[number]  # which may find the tail
+            end = self._partials.of_tail(branch, spine, self._tails[number] or "")
+            self._ends[number] = end
+        return end
 
     def _spine(self, number: int) -> SpineFootprint:
         """Returns the footprint of a branch without its tail."""
@@ -90,15 +99,15 @@ class BranchFootprints:
             tail = self._tails[number]
             # The result for each step is that of a branch with only this step: above the record, on
             # its own step, or inside.
-            paths = [
-                (f"/{names[s - 1]}{text}", max(0, min(2, depth - s + 1))) for s, text in filters
-            ]
+            paths = [(names[s - 1], text, max(0, min(2, depth - s + 1))) for s, text in filters]
             if tail:
-                paths.append((f"/{names[-1]}{tail}", 1))
+                paths.append((names[-1], tail, 1))
             for path in paths:
                 reason = self._why_not.get(path)
                 if reason is None:
-                    reason = self._why_not[path] = why_not_splittable(parse(path[0]), path[1])
+                    name, text, prefix = path
+                    steps = self._partials.path(child_steps((name,)), text)
+                    reason = self._why_not[path] = why_not_splittable(steps, prefix)
                 if reason:
                     return f"{reason} in {self._branches[number].xpath}"
         return ""

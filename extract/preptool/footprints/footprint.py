@@ -212,7 +212,7 @@ class _Tracer:
         """Returns the possible places of elements that a step by name selects."""
         test, axis = step.test, step.axis
         if axis in ("child", "descendant", "descendant-or-self"):
-            bare = make_step(axis, test)
+            bare = make_step(axis, test) if step.predicates else step
             return frozenset([(*context, bare) for context in contexts])
         if axis == "self":
             return contexts

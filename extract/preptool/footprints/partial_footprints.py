@@ -18,8 +18,8 @@ from extract.preptool.footprints.footprint import Footprint, Pattern, footprint
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import Branch, Need
 from extract.scheme.spine import BranchParts, take_apart
-from extract.xpath.ast import LocationPath, Step, make_step, name_test
-from extract.xpath.parser import parse
+from extract.transtool.branch_syntax import BranchSyntax
+from extract.xpath.ast import LocationPath, make_step, name_test
 
 Wants: TypeAlias = frozenset[tuple[Pattern, Need]]
 
@@ -59,20 +59,27 @@ class SpineFootprint:
     Attributes:
         spine: The parsed spine; its tail is empty.
         filters: The footprints of its filters.
+        filtered: The steps with a filter, from 1; one with two filters twice.
         indivisible: Whether a branch with this spine has a footprint only as a whole.
         whole: Why its filters need the whole document; empty if they do not.
     """
 
     spine: BranchParts
     filters: tuple[PartialFootprint, ...]
+    filtered: tuple[int, ...]
     indivisible: bool
     whole: str
 
 
 class PartialFootprints:
-    """Computes the footprints of the parts of branches, each once."""
+    """Computes the footprints of the parts of branches, each once.
 
-    def __init__(self) -> None:
+    Args:
+        syntax: The parts as expressions, as far as they are known.
+    """
+
+    def __init__(self, syntax: BranchSyntax | None = None) -> None:
+        self._syntax = syntax or BranchSyntax()
         self._spines: dict[tuple[str, int, bool], SpineFootprint] = {}
         self._below: dict[str, Wants | None] = {}
         self._partials: dict[tuple[NamePath, str], PartialFootprint] = {}
@@ -96,7 +103,9 @@ class PartialFootprints:
             texts = () if indivisible else spine.filters
             filters = tuple([self._partial(spine.names[:step], text) for step, text in texts])
             whole = next((part.beyond.whole for part in filters if part.beyond.whole), "")
-            on_spine = self._spines[key] = SpineFootprint(spine, filters, indivisible, whole)
+            filtered = tuple([step for step, _ in spine.filters])
+            on_spine = SpineFootprint(spine, filters, filtered, indivisible, whole)
+            self._spines[key] = on_spine
         return on_spine
 
     def of_tail(self, branch: Branch, spine: SpineFootprint, tail: str) -> PartialFootprint:
@@ -110,38 +119,37 @@ class PartialFootprints:
         if partial is None:
             below, beyond = None, _NOTHING
             if not above:
-                beyond = footprint(parse(text))
+                beyond = footprint(self._syntax.value(text))
             elif (below := self._wants_below(text)) is None:
-                beyond = _follow(child_steps(above), text)
+                beyond = self._follow(child_steps(above), text)
             partial = self._partials[above, text] = PartialFootprint(above, below, beyond)
         return partial
 
     def _wants_below(self, text: str) -> Wants | None:
         below = self._below.get(text, _UNKNOWN)
         if below is _UNKNOWN:
-            below = self._below[text] = _without_spine(_follow((_HERE,), text))
+            below = self._below[text] = _without_spine(self._follow((_HERE,), text))
         return below
+
+    def path(self, spine: Pattern, text: str) -> LocationPath:
+        """Returns a spine with a filter of its last step, or with a tail."""
+        if not text.startswith("["):
+            return LocationPath(True, (*spine, *self._syntax.tail(text)))
+        filtered = make_step("child", spine[-1].test, (self._syntax.filter(text),))
+        return LocationPath(True, (*spine[:-1], filtered))
+
+    def _follow(self, spine: Pattern, text: str) -> Footprint:
+        """Returns the footprint of a filter or tail at the end of a spine."""
+        path = self.path(spine, text)
+        if not text.startswith("["):
+            return footprint(path)
+        with_result = footprint(LocationPath(True, (*path.steps, _RESULT)))
+        result = {((*spine, _RESULT), Need.SUBTREE)}
+        return Footprint(with_result.wants - result, with_result.whole)
 
 
 _UNKNOWN: Wants = frozenset([((), Need(0))])
 _NOTHING = Footprint()
-
-
-def _follow(spine: Pattern, text: str) -> Footprint:
-    """Returns the footprint of a filter or tail at the end of a spine."""
-    first, *tail = _steps(f"x{text}")
-    if not text.startswith("["):
-        return footprint(LocationPath(True, (*spine, *tail)))
-    filtered = make_step("child", spine[-1].test, first.predicates)
-    with_result = footprint(LocationPath(True, (*spine[:-1], filtered, _RESULT)))
-    result = {((*spine, _RESULT), Need.SUBTREE)}
-    return Footprint(with_result.wants - result, with_result.whole)
-
-
-def _steps(text: str) -> tuple[Step, ...]:
-    path = parse(text)
-    assert isinstance(path, LocationPath)
-    return path.steps
 
 
 def _without_spine(part: Footprint) -> Wants | None:

@@ -38,6 +38,9 @@ from extract.transtool.rules.keep_self import keep_self
 # `fold_self` first: it joins steps that the other rules expect side by side.
 FOLD = (fold_self, fold_descendant, fold_parent, fold_ancestor)
 
+# The axes without which no rule of `FOLD` applies.
+FOLDED_AXES = frozenset({"self", "descendant-or-self", "parent", "ancestor", "ancestor-or-self"})
+
 EXPAND = (
     enter_child,
     expand_descendant,
@@ -48,4 +51,4 @@ EXPAND = (
     keep_elsewhere,
 )
 
-__all__ = ["EXPAND", "FOLD"]
+__all__ = ["EXPAND", "FOLD", "FOLDED_AXES"]

@@ -37,12 +37,14 @@ def fold_descendant(path: LocationPath) -> tuple[LocationPath, ...] | None:
     """
     steps = path.steps
     for i, step in enumerate(steps):
+        if step.axis != "descendant-or-self":
+            continue
         after = steps[i + 1] if i + 1 < len(steps) else None
         if step == ANY_DEPTH and after is not None:
             if after.axis in _TOGETHER and not has_positions(after):
                 both = make_step(_TOGETHER[after.axis], after.test, after.predicates)
                 return (make_path(path.absolute, (*steps[:i], both, *steps[i + 2 :])),)
-        elif step.axis == "descendant-or-self" and _is_never_one(step, path, i):
+        elif _is_never_one(step, path, i):
             below = make_step("descendant", step.test, step.predicates)
             return (make_path(path.absolute, (*steps[:i], below, *steps[i + 1 :])),)
     return None

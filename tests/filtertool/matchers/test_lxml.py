@@ -6,7 +6,8 @@ import pytest
 
 import extract
 from extract.errors import MatcherError
-from extract.filtertool.matchers.lxml.matcher import LxmlFactory, better_as_written
+from extract.filtertool.matchers.lxml.compiled_question import better_as_written
+from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.protocol import Question, Unit
 from extract.filtertool.query_plan import QueryPlan
 from extract.testing.matcher_contract import DOCUMENT, unit_of

@@ -87,3 +87,14 @@ def test_notes_about_old_batches_go(
     noted = sorted(path.name for path in pins.glob("batch-*"))
     assert noted == [f"batch-{number:08d}" for number in range(20, 31)]
     assert len(list(pins.iterdir())) == len(noted) + 2  # of three schemes, one is needed no more
+
+
+def test_batches_record_the_scheme_of_a_database(database: str, tmp_path: Path) -> None:
+    from extract.filtertool.spark import streaming
+
+    pins, schema = tmp_path / "pins", scenario("university").schema()
+    for number, name in enumerate(("name", "student", "email")):
+        prepare(schema, Subscriptions.of({"q": f"//{name}"}), 1).save(database)
+        streaming.BatchSchemes(database, pins).of_batch(number)
+    again = [streaming.BatchSchemes(database, pins).of_batch(number) for number in range(3)]
+    assert [one.subscribers[0].xpath for one in again] == ["//name", "//student", "//email"]

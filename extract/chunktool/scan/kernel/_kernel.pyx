@@ -53,13 +53,8 @@ _HINTS = {
 _NO_RANGES = np.empty((0, 2), _INT64)
 
 
-cdef class _Core:
+cdef class ScanCore:
     """The C structures that outlive a scanner: the answers of one automaton, and working memory."""
-
-    cdef ct_tables *c
-    cdef ct_scan *s
-    cdef object contexts
-    cdef dict expanded  # number of each expanded name
 
     def __cinit__(self, int32_t outputs):
         seed = int.from_bytes(os.urandom(8), "little")
@@ -82,6 +77,49 @@ cdef class _Core:
             or self.c.declarations.count > 10_000
             or ct_scan_memory(self.s) > MOST_MEMORY
         )
+
+    cdef int begin(self, automaton, limits, bint table) except -1:
+        """Prepares for a document. The first time, this asks the automaton."""
+        self.learn_state(automaton, automaton.START)
+        ct_scan_reset(self.s)
+        self.s.token_limit = limits.token_bytes
+        self.s.name_limit = limits.name_bytes
+        self.s.value_limit = limits.attribute_bytes
+        self.s.tag_limit = min(limits.token_bytes, limits.name_bytes, limits.attribute_bytes)
+        self.s.depth_limit = min(limits.depth, INT32_MAX - 1)
+        self.s.attribute_limit = min(limits.attributes, INT32_MAX - 1)
+        self.s.table = table
+        self.s.assume_valid = bool(getattr(automaton, "assume_valid", False))
+        for output in automaton.info(automaton.START).subtree:
+            self.s.outputs[<int32_t>output].whole = 1
+            self.s.outputs[<int32_t>output].open = 0
+        return 0
+
+    cdef int scan(self, automaton, const uint8_t *data, size_t length) noexcept nogil:
+        """Scans a whole document; the limits are those of `begin`. Any code but CT_OK: another
+        scanner must read it, or say what is wrong with it."""
+        cdef int32_t output
+        cdef int code
+        cdef size_t left
+        ct_scan_reset(self.s)
+        for output in range(self.s.output_count):
+            self.s.outputs[output].whole = 1
+            self.s.outputs[output].open = 0
+        while True:
+            code = ct_run(self.s, data, length)
+            if code == CT_MORE or code >= CT_ERROR:
+                break
+            with gil:
+                try:
+                    self.learn(automaton, code)
+                except Exception:  # it hands over, or there is no memory
+                    return CT_HAND_OVER
+        if code != CT_MORE:
+            return code
+        left = length - self.s.at
+        self.s.base = <int64_t>self.s.at
+        code = ct_finish(self.s, left)
+        return code if code != CT_OK or self.s.violation_at < 0 else CT_HAND_OVER
 
     cdef int learn_state(self, automaton, int32_t state) except -1:
         if <size_t>state < self.c.state_room and self.c.states[state].known:
@@ -240,7 +278,7 @@ cdef class KernelScanner:
 
     cdef ct_scan *s
     cdef object automaton, pool, reported, limits
-    cdef _Core core
+    cdef ScanCore core
     cdef dict tags
     cdef size_t left
     cdef bint busy, over
@@ -252,23 +290,10 @@ cdef class KernelScanner:
         try:
             self.core = self.pool.free.pop()
         except IndexError:
-            self.core = _Core(len(automaton.outputs))
+            self.core = ScanCore(len(automaton.outputs))
         with self.pool.lock:
-            self.core.learn_state(automaton, automaton.START)
-            whole = automaton.info(automaton.START).subtree
+            self.core.begin(automaton, limits, table)
         self.s = self.core.s
-        ct_scan_reset(self.s)
-        self.s.token_limit = limits.token_bytes
-        self.s.name_limit = limits.name_bytes
-        self.s.value_limit = limits.attribute_bytes
-        self.s.tag_limit = min(limits.token_bytes, limits.name_bytes, limits.attribute_bytes)
-        self.s.depth_limit = min(limits.depth, INT32_MAX - 1)
-        self.s.attribute_limit = min(limits.attributes, INT32_MAX - 1)
-        self.s.table = bool(table)
-        self.s.assume_valid = bool(getattr(automaton, "assume_valid", False))
-        for output in whole:
-            self.s.outputs[<int32_t>output].whole = 1
-            self.s.outputs[<int32_t>output].open = 0
         self.tags = {}
 
     def __del__(self):

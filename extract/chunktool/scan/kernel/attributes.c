@@ -182,6 +182,7 @@ int ct_attributes(ct_scan *s, ct_bytes tag, ct_bytes p, ct_bytes end, ct_bytes *
             twice = one->name;
         }
         name->stamp = serial;
+        one->number = (int32_t)count;
         if (++count > (size_t)s->attribute_limit)
             return ct_beyond(s, tag, "attributes");
         p = one->end + 1;

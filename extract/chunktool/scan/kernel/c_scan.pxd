@@ -62,11 +62,18 @@ cdef extern from "scan.h" nogil:
         int8_t *leaf_kind
         int64_t *leaf_start
         int64_t *leaf_end
+        size_t attributes
+        int32_t *attribute_row
+        int32_t *attribute_symbol
+        int32_t *attribute_number
+        int64_t *attribute_start
+        int64_t *attribute_end
     ctypedef struct ct_scan:
         int64_t token_limit, name_limit, value_limit, tag_limit
         int32_t depth_limit
         int32_t attribute_limit
         int table
+        int table_attributes
         int assume_valid
         int64_t base
         size_t at

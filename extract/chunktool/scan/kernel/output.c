@@ -156,6 +156,37 @@ static int grow_leaves(ct_rows *r)
     return CT_OK;
 }
 
+static int grow_attributes(ct_rows *r)
+{
+    size_t count = r->attributes, fresh;
+    GROW(r->attribute_row, r->attribute_room);
+    GROW(r->attribute_symbol, r->attribute_room);
+    GROW(r->attribute_number, r->attribute_room);
+    GROW(r->attribute_start, r->attribute_room);
+    GROW(r->attribute_end, r->attribute_room);
+    r->attribute_room = fresh;
+    return CT_OK;
+}
+
+int ct_keep_attributes(ct_scan *s)
+{
+    ct_rows *r = &s->rows;
+    int32_t row = s->frames[s->depth].row;
+    for (size_t i = 0; i < s->attribute_count; i++) {
+        const ct_attribute *one = &s->attributes[i];
+        size_t n = r->attributes;
+        if (n >= r->attribute_room && grow_attributes(r) != CT_OK)
+            return CT_MEMORY;
+        r->attribute_row[n] = row;
+        r->attribute_symbol[n] = s->tables->names.items[one->name].attribute_symbol;
+        r->attribute_number[n] = one->number;
+        r->attribute_start[n] = ct_offset(s, one->value);
+        r->attribute_end[n] = ct_offset(s, one->end);
+        r->attributes++;
+    }
+    return CT_OK;
+}
+
 int ct_more_rows(ct_scan *s)
 {
     ct_rows *r = &s->rows;

@@ -33,7 +33,7 @@ void ct_scan_reset(ct_scan *s)
     s->closing = 0;
     s->reason = s->pending = s->soft_reason = NULL;
     s->soft_at = s->violation_at = -1;
-    s->rows.elements = s->rows.ends = s->rows.leaves = 0;
+    s->rows.elements = s->rows.ends = s->rows.leaves = s->rows.attributes = 0;
     s->rows.first = 0;
     free(s->ids);
     s->ids = NULL;
@@ -51,7 +51,7 @@ void ct_scan_reset(ct_scan *s)
 size_t ct_scan_memory(const ct_scan *s)
 {
     const ct_rows *r = &s->rows;
-    size_t sum = r->element_room * 48 + r->end_room * 20 + r->leaf_room * 25;
+    size_t sum = r->element_room * 48 + r->end_room * 20 + r->leaf_room * 25 + r->attribute_room * 28;
     for (int32_t o = 0; o < s->output_count; o++)
         sum += s->outputs[o].room * sizeof *s->outputs[o].ends;
     return sum + s->names_size + s->attribute_room * sizeof *s->attributes;
@@ -87,6 +87,11 @@ void ct_scan_free(ct_scan *s)
     free(s->rows.leaf_kind);
     free(s->rows.leaf_start);
     free(s->rows.leaf_end);
+    free(s->rows.attribute_row);
+    free(s->rows.attribute_symbol);
+    free(s->rows.attribute_number);
+    free(s->rows.attribute_start);
+    free(s->rows.attribute_end);
     free(s);
 }
 
@@ -304,6 +309,8 @@ static int start_tag(ct_scan *s, ct_bytes p, ct_bytes end, ct_bytes *after)
         frame->start = ct_offset(s, p);
         frame->content = ct_offset(s, *after);
         code = open_element(s, frame, state, &s->tables->names.items[id]);
+        if (code == CT_OK && s->table_attributes && s->attribute_count && frame->row >= 0)
+            code = ct_keep_attributes(s);
         if (code != CT_OK)
             return code;
     }

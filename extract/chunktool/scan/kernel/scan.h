@@ -84,6 +84,7 @@ typedef struct {
 
 typedef struct {
     int32_t name;
+    int32_t number;             /* among the attributes and namespace declarations of its tag */
     ct_bytes begin, value, end; /* name, value; byte after the value */
 } ct_attribute;
 
@@ -98,6 +99,9 @@ typedef struct {
     int32_t *leaf_parent, *leaf_number;
     int8_t *leaf_kind;
     int64_t *leaf_start, *leaf_end;
+    size_t attributes, attribute_room;
+    int32_t *attribute_row, *attribute_symbol, *attribute_number;
+    int64_t *attribute_start, *attribute_end; /* of the value */
 } ct_rows;
 
 typedef struct {
@@ -106,6 +110,7 @@ typedef struct {
     int64_t tag_limit; /* the least of them: the limits of a longer tag are checked in detail */
     int32_t depth_limit, attribute_limit;
     int table, assume_valid;
+    int table_attributes; /* whether the node table has attributes, too */
 
     /* the window */
     ct_bytes data;
@@ -276,6 +281,7 @@ int ct_close_outputs(ct_scan *s, int64_t close, int64_t end);
 int ct_keep_leaf(ct_scan *s, const ct_state *state, int kind, int64_t start, int64_t end);
 int ct_more_rows(ct_scan *s);
 int ct_end_earlier_row(ct_scan *s, int32_t row, int64_t close, int64_t end);
+int ct_keep_attributes(ct_scan *s); /* of the present tag, whose element has a row */
 int ct_enter_sibling(ct_scan *s, ct_cell *cell, int32_t expanded, uint64_t owner);
 /* Adds rows for all open elements that have none. */
 static inline int ct_need_rows(ct_scan *s)

@@ -17,6 +17,7 @@ from extract.filtertool.matchers.lxml.sibling_numbers import SiblingNumbers
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.markup.lxml_parser import parse_tree
 from extract.markup.node_kinds import NodeKind
+from extract.xpath.functions import EXSLT_REGEXP
 
 Ref = tuple[int, int, int]
 """Kind, row and number of a node."""
@@ -121,8 +122,13 @@ def _placed(number: int | None) -> int:
 
 
 def compiled(xpath: str, namespaces: Mapping[str, str]) -> Any:
-    """Compiles an expression for evaluation on trees."""
-    return etree.XPath(xpath, namespaces=dict(namespaces))
+    """Compiles an expression for evaluation on trees.
+
+    lxml binds prefixes and registers functions anew for every evaluation, so it only gets those
+    that the expression may use.
+    """
+    used = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in xpath}
+    return etree.XPath(xpath, namespaces=used, regexp=EXSLT_REGEXP in used.values())
 
 
 _open: ParsedUnit | None = None  # the unit in this child process

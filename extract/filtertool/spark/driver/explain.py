@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from extract.chunktool.input.find import InputFile
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.options import Options
 from extract.filtertool.output.writers import Format
 from extract.filtertool.spark.driver.planner import TaskPlan, expected_plan
 from extract.scheme.model import Scheme
@@ -22,7 +23,7 @@ def explain_run(
         cores: The number of tasks that can run at once.
         select, form: As for ``extract run``.
     """
-    plan = expected_plan(scheme, documents, cores)
+    plan = expected_plan(scheme, documents, cores, Options(select).in_parts)
     jobs = expected_jobs(plan, select, form)
     lines = [f"  {number}. {job}" for number, job in enumerate(jobs, 1)]
     head = f"{len(jobs)} Spark job{'s' * (len(jobs) != 1)}:"

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from extract.chunktool.input.find import InputFile
-from extract.chunktool.input.remote import file_version
+from extract.chunktool.input.remote import file_version, is_packed
 from extract.chunktool.split.divide import divide
 from extract.chunktool.split.survey import PIECE_BYTES, Piece, Survey
 from extract.filtertool.batching import batches
@@ -31,7 +31,7 @@ PIECES_A_TASK: Final = 4  # pieces of a task in a document that is shared by pie
 _TASKS_A_CORE: Final = 4  # more tasks than cores, so that a slow one does not keep others waiting
 _MOST: Final = 1 << 27  # the most bytes of a task, except for a larger single document
 _DOCUMENT: Final = 1 << 14  # bytes that take as long as opening a document
-_WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than one task
+WORTH_SHARING: Final = 1 << 22  # bytes of a document that is worth more than one task
 _SHARED: Final = 1 << 26  # bytes of a document per task, to bound memory
 _SCAN: Final = 0.2  # the part of the work that every share of the queries repeats
 _SCAN_PIECE: Final = 0.1  # the same on a piece, of which only the records are read
@@ -74,8 +74,8 @@ def large_documents(documents: Sequence[InputFile], cores: int) -> list[InputFil
     """Returns documents that would keep one core busy after all others are done, or that are too
     large for one worker's memory."""
     total = sum(_cost(document) for document in documents)
-    large = min(LARGE, max(_WORTH_SHARING, total // max(1, cores)))
-    return [document for document in documents if document.size >= large]
+    large = min(LARGE, max(WORTH_SHARING, total // max(1, cores)))
+    return [one for one in documents if one.size >= large and one.messages is None]
 
 
 def pieces_suffice(document: InputFile, cores: int) -> bool:
@@ -105,7 +105,7 @@ def plan_tasks(
 
     >>> files = [InputFile("a", 10), InputFile("b", 9_000_000), InputFile("c", 10)]
     >>> plan_tasks(files, cores=1).tasks[0].batches
-    ((InputFile(name='b', size=9000000, path=''),),)
+    ((InputFile(name='b', size=9000000, path='', messages=None),),)
     """
     large = {document.name for document in large_documents(documents, cores)} if shares else set()
 
@@ -116,15 +116,18 @@ def plan_tasks(
     return _planned(documents, cores, large, made, number)
 
 
-def plan_frame(documents: Sequence[InputFile], cores: int, scheme: Scheme) -> TaskPlan:
+def plan_frame(
+    documents: Sequence[InputFile], cores: int, scheme: Scheme, in_parts: bool = True
+) -> TaskPlan:
     """Makes independent tasks: those of a large document share its queries.
 
     Args:
         documents: The documents.
         cores: The number of tasks that can run at once.
         scheme: The queries.
+        in_parts: Whether the work on a large document may be shared.
     """
-    large = {document.name for document in large_documents(documents, cores)}
+    large = {one.name for one in large_documents(documents, cores)} if in_parts else set()
     shares = query_shares(scheme, divide(scheme)) if large else ()
     parts = share_weights(shares)
     total = sum(_cost(document) for document in documents)
@@ -167,14 +170,17 @@ def _planned(
     filled = 0
     for document in documents:
         cost = _cost(document)
-        if not groups or filled + cost > most or document.name in large:
+        alone = document.name in large or document.messages is not None
+        if not groups or filled + cost > most or alone:
             groups.append([])
             filled = 0
         groups[-1].append(document)
-        filled += most if document.name in large else cost
+        filled += most if alone else cost
     tasks: list[Task] = []
     for group in groups:
-        if group[0].name in large:
+        if group[0].messages is not None:
+            new = _message_tasks(group[0], cores)
+        elif group[0].name in large:
             new = made(group[0], most)
         else:
             parts = batches(group, lambda document: document.size)
@@ -183,9 +189,37 @@ def _planned(
     return TaskPlan(tuple(sorted(tasks, key=lambda task: (-task.cost, task.number))), cores)
 
 
-def expected_plan(scheme: Scheme, documents: Sequence[InputFile], cores: int) -> TaskPlan:
+def _message_tasks(file: InputFile, cores: int) -> list[Task]:
+    """Returns the tasks for a file of messages, which share them.
+
+    Each reads the file, which is little work, but for one that must be fetched or unpacked first.
+    """
+    assert file.messages is not None
+    shares = max(1, min(cores, file.size // WORTH_SHARING))
+    if shares > 1 and (file.is_remote or _is_packed(file)):
+        shares = 1
+    files = [
+        file._replace(messages=file.messages._replace(share=n, shares=shares))
+        for n in range(shares)
+    ]
+    cost = _cost(file) // shares
+    return [Task(0, cost, ((one,),), first=not n) for n, one in enumerate(files)]
+
+
+def _is_packed(file: InputFile) -> bool:
+    try:
+        return is_packed(file)
+    except OSError:  # what is wrong with it, the task says
+        return True
+
+
+def expected_plan(
+    scheme: Scheme, documents: Sequence[InputFile], cores: int, in_parts: bool = True
+) -> TaskPlan:
     """Returns the plan that a run will have, as far as it is known before large documents are
     surveyed: as if they kept to the schema and all records were equal."""
+    if not in_parts:
+        return plan_tasks(documents, cores)
     division = divide(scheme)
     large = large_documents(documents, cores) if division.forms else []
     surveys = {document.name: _expected(document, len(division.names), cores) for document in large}

@@ -28,10 +28,19 @@ from extract.scheme.writer import scheme_digest
 PartNotes = Mapping[tuple[DocumentVersion, str], TaskNote]
 
 
-def job_digest(job: Job, form: str) -> str:
-    """Returns a digest that jobs share if they give the same results for the same documents."""
+def job_digest(job: Job, form: str, documents: Iterable[InputFile] = ()) -> str:
+    """Returns a digest that jobs share if they give the same results for the same documents.
+
+    Args:
+        job: The job.
+        form: The format of the results.
+        documents: The documents; what counts of them is how their messages are told apart.
+    """
     digest = hashlib.sha256(scheme_digest(job.scheme).encode())
     digest.update(repr((job.factory.name, job.options, form)).encode())
+    forms = {repr(one.messages) for one in documents if one.messages is not None}
+    if forms:
+        digest.update(repr(sorted(forms)).encode())
     return digest.hexdigest()
 
 

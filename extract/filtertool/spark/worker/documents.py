@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from extract.chunktool.input.find import InputFile
+from extract.chunktool.input.messages.read import message_blocks
 from extract.chunktool.input.remote import RemoteFile, document_of
 from extract.chunktool.input.source import Document
 from extract.filtertool.batching import BATCH_BYTES
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.processes.guard import guarded
 from extract.filtertool.processes.isolation import SUSPICIOUS
-from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 NamedDocument = tuple[str, Document]
@@ -39,12 +40,30 @@ def _open(document: InputFile) -> Document:
     return document_of(document)
 
 
+def filter_files(
+    cached: CachedFilter, batch: Sequence[InputFile], attempt: int = 0
+) -> Iterator[FilterOutcome]:
+    """Filters the documents of a batch of files, or the messages of one file.
+
+    Args:
+        cached: The filter.
+        batch: Files of one document each, or one file of many.
+        attempt: As for `filter_batch`.
+    """
+    if batch[0].messages is None:
+        yield from filter_batch(cached, batch, open_documents, attempt)
+        return
+    for file in batch:
+        for block in message_blocks(file, cached.filter.options.limits):
+            yield from filter_batch(cached, block.documents(), list, attempt)
+
+
 def filter_batch(
     cached: CachedFilter,
     batch: Sequence[_T],
     open_batch: Callable[[Iterable[_T]], Sequence[NamedDocument]],
     attempt: int = 0,
-) -> Iterator[DocumentOutcome]:
+) -> Iterator[FilterOutcome]:
     """Filters a batch of documents.
 
     Args:
@@ -56,7 +75,7 @@ def filter_batch(
     """
     limits = cached.filter.options.limits
 
-    def process(document: _T) -> DocumentOutcome:
+    def process(document: _T) -> FilterOutcome:
         return _process(cached, open_batch([document]))[0]
 
     if attempt >= SUSPICIOUS:
@@ -67,9 +86,9 @@ def filter_batch(
         yield from done
 
 
-def _process(cached: CachedFilter, batch: Sequence[NamedDocument]) -> list[DocumentOutcome]:
+def _process(cached: CachedFilter, batch: Sequence[NamedDocument]) -> Sequence[FilterOutcome]:
     with contextlib.ExitStack() as stack:
         for _, document in batch:
-            if isinstance(document, RemoteFile):
+            if type(document) is RemoteFile:  # isinstance is slow for it, and messages are many
                 stack.callback(document.close)
         return cached.filter.process(batch)

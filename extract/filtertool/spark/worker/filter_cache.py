@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from extract.chunktool.split.divide import Division, divide
-from extract.filtertool.document_filter import DocumentFilter
-from extract.filtertool.job import Job
+from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.output.arrow import SubscriberColumn, id_column, subscriber_columns
 from extract.filtertool.output.joined import JoinedColumns, joined_columns
 from extract.filtertool.pieces import piece_filter
@@ -36,7 +35,7 @@ class CachedFilter:
     """
 
     key: tuple[str, tuple[int, ...], TaskInput]
-    filter: DocumentFilter[Any]
+    filter: JobFilter[Any]
     ids: TextColumn
     id_column: Any
     joined: JoinedColumns
@@ -67,7 +66,7 @@ def cached_filter(
     del _filters[: max(0, len(_filters) - _FILTERS + 1)]  # their memory is needed now
     gc.unfreeze()
     made = _make_filter(key, job, shares, reads)
-    ids = made.plan.ids
+    ids = made.ids
     joined = joined_columns(job.scheme, job.options.joined)
     _filters.append(
         CachedFilter(
@@ -84,9 +83,7 @@ def cached_filter(
     return _filters[-1]
 
 
-def _make_filter(
-    key: str, job: Job, shares: tuple[int, ...], reads: TaskInput
-) -> DocumentFilter[Any]:
+def _make_filter(key: str, job: Job, shares: tuple[int, ...], reads: TaskInput) -> JobFilter[Any]:
     if not shares:
         return job.filter()
     division = cached_division(key, job)

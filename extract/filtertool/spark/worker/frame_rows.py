@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.arrow import (
-    SCHEMAS,
     SubscriberColumn,
+    batch_rows,
+    document_names,
     printable,
     record_batches,
     rows_schema,
 )
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns, check_column
+from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.findings import Findings
-from extract.filtertool.results.outcome import DocumentOutcome, Rejection
+from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 
 _FLUSH_BYTES: Final = 1 << 24  # bytes of rows that go to Spark together
@@ -80,41 +82,77 @@ class DocumentRows(NamedTuple):
     account: AccountRow | None = None
     columns: Sequence[SubscriberColumn] = ()
 
-    @classmethod
-    def of(cls, cached: CachedFilter, done: DocumentOutcome) -> DocumentRows:
-        """Returns all rows of a document."""
-        account = AccountRow(done.fate, done.bytes, len(done.findings))
-        ids, columns = cached.id_column, cached.columns
-        return cls(done.document, ids, done.findings, done.rejections, account, columns)
+
+class BatchRows(NamedTuple):
+    """The rows of documents that were matched together.
+
+    Attributes:
+        batch: Their outcome.
+        ids: The ids of subscribers, as a column.
+        columns: Joined columns, by the same subscribers.
+    """
+
+    batch: BatchOutcome
+    ids: Any
+    columns: Sequence[SubscriberColumn] = ()
+
+
+FrameRows: TypeAlias = DocumentRows | BatchRows
+
+
+def rows_of(cached: CachedFilter, done: FilterOutcome) -> FrameRows:
+    """Returns all rows of an outcome."""
+    ids, columns = cached.id_column, cached.columns
+    if isinstance(done, BatchOutcome):
+        return BatchRows(done, ids, columns)
+    account = AccountRow(done.fate, done.bytes, len(done.findings))
+    return DocumentRows(done.document, ids, done.findings, done.rejections, account, columns)
 
 
 def tagged_rows(
-    every: Iterable[DocumentRows], select: Select, joined: JoinedColumns = NO_COLUMNS
+    every: Iterable[FrameRows], select: Select, joined: JoinedColumns = NO_COLUMNS
 ) -> Iterator[Any]:
     """Yields record batches of `tagged_schema`, some megabytes each."""
     schema = tagged_schema(select, joined)
+    return _together((rows for one in every for rows in _rows(one, select, schema)), schema)
+
+
+def match_rows(
+    every: Iterable[FrameRows], select: Select, joined: JoinedColumns = NO_COLUMNS
+) -> Iterator[Any]:
+    """Yields record batches of matches only, some megabytes each."""
+    return _together(
+        (rows for one in every for rows in _matches(one, select)), rows_schema(select, joined)
+    )
+
+
+def _together(every: Iterable[Any], schema: Any) -> Iterator[Any]:
+    """Joins small record batches."""
     waiting: list[Any] = []
     filled = 0
-    for one in every:
-        for rows in _rows(one, select, schema):
-            if waiting and filled + rows.nbytes > _FLUSH_BYTES:
-                yield _joined(waiting, schema)
-                waiting, filled = [], 0
-            waiting.append(rows)
-            filled += rows.nbytes
+    for rows in every:
+        if waiting and filled + rows.nbytes > _FLUSH_BYTES:
+            yield _joined(waiting, schema)
+            waiting, filled = [], 0
+        waiting.append(rows)
+        filled += rows.nbytes
     if waiting:
         yield _joined(waiting, schema)
 
 
-def matches_of(rows: Any, select: Select) -> Any:
-    """Returns the matches among rows of all kinds, in the columns of the contract."""
-    schema = SCHEMAS[select]
-    matches = rows.filter(pc.equal(rows.column("kind"), MATCH))
-    return pa.RecordBatch.from_arrays([matches.column(one.name) for one in schema], schema=schema)
+def _matches(one: FrameRows, select: Select) -> Iterator[Any]:
+    """The matches, in the columns of the contract."""
+    if not isinstance(one, BatchRows):
+        yield from record_batches(one.document, one.findings, one.ids, select, one.columns)
+    elif len(one.batch.unit):
+        yield batch_rows(one.batch, one.ids, select, one.columns)
 
 
-def _rows(one: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
-    for rows in record_batches(one.document, one.findings, one.ids, select, one.columns):
+def _rows(one: FrameRows, select: Select, schema: Any) -> Iterator[Any]:
+    if isinstance(one, BatchRows):
+        yield from _rows_together(one, select, schema)
+        return
+    for rows in _matches(one, select):
         yield _tagged(MATCH, rows, schema)
     others = [_rejected(rejection._asdict()) for rejection in one.rejections]
     if one.account is not None:
@@ -122,6 +160,25 @@ def _rows(one: DocumentRows, select: Select, schema: Any) -> Iterator[Any]:
         others.append({"kind": ACCOUNT, "document": document, **one.account._asdict()})
     if others:
         yield pa.RecordBatch.from_pylist(others, schema=schema)
+
+
+def _rows_together(one: BatchRows, select: Select, schema: Any) -> Iterator[Any]:
+    """The rows of documents that were matched together: matches, rejections, and accounts."""
+    batch = one.batch
+    for rows in _matches(one, select):
+        yield _tagged(MATCH, rows, schema)
+    if batch.rejections:
+        rejected = [_rejected(rejection._asdict()) for rejection in batch.rejections]
+        yield pa.RecordBatch.from_pylist(rejected, schema=schema)
+    count = len(batch)
+    accounts = {
+        "document": document_names(batch.names),
+        "fate": pa.repeat("conforming", count),
+        "bytes": pa.array(batch.sizes),
+        "rows": pa.array(np.bincount(batch.unit, minlength=count)),
+    }
+    rows = pa.RecordBatch.from_arrays(list(accounts.values()), list(accounts))
+    yield _tagged(ACCOUNT, rows, schema)
 
 
 def _joined(rows: Sequence[Any], schema: Any) -> Any:

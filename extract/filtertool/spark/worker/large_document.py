@@ -45,7 +45,12 @@ from extract.filtertool.spark.worker.filter_cache import (
     cached_filter,
 )
 from extract.filtertool.spark.worker.findings_file import FindingsFile
-from extract.filtertool.spark.worker.frame_rows import AccountRow, DocumentRows
+from extract.filtertool.spark.worker.frame_rows import (
+    AccountRow,
+    DocumentRows,
+    FrameRows,
+    rows_of,
+)
 from extract.filtertool.spark.worker.query_shares import query_shares, shares_by_input
 from extract.filtertool.spark.worker.row_numbers import numbered_findings
 from extract.filtertool.spark.worker.run_task import TaskTarget, run_task
@@ -56,7 +61,7 @@ from extract.filtertool.spark.worker.tasks import Task
 _CHANGED: Final = "the document has changed since the DataFrame was made"
 
 
-def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterator[DocumentRows]:
+def large_document_rows(key: str, job: Job, task: Task, attempt: int) -> Iterator[FrameRows]:
     """Yields the rows of a task that cuts its one document.
 
     key: Identifies the job.
@@ -120,11 +125,11 @@ def _rejected_share(key: str, job: Job, task: Task, reason: str) -> DocumentRows
     return DocumentRows(name, None, Findings.none(), rejections, AccountRow(None, None, 0))
 
 
-def _rows_of_whole(key: str, job: Job, document: InputFile, attempt: int) -> Iterator[DocumentRows]:
+def _rows_of_whole(key: str, job: Job, document: InputFile, attempt: int) -> Iterator[FrameRows]:
     """Evaluates all queries on the whole document."""
     cached = cached_filter(key, job)
     for done in filter_batch(cached, [document], open_documents, attempt):
-        yield DocumentRows.of(cached, done)
+        yield rows_of(cached, done)
 
 
 class _LargeDocument:
@@ -155,7 +160,7 @@ class _LargeDocument:
         self._directory = directory
         self._attempt = attempt
 
-    def rows(self) -> Iterator[DocumentRows]:
+    def rows(self) -> Iterator[FrameRows]:
         """Yields all rows, after the fate of the document is known."""
         finished = [self._run(task) for task in self._tasks(self._survey)]
         if any(done.output.torn for done in finished):  # the document has changed

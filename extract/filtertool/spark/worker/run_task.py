@@ -14,15 +14,22 @@ from extract.chunktool.input.remote import RangeReader
 from extract.chunktool.split.survey import Piece
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.output.writers import Format, Writer, closed_at_end, open_writer
+from extract.filtertool.output.writers import (
+    Format,
+    Writer,
+    closed_at_end,
+    open_writer,
+    write_outcome,
+)
 from extract.filtertool.pieces import PieceBytes
 from extract.filtertool.processes.guard import guarded
 from extract.filtertool.processes.isolation import SUSPICIOUS
 from extract.filtertool.results.account import Account, added
+from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.spark.worker.checkpoint import TaskNote, document_versions, write_note
 from extract.filtertool.spark.worker.document_results import PieceResults
-from extract.filtertool.spark.worker.documents import filter_batch, open_documents
+from extract.filtertool.spark.worker.documents import filter_files
 from extract.filtertool.spark.worker.filter_cache import CachedFilter
 from extract.filtertool.spark.worker.findings_file import FindingsFileWriter
 from extract.filtertool.spark.worker.row_numbers import NumberedRows, RowCounts, write_numbered
@@ -73,10 +80,10 @@ def run_task(cached: CachedFilter, task: Task, target: TaskTarget, attempt: int 
     with closed_at_end(_open_writer(place, cached, task, target)) as writer:
         for done in _outcomes(cached, task, attempt):
             since = time.perf_counter()
-            writer.write(done.document, done.findings)
-            writer.reject(done.rejections)
+            write_outcome(writer, done)
             account.add(done)
             if counts is not None:
+                assert isinstance(done, DocumentOutcome)
                 counts = counts.plus(RowCounts.of(done.findings, len(cached.ids), limits))
                 torn = torn or done.fate != "conforming"
             account.seconds.since("write", since)
@@ -100,29 +107,27 @@ def _open_writer(place: Path, cached: CachedFilter, task: Task, target: TaskTarg
     return open_writer(place, target.form, cached.ids, target.select, cached.joined)
 
 
-def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[DocumentOutcome]:
+def _outcomes(cached: CachedFilter, task: Task, attempt: int) -> Iterator[FilterOutcome]:
     if task.pieces:
         yield from _outcomes_of_pieces(cached, task, attempt)
     else:
         for batch in task.batches:
-            yield from filter_batch(cached, batch, open_documents, attempt)
+            yield from filter_files(cached, batch, attempt)
 
 
-def _outcomes_of_pieces(
-    cached: CachedFilter, task: Task, attempt: int
-) -> Iterator[DocumentOutcome]:
+def _outcomes_of_pieces(cached: CachedFilter, task: Task, attempt: int) -> Iterator[FilterOutcome]:
     """Filters pieces of a document, up to the first that no longer fits the document."""
     document = task.document
     limits = cached.filter.options.limits
 
-    def process(piece: Piece) -> DocumentOutcome:
+    def process(piece: Piece) -> FilterOutcome:
         body = b""  # fits no piece
         with contextlib.suppress(OSError, ValueError), RangeReader(document) as reader:
             body = reader.read(piece.start, piece.end)
         (done,) = cached.filter.process([(document.name, PieceBytes(piece, body))])
         return done
 
-    def process_guarded(piece: Piece) -> DocumentOutcome:
+    def process_guarded(piece: Piece) -> FilterOutcome:
         with guarded(limits):
             return process(piece)
 
@@ -131,6 +136,7 @@ def _outcomes_of_pieces(
     else:
         outcomes = map(process_guarded, task.pieces)
     for done in outcomes:
+        assert isinstance(done, DocumentOutcome)
         yield done
         if done.fate != "conforming":
             return

@@ -75,6 +75,9 @@ class Task(NamedTuple):
     @property
     def part(self) -> str:
         """Identifies the task among those on one document; empty if there is only one."""
+        messages = self.batches[0][0].messages
+        if messages is not None and messages.shares > 1:
+            return repr((messages.share, messages.shares))
         if not self.shares:
             return ""
         return repr((self.shares, [(piece.start, piece.end) for piece in self.pieces]))
@@ -82,6 +85,10 @@ class Task(NamedTuple):
     @property
     def summary(self) -> str:
         """The work of the task in a few words."""
+        messages = self.batches[0][0].messages
+        if messages is not None:
+            share = f", share {messages.share + 1} of {messages.shares}"
+            return f"{messages.form}{share if messages.shares > 1 else ''}"
         if not self.shares:
             return f"{self.documents:,} in {len(self.batches):,} batches"
         if not self.pieces:

@@ -1,0 +1,146 @@
+"""``extract bench output``: FLWR subscriptions on small documents, next to SaxonC's XQuery.
+
+The workload is that of the paper on YFilter's message broker: documents of 83 elements, and queries
+that are all different. extract answers all queries in `extract.Filter`. SaxonC answers some, whose
+time is extrapolated.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from extract.bench.output_data import ELEMENTS, KINDS
+from extract.bench.table import ResultTable
+from extract.live_filter import Filter
+from extract.preptool.prepare import prepare
+from extract.schema.model import Schema
+from extract.subscriptions import Subscriptions
+
+_DOCUMENTS: Final = 200
+_SAXON_QUERIES: Final = 200
+_SAXON_DOCUMENTS: Final = (5, 205)  # the time of the second less that of the first
+_ROUNDS: Final = 3
+
+
+class OutputLoad(NamedTuple):
+    """One row: the kind of documents, and how many queries of which shape."""
+
+    kind: str
+    queries: int
+    predicates: int = 1
+    returns: int = 2
+
+
+_LOADS: Final = (
+    *(OutputLoad("Book", count) for count in (5_000, 20_000, 50_000, 100_000)),
+    *(OutputLoad("Book", 20_000, predicates=count) for count in (2, 3)),
+    *(OutputLoad("Book", 20_000, returns=count) for count in (1, 4)),
+    OutputLoad("Bib", 50_000),
+)
+
+
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
+    """Makes the results of more and more queries, of more predicates, and of more return paths."""
+    saxon = _saxon()
+    rows: list[list[str | int | float]] = []
+    for load in _LOADS:
+        count = max(100, int(load.queries * scale))
+        queries = KINDS[load.kind].queries(count, load.predicates, load.returns)
+        documents = KINDS[load.kind].documents(max(10, int(_DOCUMENTS * min(1, scale * 10))))
+        registered, ready = _registered(queries)
+        seconds, outputs = _filtered(ready, documents)
+        row: list[str | int | float] = [load.kind, count, load.predicates, load.returns]
+        row += [registered / count * 1e6, seconds * 1e3, outputs, seconds / max(1, outputs) * 1e6]
+        if saxon is not None:
+            times = _saxon_times(saxon, load, queries)
+            row += [times.compiled * count * 1e3, times.compiled * count / seconds]
+            row += [times.called * count / seconds]
+        rows.append(row)
+    columns: tuple[str, ...] = ("documents", "queries", "predicates", "returns", "register us")
+    columns += ("ms a document", "outputs", "us an output")
+    remarks: tuple[str, ...] = (
+        f"Documents of {ELEMENTS} elements; binding paths of 1 to 3 steps, others of 1 or 2; //",
+        "with probability 0.2, values from 1 to 100. Processor time of one core, with parsing.",
+        "register us: to parse, prepare and compile a query. outputs: results of a document.",
+    )
+    if saxon is None:
+        remarks += ("SaxonC is not installed (pip install saxonche): nothing to compare with.",)
+    else:
+        columns += ("SaxonC ms", "x SaxonC", "x its calls")
+        remarks += (
+            f"SaxonC: {_SAXON_QUERIES} queries compiled once, on parsed documents; extrapolated.",
+            "its calls: a call for each query and document, in which SaxonC compiles the query.",
+            "Goal at 50,000: 30 times SaxonC; aim: 100 times.",
+        )
+    return ResultTable("Results of FLWR subscriptions, one core", columns, rows, remarks)
+
+
+def _registered(queries: Sequence[str]) -> tuple[float, Filter]:
+    started = time.process_time()
+    chosen = Subscriptions.of({str(n): query for n, query in enumerate(queries)})
+    ready = Filter(prepare(Schema.none(), chosen, chunks=1), "output")
+    return time.process_time() - started, ready
+
+
+def _filtered(ready: Filter, documents: Sequence[bytes]) -> tuple[float, float]:
+    """Seconds and results of a document; the best of some rounds."""
+    named = [(str(n), document) for n, document in enumerate(documents)]
+    outputs = len(ready.table(named)) / len(named)
+    return _best(lambda: ready.table(named)) / len(named), outputs
+
+
+def _saxon() -> Any:
+    """SaxonC's processor; None where it is not installed."""
+    try:
+        module = importlib.import_module("saxonche")
+    except ImportError:
+        return None
+    return module.PySaxonProcessor(license=False)
+
+
+class _SaxonTimes(NamedTuple):
+    """Seconds of SaxonC for one query and document: compiled once, and by a call for each."""
+
+    compiled: float
+    called: float
+
+
+def _saxon_times(saxon: Any, load: OutputLoad, queries: Sequence[str]) -> _SaxonTimes:
+    step = max(1, len(queries) // _SAXON_QUERIES)
+    chosen = queries[::step][:_SAXON_QUERIES]
+    data = KINDS[load.kind]
+    few, many = _SAXON_DOCUMENTS
+    documents = [one.decode() for one in data.documents(many)]
+    # Its API compiles a query at each call. So all queries are one, over documents in one tree;
+    # more documents take longer by what evaluation takes.
+    inner = ",".join(query.replace(f"in /{data.root}", "in $d", 1) for query in chosen)
+    together = f"for $d in /all/{data.root} return <o>{{({inner})}}</o>"
+    seconds = [
+        _best(_saxon_call(saxon, together, f"<all>{''.join(documents[:count])}</all>"))
+        for count in (few, many)
+    ]
+    calls = [_saxon_call(saxon, query, documents[0]) for query in chosen]
+    called = _best(lambda: [call() for call in calls])
+    compiled = (seconds[1] - seconds[0]) / (many - few)
+    return _SaxonTimes(compiled / len(chosen), called / len(chosen))
+
+
+def _saxon_call(saxon: Any, query: str, document: str) -> Callable[[], object]:
+    processor = saxon.new_xquery_processor()
+    processor.set_query_content(query)
+    processor.set_context(xdm_item=saxon.parse_xml(xml_text=document))
+    call: Callable[[], object] = processor.run_query_to_value
+    return call
+
+
+def _best(action: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_ROUNDS):
+        started = time.process_time()
+        action()
+        times.append(time.process_time() - started)
+    return min(times)

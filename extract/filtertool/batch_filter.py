@@ -1,0 +1,354 @@
+"""`BatchFilter`: from batches of documents to rows, with the push engine in front.
+
+The engine answers most queries on most documents, a batch in one call, without anything in Python
+for a document. Where it cannot decide, it names the queries that may match a document, and libxml2
+answers these on one tree. What is left, the usual filter (`DocumentFilter`) does: queries in later
+versions of XPath, and documents that the engine does not take.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.chunktool.scan.driver import Verdict
+from extract.filtertool.large_documents import LARGE, LargeDocumentChoice
+from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
+from extract.filtertool.matchers.protocol import MatcherFactory
+from extract.filtertool.matchers.push.engine import EngineRows
+from extract.filtertool.matchers.push.factory import PushFactory
+from extract.filtertool.matchers.push.native import require_native
+from extract.filtertool.options import Options
+from extract.filtertool.other_filters import OtherFilters
+from extract.filtertool.push_queries import PushQueries
+from extract.filtertool.push_stage import Failures, PushStage, StageMatches
+from extract.filtertool.results.account import added
+from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import DocumentOutcome, Rejection
+from extract.filtertool.results.owners import Longs
+from extract.filtertool.results.seconds import Seconds
+from extract.filtertool.scheme_view import SchemeView
+from extract.scheme.model import Scheme
+from extract.subscriptions.columns import TextColumn
+
+MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
+
+Placed = tuple[int, FilterOutcome]
+"""An outcome, and the place of its first document in the batch."""
+
+
+class BatchFilter:
+    """Filters batches of documents for one scheme, whose queries may change.
+
+    Several threads may filter at a time: the engine works for all of them, what others do waits for
+    its turn. Nobody may filter while queries change.
+
+    Args:
+        scheme: The queries.
+        factory: Makes the matchers for what the engine does not do; of `PushFactory`, its
+            fallback does.
+        options: How to filter.
+
+    Attributes:
+        options: How to filter.
+        ids: The ids of all subscribers, as they were at the beginning.
+        queries: The queries, divided between the engine and others.
+    """
+
+    def __init__(self, scheme: Scheme, factory: MatcherFactory, options: Options) -> None:
+        require_native()
+        if isinstance(factory, PushFactory):
+            factory = factory.fallback
+        view = SchemeView.of(scheme)
+        self.options = options
+        self.ids: TextColumn = scheme.directory.ids
+        self.queries = PushQueries.of_forms(view, options)
+        self._others = OtherFilters(view, factory, options, self.queries.rest)
+        self._refused: Counter[str] = Counter()  # documents, by figure
+        self._in_turn = threading.RLock()  # for all but the engine
+        self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
+        self._open_stage: PushStage | None = None  # for documents that break the schema
+        self._large = LargeDocumentChoice(len(scheme.forms))
+        self._pairs: Counter[str] = Counter()
+
+    def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
+        """Takes note that `queries` have changed.
+
+        Args:
+            view: Returns the scheme as it is now; called when a document needs it.
+            rest: Whether queries have changed that the engine does not answer.
+        """
+        self._others = self._others.after(view, self.queries.rest if rest else None)
+        self._open_stage = None
+
+    def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
+        """Filters a batch of documents, each with its name.
+
+        Documents that were matched together have one outcome, at the place of the first of them;
+        otherwise outcomes are in the order of the documents.
+        """
+        return self.process_quietly(documents, self.figures)
+
+    def process_quietly(
+        self,
+        documents: Iterable[NamedDocument],
+        figures: Callable[[], Mapping[str, float]] = dict,
+    ) -> list[FilterOutcome]:
+        """The same without figures: for callers that report nothing."""
+        seconds, others = Seconds(), self._others
+        started = time.perf_counter()
+        most = LARGE if self._large.takes_columns else MOST_BYTES
+        batch = LoadedBatch(documents, most, self.options.limits)
+        seconds.since("chunk", started)
+        started, spent = time.perf_counter(), time.thread_time()
+        found = self._stage.match(batch.loaded)
+        seconds.since("match", started)
+        self._large.note(False, batch.loaded, time.thread_time() - spent)
+        complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
+        if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
+            return _with_figures([_whole(batch, found.rows, seconds)], figures())
+        matched = np.zeros(len(batch), np.bool_)
+        matched[batch.places] = found.done
+        rest: Mapping[int, DocumentOutcome] = {}
+        if others.has_rest:
+            with self._in_turn:
+                rest = others.rest_of(batch, batch.places[found.done].tolist())
+        if self.options.select == "nodes":
+            with self._in_turn:
+                outcomes = list(self._one_by_one(batch, found, rest, seconds))
+        else:
+            outcomes = self._together(batch, matched, found, rest, seconds)
+        if not matched.all():
+            odd = np.flatnonzero(~matched).tolist()
+            strange = set(batch.places[found.strange].tolist())
+            with self._in_turn:
+                self._refused["push_large_documents"] += len(batch.large)
+                self._refused["push_refused_documents"] += len(odd)
+                outcomes += self._odd(batch, odd, strange)
+            outcomes.sort(key=lambda pair: pair[0])
+        batch.close()
+        return _with_figures([outcome for _, outcome in outcomes], figures())
+
+    def figures(self) -> Mapping[str, float]:
+        """Returns the sums of the engine's and the matchers' figures so far."""
+        engine = self.queries.engine
+        figures: dict[str, float] = {
+            "push_questions": len(engine) - len(self.queries.trees),
+            "push_refused_questions": len(self.queries.rest) + len(self.queries.trees),
+            "push_large_documents": self._refused["push_large_documents"],
+            "push_refused_documents": self._refused["push_refused_documents"],
+        }
+        figures |= {f"push_{name}": number for name, number in engine.figures().items()}
+        stages = [self._stage] if self._open_stage is None else [self._stage, self._open_stage]
+        parts: list[Mapping[str, float]] = [one.figures() for one in stages]
+        with self._in_turn:
+            return added([figures, self._pairs, *parts, self._others.figures()])
+
+    # -- rows of documents together
+
+    def _together(
+        self,
+        batch: LoadedBatch,
+        matched: NDArray[np.bool_],
+        found: StageMatches,
+        rest: Mapping[int, DocumentOutcome],
+        seconds: Seconds,
+    ) -> list[Placed]:
+        """Outcomes of documents that were matched, with the places of the first of each."""
+        rows = self._stage.counted(found)
+        failures = self._stage.failures(found)
+        if len(batch.places) < len(batch):
+            rows = rows._replace(unit=batch.places[rows.unit].astype(np.int32))
+            failures = {int(batch.places[unit]): failed for unit, failed in failures.items()}
+        if rest:
+            rows = _with_rest(rows, rest, self.options.select == "count")
+        rejections = self._rejections(batch, failures)
+        outcomes: list[Placed] = []
+        for first, end in _runs(matched):
+            own = slice(0, len(rows.unit))
+            if end - first < len(batch):
+                own = slice(*np.searchsorted(rows.unit, [first, end]).tolist())
+            others = [rest[place] for place in range(first, end)] if rest else []
+            outcome = BatchOutcome(
+                batch.names[first:end],
+                batch.sizes(first, end),
+                rows.unit[own] - np.int32(first),
+                rows.query[own],
+                rows.value[own],
+                seconds,
+                others,
+                failed={n - first: why for n, why in rejections.items() if first <= n < end},
+            )
+            seconds = Seconds()
+            outcomes.append((first, outcome))
+        return outcomes
+
+    def _rejections(
+        self, batch: LoadedBatch, failures: Mapping[int, Failures]
+    ) -> dict[int, tuple[Rejection, ...]]:
+        """By place of a document, queries that could not be evaluated on it."""
+        ids = self._others.ids({number for failed in failures.values() for number in failed})
+        return {
+            place: tuple(
+                [
+                    Rejection(batch.names[place], ids[number], "filter", why)
+                    for number, why in sorted(failed.items())
+                ]
+            )
+            for place, failed in failures.items()
+        }
+
+    # -- rows of documents one by one
+
+    def _one_by_one(
+        self,
+        batch: LoadedBatch,
+        found: StageMatches,
+        rest: Mapping[int, DocumentOutcome],
+        seconds: Seconds,
+    ) -> Iterator[Placed]:
+        """Outcomes of documents with nodes, and their places."""
+        started = time.perf_counter()
+        for unit, findings, failed in self._stage.nodes(found):
+            place = int(batch.places[unit])
+            rejections = self._rejections(batch, {place: failed})[place]
+            other = rest.get(place)
+            if other is not None:
+                findings = Findings.together([findings, other.findings])
+                rejections += other.rejections
+                seconds.update_by(other.seconds)
+            seconds.since("rows", started)
+            outcome = DocumentOutcome(
+                batch.names[place],
+                "conforming",
+                findings,
+                rejections,
+                bytes=len(batch.data(place)),
+                scanner="kernel",
+                notes=() if other is None else other.notes,
+                seconds=seconds,
+            )
+            seconds, started = Seconds(), time.perf_counter()
+            yield place, outcome
+
+    # -- documents that the engine does not take
+
+    def _odd(
+        self, batch: LoadedBatch, places: Sequence[int], strange: Collection[int]
+    ) -> list[Placed]:
+        """Outcomes of documents that were not matched.
+
+        Most of them break the schema. The queries as they were written hold for these, too, and are
+        matched by an engine of their own.
+        """
+        outcomes: list[Placed] = []
+        if strange and self.options.on_nonconforming == "fallback":
+            outcomes = list(
+                self.match_breaking(batch, [place for place in places if place in strange])
+            )
+        done = {place for place, _ in outcomes}
+        for place in places:
+            if place not in done:
+                spent = time.thread_time()
+                outcome = self._others.whole(batch.document(place))
+                self._large.learn(True, outcome.bytes, time.thread_time() - spent)
+                how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
+                self._pairs[how] += len(self._others.view.numbers)
+                outcomes.append((place, outcome))
+        return outcomes
+
+    def match_breaking(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
+        """Yields the outcomes of documents that break the schema, with their places.
+
+        Args:
+            batch: The documents.
+            places: Those that the engine does not take.
+        """
+        others, limits = self._others, self.options.limits
+        places = [place for place in places if len(batch.data(place)) <= limits.whole_bytes]
+        if self._open_stage is None:
+            queries = PushQueries.as_written(others.view, self.options)
+            self._open_stage = PushStage(
+                queries, lambda: self._others.open_cutter, self.options, self._in_turn
+            )
+        stage, started = self._open_stage, time.perf_counter()
+        found = stage.match([batch.data(place) for place in places])
+        rest = others.rest_of(batch, [places[unit] for unit in np.flatnonzero(found.done)])
+        for unit, findings, failed in stage.findings(found):
+            place = places[unit]
+            units = others.cutter.cut(batch.names[place], batch.data(place))
+            if units.outcome.verdict is not Verdict.NONCONFORMING:
+                continue
+            rejections = self._rejections(batch, {place: failed})[place]
+            other = rest.get(place)
+            if other is not None:
+                findings = Findings.together([findings, other.findings])
+                rejections += other.rejections
+            seconds = Seconds()
+            seconds.since("whole", started)
+            started = time.perf_counter()
+            yield (
+                place,
+                DocumentOutcome(
+                    batch.names[place],
+                    "nonconforming",
+                    findings,
+                    rejections,
+                    True,
+                    units.size,
+                    units.outcome.scanner,
+                    (units.reason,),
+                    seconds,
+                ),
+            )
+
+
+def _whole(batch: LoadedBatch, rows: EngineRows, seconds: Seconds) -> FilterOutcome:
+    """The outcome of a batch that the engine did all of."""
+    sizes = batch.sizes(0, len(batch))
+    return BatchOutcome(batch.names, sizes, rows.unit, rows.query, rows.value, seconds=seconds)
+
+
+def _with_rest(rows: EngineRows, rest: Mapping[int, DocumentOutcome], counting: bool) -> EngineRows:
+    """Rows of the engine, and those of the rest of the queries."""
+    more = [(place, done.findings) for place, done in rest.items() if len(done.findings)]
+    places = [np.full(len(one), place, np.int32) for place, one in more]
+    unit = np.concatenate([rows.unit, *places])
+    query = np.concatenate([rows.query, *[one.subscriber for _, one in more]])
+    order = np.lexsort((query, unit))
+    value: Longs = rows.value
+    if counting:
+        value = np.concatenate([value, *[one.count for _, one in more]])[order]
+    return EngineRows(unit[order], query[order], value, rows.number)
+
+
+def _runs(matched: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The ranges of documents next to each other that were matched.
+
+    >>> list(_runs(np.array([True, True, False, True])))
+    [(0, 2), (3, 4)]
+    """
+    if matched.all():
+        if len(matched):
+            yield 0, len(matched)
+        return
+    edges = np.flatnonzero(np.diff(matched, prepend=False, append=False)).tolist()
+    yield from zip(edges[::2], edges[1::2], strict=True)
+
+
+def _with_figures(
+    outcomes: list[FilterOutcome], figures: Mapping[str, float]
+) -> list[FilterOutcome]:
+    """The outcomes, the last of them with the figures of this process."""
+    if outcomes and figures:
+        outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
+    return outcomes

@@ -1,0 +1,177 @@
+"""A batch of documents, those of them in memory that the push engine can take."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.chunktool.input.find import STDIN
+from extract.chunktool.input.small_files import read_small
+from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.streams import can_go_back
+from extract.errors import DocumentError
+from extract.limits import Limits
+
+NamedDocument = tuple[str, Document]
+Places = NDArray[np.int64]
+
+
+class LoadedBatch:
+    """Documents of one batch. Bytes are taken as they are, without a look at each of them.
+
+    Args:
+        documents: The documents, with their names.
+        most: The largest document, in bytes, that is loaded.
+        limits: How large documents may be.
+
+    Attributes:
+        names: The name of each document.
+        loaded: Documents in memory.
+        places: The number of each of these in the batch.
+        large: The numbers of documents that have too many bytes.
+    """
+
+    def __init__(self, documents: Iterable[NamedDocument], most: int, limits: Limits) -> None:
+        from extract.filtertool.matchers.push._push import plain_documents
+
+        pairs = documents if isinstance(documents, Sequence) else list(documents)
+        try:
+            names, contents = zip(*pairs, strict=True) if pairs else ((), ())
+        except (TypeError, ValueError):
+            raise TypeError("documents come as pairs of a name and a document") from None
+        if "" in names:
+            names = tuple(map(_name, names, contents))
+        self.names: Sequence[str] = names
+        self._contents: tuple[Document, ...] = contents
+        most = min(most, limits.document_bytes)
+        self.places: Places = plain_documents(contents, most)
+        self.loaded: tuple[bytes, ...] = contents
+        self.large: set[int] = set()
+        self._files: list[IO[bytes]] = []
+        if len(self.places) < len(contents):
+            self._load(most, limits)
+
+    def _load(self, most: int, limits: Limits) -> None:
+        """Reads documents that are files or streams, and unpacks compressed ones."""
+        contents = list(self._contents)
+        loaded = {place: contents[place] for place in self.places.tolist()}
+        for place, document in enumerate(contents):
+            if place in loaded:
+                continue
+            if _comes_once(document):
+                document = contents[place] = self._kept(document, most, limits)
+            data = None
+            if isinstance(document, (bytes, bytearray, memoryview, str, os.PathLike)):
+                data = _read(document, self.names[place], most, limits)
+            if data is None:
+                self.large.add(place)
+            else:
+                loaded[place] = data
+        self._contents = tuple(contents)
+        places = sorted(loaded)
+        self.places = np.array(places, np.int64)
+        self.loaded = tuple([loaded[place] for place in places])
+
+    def _kept(self, document: Any, most: int, limits: Limits) -> Document:
+        """A stream as something that can be read again; as it is if that fails: whoever reads it
+        next then says why."""
+        try:
+            if document == STDIN:
+                stream = getattr(sys.stdin, "buffer", sys.stdin)
+                return self._copied(stream, most, limits)
+            if isinstance(document, (str, os.PathLike)):
+                with open(document, "rb") as stream:
+                    return self._copied(stream, most, limits)
+            return self._copied(document, most, limits)
+        except (OSError, DocumentError):
+            return document  # type: ignore[no-any-return]
+
+    def _copied(self, stream: Any, most: int, limits: Limits) -> Document:
+        start = stream.tell() if can_go_back(stream) else -1
+        head = _some(stream, most + 1)
+        if len(head) <= most:
+            return head
+        if start >= 0:
+            stream.seek(start)
+            return stream  # type: ignore[no-any-return]
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the batch)
+        self._files.append(file)
+        while head and file.tell() <= limits.document_bytes:
+            file.write(head)
+            head = stream.read(1 << 20)
+        file.seek(0)
+        return file
+
+    def close(self) -> None:
+        """Removes what was kept of streams."""
+        for file in self._files:
+            file.close()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def document(self, place: int) -> NamedDocument:
+        """A document that can be read from the beginning, with its name."""
+        return self.names[place], self._contents[place]
+
+    def data(self, place: int) -> bytes:
+        """The bytes of a document that is in memory."""
+        return self.loaded[int(np.searchsorted(self.places, place))]
+
+    def sizes(self, first: int, end: int) -> Places:
+        """The bytes of some documents, which are all in memory."""
+        low, high = first, end
+        if len(self.places) < len(self.names):
+            low, high = np.searchsorted(self.places, [first, end]).tolist()
+        return np.fromiter(map(len, self.loaded[low:high]), np.int64, high - low)
+
+
+def _name(name: str, document: Document) -> str:
+    """The name of a document: that of its path, if it was given none."""
+    if name:
+        return name
+    return os.fspath(document) if isinstance(document, (str, os.PathLike)) else "<bytes>"
+
+
+def _comes_once(document: Document) -> bool:
+    """Whether a document is a stream, which may not be there any more when it is read again."""
+    if isinstance(document, (bytes, bytearray, memoryview)):
+        return False
+    if not isinstance(document, (str, os.PathLike)):
+        return callable(getattr(document, "read", None)) and not isinstance(document, io.TextIOBase)
+    try:
+        return document == STDIN or stat.S_ISFIFO(os.stat(document).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _some(stream: Any, size: int) -> bytes:
+    """The next bytes of a stream; fewer than asked for only at its end."""
+    parts: list[bytes] = []
+    while size > 0 and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _read(document: Document, name: str, most: int, limits: Limits) -> bytes | None:
+    """The bytes of a document; None if they are too many. One that cannot be read is empty, which
+    the engine does not take: whoever reads it in another way then says why."""
+    if isinstance(document, (str, os.PathLike)):
+        data = read_small(document, most)
+        if data is not None:
+            return data
+    try:
+        with open_source(document, name, limits) as source:
+            data = source.load(most)
+    except (DocumentError, TypeError):
+        return b""
+    return data if data is not None and len(data) <= most else None

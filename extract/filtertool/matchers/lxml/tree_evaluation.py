@@ -1,0 +1,179 @@
+"""The evaluation of questions on one unit, whose tree is parsed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from extract.errors import MatcherError
+from extract.filtertool.matchers.answer_collector import Collector
+from extract.filtertool.matchers.lxml.compiled_question import CompiledQuestion
+from extract.filtertool.matchers.lxml.parsed_unit import (
+    ParsedUnit,
+    Unplaced,
+    Variables,
+    local_names,
+    open_in_child,
+    plain,
+    select_in_child,
+    value_in_child,
+)
+from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.processes.memory import is_out_of_memory
+from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
+from extract.limits import Limits
+from extract.xpath.functions import Type
+
+
+class TreeEvaluation:
+    """Evaluates questions on one unit.
+
+    Args:
+        xml: The unit: a well-formed document.
+        size: Its number of elements, or more.
+        unique: Returns nodes of the tree as nodes of its table: each once, in document order.
+        namespaces: Prefix to namespace URI.
+        limits: The time and memory of a question that may take very long and so runs in a process
+            of its own.
+
+    Attributes:
+        guarded: How many questions ran in a process of their own.
+
+    Raises:
+        etree.XMLSyntaxError: The unit is not well-formed.
+    """
+
+    def __init__(
+        self,
+        xml: bytes,
+        size: int,
+        unique: Callable[[NodeRefs], NodeRefs],
+        namespaces: Mapping[str, str],
+        limits: Limits,
+    ) -> None:
+        self.guarded = 0
+        self._opening = Before(object(), open_in_child, (xml,))
+        self._parsed = ParsedUnit(xml)
+        self._size = size
+        self._unique = unique
+        self._namespaces = namespaces
+        self._limits = limits
+        self._named: Counter[str] | None = None
+        self._most_children: float | None = None
+
+    def answer(
+        self,
+        collector: Collector,
+        question: CompiledQuestion,
+        values: Variables,
+        unit: int,
+        query: int,
+        select: Select,
+    ) -> None:
+        """Answers one query; an error is a failure of that query.
+
+        Args:
+            collector: Takes the answer.
+            question: The question of the query.
+            values: Its constants.
+            unit, query: The numbers that the answer gets.
+            select: What to select.
+
+        Raises:
+            MatcherError: The unit's table does not fit its tree.
+        """
+        try:
+            self._answer(collector, question, values, unit, query, select)
+        except MatcherError:
+            raise
+        except Exception as error:  # includes errors of functions such as re:test()
+            if is_out_of_memory(error):  # not the question's fault
+                raise MemoryError from error
+            collector.fail(unit, query, self._reason(error))
+
+    def _answer(
+        self,
+        collector: Collector,
+        question: CompiledQuestion,
+        values: Variables,
+        number: int,
+        index: int,
+        select: Select,
+    ) -> None:
+        guarded = self._size > question.allowed and not self._affords(question)
+        self.guarded += guarded
+        if question.type is not Type.NODES:
+            collector.value(number, index, self._value(question, values, guarded))
+        elif guarded or select == "nodes" or not question.countable:
+            refs = self._select(question, values, guarded)
+            if select == "nodes":
+                collector.nodes(number, index, self._unique(refs))
+            elif len(question.branches) > 1 and select == "count":
+                collector.count(number, index, len(self._unique(refs)))
+            else:
+                collector.count(number, index, len(refs))
+        else:
+            collector.count(number, index, self._count(question, values, select))
+
+    def _value(
+        self, question: CompiledQuestion, values: Variables, guarded: bool
+    ) -> float | str | bool:
+        if guarded:
+            args = (question.branches[0], self._namespaces, values)
+            value: float | str | bool = self._in_child(value_in_child, args)
+            return value
+        return plain(question.compiled[0](self._parsed.tree, **values))
+
+    def _select(self, question: CompiledQuestion, values: Variables, guarded: bool) -> NodeRefs:
+        if guarded:
+            args = (question.branches, self._namespaces, values)
+            refs: NodeRefs = self._in_child(select_in_child, args)
+            return refs
+        return self._parsed.select(question.compiled, values)
+
+    def _in_child(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        seconds, memory = self._limits.query_seconds, self._limits.query_memory
+        return shared_sandbox().call(
+            function, *args, seconds=seconds, memory=memory, before=self._opening
+        )
+
+    def _count(self, question: CompiledQuestion, values: Variables, select: Select) -> int:
+        """Counts the nodes that a query selects, without listing them where possible."""
+        tree = self._parsed.tree
+        if select == "doc":
+            return int(any(exists(tree, **values) for exists in question.existing))
+        counts = [int(count(tree, **values)) for count in question.counting]
+        if sum(map(bool, counts)) <= 1:
+            return sum(counts)
+        filled = [branch for branch, n in zip(question.compiled, counts, strict=True) if n]
+        return len(self._unique(self._parsed.select(filled, values)))
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeLimit):
+            return self._limits.passed("query_seconds")
+        if isinstance(error, MemoryLimit):
+            return self._limits.passed("query_memory")
+        if isinstance(error, Unplaced):
+            return f"it selects {error}, which has no place in a chunk"
+        return f"libxml2 cannot evaluate it: {error}"
+
+    def _affords(self, question: CompiledQuestion) -> bool:
+        """Whether a question does not take very long, by the names of the elements."""
+        named = self._counted_names()
+        return question.affords(sum(named.values()), lambda: named, self._widest)
+
+    def _widest(self) -> float:
+        """The most nodes that have one parent."""
+        if self._most_children is None:
+            # Between two children there may be a text.
+            widest = max(map(len, self._parsed.tree.getroot().iter()))
+            self._most_children = 2.0 * widest + 1
+        return self._most_children
+
+    def _counted_names(self) -> Counter[str]:
+        """The number of elements by local name."""
+        if self._named is None:
+            self._named = local_names(self._parsed.tree)
+        return self._named

@@ -1,0 +1,455 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""The Cython binding of the push engine."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from extract.chunktool.scan.kernel._kernel cimport ScanCore
+from extract.chunktool.scan.kernel.c_scan cimport CT_OK, ct_rows
+from extract.filtertool.matchers.push.core.c_push cimport (
+    PX_OK, px_adapt, px_cell, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
+    px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
+    px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
+    px_row_add, px_row_remove, px_strings_release, px_strings_use, px_template_add, px_template_order,
+    px_template_remove, px_write_outputs,
+)
+
+cdef extern from "number.h" nogil:
+    double number_of(const uint8_t *at, int64_t length)
+
+import os
+
+import numpy as np
+
+
+cdef class Registry:
+    """The templates and queries of an engine. Not to be changed while a `Machine` matches."""
+
+    cdef px_registry *r
+    cdef px_programs programs
+    cdef object namespaces  # kept as long as the registry points to it
+
+    def __cinit__(self):
+        cdef uint64_t[2] secret
+        secret[0] = int.from_bytes(os.urandom(8), "little")
+        secret[1] = int.from_bytes(os.urandom(8), "little")
+        self.r = px_registry_new(secret)
+        if self.r == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        px_programs_free(&self.programs)
+        px_registry_free(self.r)
+
+    def set_namespaces(self, namespaces):
+        """Takes the namespace of each symbol, an array of 32-bit integers."""
+        cdef const int32_t[::1] view = namespaces
+        self.namespaces = namespaces
+        self.r.symbols = view.shape[0]
+        self.r.namespaces = &view[0] if view.shape[0] else NULL
+
+    def add_template(self, const int32_t[::1] words):
+        """Adds a template; returns its number."""
+        cdef int32_t number = px_template_add(self.r, &words[0], words.shape[0])
+        if number < 0:
+            raise MemoryError
+        return number
+
+    def remove_template(self, int32_t number):
+        """Removes a template, which has no queries any more."""
+        if not 0 <= number < <int32_t>self.r.template_count or self.r.templates[number].live:
+            raise IndexError("there is no such template, or it has queries")
+        px_template_remove(self.r, number)
+
+    def add_queries(self, int32_t number, const int32_t[::1] queries, columns):
+        """Adds queries to a template: all, or none if there is no memory.
+
+        Args:
+            number: The template.
+            queries: Their numbers, which are new.
+            columns: For each constant an array of numbers, or a buffer with starts and stops.
+        """
+        cdef Py_ssize_t width = len(columns), count = queries.shape[0], i, made = 0
+        cdef px_cell *cells = <px_cell *>malloc((width * count + 1) * sizeof(px_cell))
+        cdef const int64_t[::1] order
+        cdef bint failed = False
+        if cells == NULL:
+            raise MemoryError
+        try:
+            strings = self.fill_cells(cells, count, columns)
+            order = self.order_of(number, cells, count, strings)
+            for i in range(count):
+                if px_row_add(self.r, number, cells + order[i] * width, queries[order[i]]) != PX_OK:
+                    failed = True
+                    break
+                made += 1
+            if failed:
+                for i in range(made):
+                    px_row_remove(self.r, queries[order[i]])
+                for i in range(made, count):
+                    self.release(cells + order[i] * width, strings)
+                raise MemoryError
+        finally:
+            free(cells)
+
+    def add_query(self, int32_t number, int32_t query, tuple constants):
+        """Adds one query, as `add_queries` does; its constants are texts.
+
+        Args:
+            number: The template.
+            query: Its number, which is new.
+            constants: For each constant a text, whether it is a string, and whether it is negated.
+        """
+        cdef Py_ssize_t width = len(constants), k, made = 0
+        cdef px_cell *cells = <px_cell *>malloc((width + 1) * sizeof(px_cell))
+        cdef const uint8_t *at
+        cdef Py_ssize_t size
+        cdef bint failed = cells == NULL
+        cdef double value
+        strings = []
+        try:
+            for k in range(0 if failed else width):
+                text, is_string, negative = constants[k]
+                at = <const uint8_t *>PyBytes_AS_STRING(text)
+                size = PyBytes_GET_SIZE(text)
+                if is_string:
+                    cells[k].string = px_strings_use(&self.r.strings, at, <size_t>size)
+                    failed = cells[k].string < 0
+                else:
+                    value = number_of(at, size)
+                    cells[k].number = -value if negative else value
+                if failed:
+                    break
+                strings.append(is_string)
+            if failed or px_row_add(self.r, number, cells, query) != PX_OK:
+                if cells != NULL:
+                    self.release(cells, strings)
+                raise MemoryError
+        finally:
+            free(cells)
+
+    cdef object fill_cells(self, px_cell *cells, Py_ssize_t count, columns):
+        """Fills in constants row by row; returns which of them are strings, each with a use."""
+        cdef Py_ssize_t width = len(columns), i, k
+        cdef const double[::1] numbers
+        cdef const int64_t[::1] starts, stops
+        cdef const uint8_t *at
+        cdef int32_t string
+        strings = [isinstance(column, tuple) for column in columns]
+        for k in range(width):
+            if not strings[k]:
+                numbers = np.ascontiguousarray(columns[k], np.float64)
+                for i in range(count):
+                    cells[i * width + k].number = numbers[i]
+                continue
+            buffer = columns[k][0]
+            starts = np.ascontiguousarray(columns[k][1], np.int64)
+            stops = np.ascontiguousarray(columns[k][2], np.int64)
+            at = <const uint8_t *>PyBytes_AS_STRING(buffer)
+            for i in range(count):
+                string = px_strings_use(&self.r.strings, at + starts[i], <size_t>(stops[i] - starts[i]))
+                if string < 0:
+                    self.release_columns(cells, count, width, k, i, strings)
+                    raise MemoryError
+                cells[i * width + k].string = string
+        return strings
+
+    cdef object order_of(self, int32_t number, const px_cell *cells, Py_ssize_t count, strings):
+        """The order in which rows are found side by side."""
+        cdef int32_t cell = px_template_order(self.r, number)
+        cdef Py_ssize_t i, width = len(strings)
+        cdef double[::1] keys
+        if cell < 0 or count < 2:
+            return np.arange(count)
+        column = np.empty(count, np.float64)
+        keys = column
+        if strings[cell]:
+            for i in range(count):
+                keys[i] = cells[i * width + cell].string
+        else:
+            for i in range(count):
+                keys[i] = cells[i * width + cell].number
+        return np.argsort(column, kind="stable")
+
+    cdef int release(self, const px_cell *cells, strings) except -1:
+        for k, is_string in enumerate(strings):
+            if is_string:
+                px_strings_release(&self.r.strings, cells[<Py_ssize_t>k].string)
+        return 0
+
+    cdef int release_columns(
+        self, const px_cell *cells, Py_ssize_t count, Py_ssize_t width, Py_ssize_t last, Py_ssize_t rows, strings
+    ) except -1:
+        """Releases the strings of all columns before the last one, and those of its first rows."""
+        cdef Py_ssize_t i, k
+        for k in range(last + 1):
+            if strings[k]:
+                for i in range(rows if k == last else count):
+                    px_strings_release(&self.r.strings, cells[i * width + k].string)
+        return 0
+
+    def has_queries(self, int32_t number):
+        """Whether a template has queries."""
+        return self.r.templates[number].live > 0
+
+    def remove_query(self, int32_t query):
+        """Removes a query, if it is there; returns its template if that has no queries any more,
+        else -1."""
+        if not 0 <= query < <int32_t>self.r.owner_room or self.r.owners[query].template_ < 0:
+            return -1
+        cdef int32_t number = self.r.owners[query].template_
+        px_row_remove(self.r, query)
+        return -1 if self.r.templates[number].live else number
+
+    def add_program(self, const int32_t[::1] words, bytes text, columns, bint texts):
+        """Adds a program that writes results; returns its number.
+
+        Args:
+            words: The operations.
+            text: The characters that they write.
+            columns: For each constant of conditions its value, as for `add_queries`.
+            texts: Whether it looks at text nodes.
+        """
+        cdef px_program program
+        cdef Py_ssize_t k
+        memset(&program, 0, sizeof(px_program))
+        program.count = words.shape[0]
+        program.width = len(columns)
+        program.texts = texts
+        program.words = <int32_t *>malloc(program.count * sizeof(int32_t))
+        program.text = <uint8_t *>malloc(len(text) + 1)
+        program.cells = <px_cell *>malloc((program.width + 1) * sizeof(px_cell))
+        program.strings = <uint8_t *>malloc(program.width + 1)
+        cdef int32_t number = -1
+        strings = []
+        if program.words != NULL and program.text != NULL and program.cells != NULL and program.strings != NULL:
+            memcpy(program.words, &words[0], program.count * sizeof(int32_t))
+            memcpy(program.text, PyBytes_AS_STRING(text), len(text))
+            strings = self.fill_cells(program.cells, 1, columns)
+            for k, is_string in enumerate(strings):
+                program.strings[k] = is_string
+            number = px_program_add(&self.programs, self.r, program)
+        if number < 0:
+            self.release(program.cells, strings)
+            free(program.words)
+            free(program.text)
+            free(program.cells)
+            free(program.strings)
+            raise MemoryError
+        return number
+
+    def assign_program(self, int32_t query, int32_t program):
+        """Gives a query a program, or none (-1); one that no query has is dropped."""
+        if px_program_assign(&self.programs, self.r, query, program) != PX_OK:
+            raise MemoryError
+
+    @property
+    def queries(self):
+        """The number of queries."""
+        return self.r.members
+
+    @property
+    def memory(self):
+        """How much memory there is for them, in bytes."""
+        return px_registry_memory(self.r)
+
+
+_INT8, _INT32, _INT64 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.int64)
+_NONE = {one: np.empty(0, one) for one in (_INT8, _INT32, _INT64)}
+
+
+cdef object _column(const void *data, size_t count, dtype):
+    if count == 0:
+        return _NONE[dtype]
+    array = np.empty(count, dtype)
+    cdef char[::1] view = array.view(np.int8)
+    memcpy(&view[0], data, count * <size_t>dtype.itemsize)
+    return array
+
+
+cdef tuple _columns(const px_results *results, int select):
+    return (
+        _column(results.unit, results.count, _INT32),
+        _column(results.query, results.count, _INT32),
+        _column(results.value, results.count if select > 0 else 0, _INT64),
+        _column(results.number, results.count if select > 1 else 0, _INT32),
+    )
+
+
+cdef class Machine:
+    """Matches documents with the queries of a registry; for one thread at a time.
+
+    Args:
+        registry: The queries.
+        automaton: Numbers names, and checks edges of the schema.
+        limits: How large documents and their parts may be.
+        select: 0 for which queries match, 1 for how many nodes they select, 2 for the nodes, 3 for
+            what programs write for these, and the nodes of queries without.
+        state_bytes: The memory that states may take.
+        budget: How many nodes conditions may look at in one document.
+    """
+
+    cdef px_machine *m
+    cdef px_outputs outputs
+    cdef bint writes
+    cdef Registry registry
+    cdef object automaton, limits
+    cdef ScanCore core
+
+    def __cinit__(self, Registry registry, automaton, limits, int select, size_t state_bytes, int64_t budget):
+        self.registry = registry
+        self.automaton = automaton
+        self.limits = limits
+        self.writes = select == 3
+        self.m = px_machine_new(registry.r, min(select, 2), state_bytes, budget)
+        self.outputs.most = limits.query_bytes
+        if self.m == NULL:
+            raise MemoryError
+        self.core = ScanCore(len(automaton.outputs))
+        self.core.begin(automaton, limits, True)
+        self.core.s.table_attributes = 1
+
+    def __dealloc__(self):
+        px_machine_free(self.m)
+        px_outputs_free(&self.outputs)
+
+    def match(self, tuple documents):
+        """Matches documents.
+
+        Args:
+            documents: The documents, as bytes.
+
+        Returns:
+            For each document 1 if it was matched, 0 if the scan does not take it, -1 if it takes
+            too long; the columns of the results, and of queries that may match.
+        """
+        cdef Py_ssize_t count = len(documents), i
+        cdef const uint8_t **data = <const uint8_t **>malloc((count + 1) * sizeof(void *))
+        cdef size_t *lengths = <size_t *>malloc((count + 1) * sizeof(size_t))
+        done = np.zeros(count, np.int8)
+        cdef int8_t[::1] matched = done
+        try:
+            if data == NULL or lengths == NULL:
+                raise MemoryError
+            for i in range(count):
+                if not isinstance(documents[i], bytes):
+                    raise TypeError("a document that is not bytes")
+                data[i] = <const uint8_t *>PyBytes_AS_STRING(documents[i])
+                lengths[i] = <size_t>PyBytes_GET_SIZE(documents[i])
+            self.m.results.count = self.m.candidates.count = 0
+            self.outputs.count = self.outputs.used = 0
+            with nogil:
+                for i in range(count):
+                    matched[i] = self.match_one(data[i], lengths[i], <int32_t>i)
+        finally:
+            free(data)
+            free(lengths)
+        if self.core.crowded():
+            self.core = ScanCore(len(self.automaton.outputs))
+            self.core.begin(self.automaton, self.limits, True)
+            self.core.s.table_attributes = 1
+        return done, _columns(&self.m.results, self.m.select), _columns(&self.m.candidates, 0)
+
+    cdef int8_t match_one(self, const uint8_t *data, size_t length, int32_t unit) noexcept nogil:
+        cdef px_input document
+        cdef ct_rows *rows
+        if length > INT32_MAX:
+            return -1
+        if self.core.scan(self.automaton, data, length) != CT_OK:
+            return 0
+        rows = &self.core.s.rows
+        if rows.elements > INT32_MAX or rows.leaves > INT32_MAX or rows.attributes > INT32_MAX:
+            return -1
+        document.data = data
+        document.rows = <int32_t>rows.elements
+        document.leaves = <int32_t>rows.leaves
+        document.attributes = <int32_t>rows.attributes
+        document.parent, document.symbol = rows.parent, rows.symbol
+        document.start, document.content = rows.start, rows.content
+        document.close, document.end = rows.close, rows.end
+        document.leaf_parent, document.leaf_number = rows.leaf_parent, rows.leaf_number
+        document.leaf_kind = rows.leaf_kind
+        document.leaf_start, document.leaf_end = rows.leaf_start, rows.leaf_end
+        document.attribute_row, document.attribute_symbol = rows.attribute_row, rows.attribute_symbol
+        document.attribute_number = rows.attribute_number
+        document.attribute_start, document.attribute_end = rows.attribute_start, rows.attribute_end
+        cdef size_t first = self.m.results.count
+        if px_match(self.m, &document, unit) != PX_OK:
+            return -1
+        if not self.writes:
+            return 1
+        if px_write_outputs(&self.outputs, &self.registry.programs, self.m, first) == PX_OK:
+            return 1
+        self.m.results.count = first
+        return -1
+
+    def written(self):
+        """What programs have written for the last documents.
+
+        Returns:
+            The document and the query of each result, where its bytes end, whether it was too long
+            and has none, and the bytes of all.
+        """
+        cdef px_outputs *o = &self.outputs
+        return (
+            _column(o.unit, o.count, _INT32),
+            _column(o.query, o.count, _INT32),
+            _column(o.end, o.count, _INT64),
+            _column(o.too_long, o.count, _INT8),
+            PyBytes_FromStringAndSize(<const char *>o.bytes, o.used),
+        )
+
+    def adapt(self):
+        """Reorganises the registry by what was seen; no other machine may be matching."""
+        if px_adapt(self.registry.r, self.m) != PX_OK:
+            raise MemoryError
+
+    def figures(self):
+        """What was done so far."""
+        f = &self.m.figures
+        return {
+            "documents": f.documents,
+            "elements": f.elements,
+            "slots": f.slots,
+            "candidates": f.candidates,
+            "checks": f.evaluated,
+            "matches": f.matches,
+            "states": self.m.states.count,
+            "states_made": self.m.states.made,
+            "states_dropped": self.m.states.dropped,
+            "state_bytes": self.m.states.bytes,
+        }
+
+    @property
+    def memory(self):
+        """How much memory the machine has, in bytes."""
+        return px_machine_memory(self.m)
+
+
+def plain_documents(tuple documents, Py_ssize_t most):
+    """Which documents are bytes that begin like XML in UTF-8, and not too many.
+
+    Args:
+        documents: The documents, of whatever type.
+        most: The largest number of bytes.
+
+    Returns:
+        Their places.
+    """
+    cdef Py_ssize_t count = len(documents), i, found = 0, size
+    cdef const uint8_t *at
+    array = np.empty(count, np.int64)
+    cdef int64_t[::1] places = array
+    for i in range(count):
+        document = documents[i]
+        if type(document) is not bytes:
+            continue
+        size = PyBytes_GET_SIZE(document)
+        at = <const uint8_t *>PyBytes_AS_STRING(document)
+        if 0 < size <= most and (at[0] == c"<" or (at[0] == 0xEF and size > 3 and at[1] == 0xBB)):
+            places[found] = i
+            found += 1
+    return array[:found]

@@ -1,0 +1,311 @@
+"""The alternatives of a query, and by what the push engine finds queries that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from extract.filtertool.matchers.push.conditions import (
+    ANY_TEST,
+    Always,
+    And,
+    Compare,
+    Condition,
+    First,
+    Operator,
+    Or,
+    Path,
+    PathAxis,
+    PathStep,
+    There,
+    both,
+)
+
+
+class AtomKind(IntEnum):
+    """How a value leads to rows, numbered as in ``push.h``."""
+
+    EXISTS = 0
+    EQUAL_STRING = 1
+    EQUAL_NUMBER = 2
+    GREATER = 3
+    GREATER_EQUAL = 4
+    LESS = 5
+    LESS_EQUAL = 6
+    CONTAINS = 7
+    STARTS = 8
+
+
+_RANGES: Final = {
+    Operator.GT: AtomKind.GREATER,
+    Operator.GE: AtomKind.GREATER_EQUAL,
+    Operator.LT: AtomKind.LESS,
+    Operator.LE: AtomKind.LESS_EQUAL,
+}
+# What part of the documents an atom is expected to let through, before any was seen.
+_EXPECTED: Final = {
+    AtomKind.EXISTS: 1.0,
+    AtomKind.EQUAL_STRING: 0.01,
+    AtomKind.EQUAL_NUMBER: 0.02,
+    AtomKind.CONTAINS: 0.1,
+    AtomKind.STARTS: 0.1,
+}
+_EXPECTED_RANGE: Final = 0.4
+
+Names = tuple[tuple[int, int], ...]  # axes and tests of steps
+
+
+class SlotPath(NamedTuple):
+    """A path without conditions, with an anchor marked in it.
+
+    Attributes:
+        anchor: The steps to the anchor; none for the document node.
+        steps: The steps from there.
+    """
+
+    anchor: Names
+    steps: Names
+
+
+class Atom(NamedTuple):
+    """Something that must be so for a row to match.
+
+    Attributes:
+        slot: The path that it is about.
+        kind: How its value leads to rows.
+        cell: The constant; -1 for none.
+        sure: Whether the query matches wherever it is so.
+    """
+
+    slot: SlotPath
+    kind: AtomKind
+    cell: int = -1
+    sure: bool = False
+
+    @property
+    def cost(self) -> float:
+        """How often it is expected to be so; deeper paths are there less often."""
+        steps = (*self.slot.anchor, *self.slot.steps)
+        named = sum([test != ANY_TEST for _, test in steps])
+        far = sum([axis in (PathAxis.DESCENDANT, PathAxis.NEAR) for axis, _ in steps])
+        return _EXPECTED.get(self.kind, _EXPECTED_RANGE) / (1 + named + 0.3 * (len(steps) - far))
+
+
+Cover = tuple[Atom, ...]
+"""Atoms one of which is so wherever the query matches."""
+
+
+class SlotGroup(NamedTuple):
+    """Paths that must be found below one and the same anchor.
+
+    Attributes:
+        slots: The paths.
+        outer: The path to the anchor, if other groups are below it; else None.
+    """
+
+    slots: tuple[SlotPath, ...]
+    outer: SlotPath | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One alternative of a query.
+
+    Attributes:
+        path: The path; None for a condition on the document.
+        condition: That condition.
+        anchor: The number of the step with the first condition; -1 for the document node.
+        groups: Paths that must be found, by anchor.
+        decides: Whether that is all, if each anchor that has other groups below it is the only one.
+        covers: Ways to find it, the most promising one first.
+        checks: The conditions at the anchor, if they all are about values on plain paths.
+    """
+
+    path: Path | None
+    condition: Condition
+    anchor: int
+    groups: tuple[SlotGroup, ...]
+    decides: bool
+    covers: tuple[Cover, ...]
+    checks: tuple[There | Compare | First, ...]
+
+
+def path_clause(path: Path) -> Clause:
+    """The clause for a path from the document node."""
+    steps = path.steps
+    anchor = next((n for n, step in enumerate(steps) if step.condition is not None), -1)
+    if anchor < 0:
+        slot = SlotPath((), step_names(steps))
+        cover = (Atom(slot, AtomKind.EXISTS, sure=True),)
+        return Clause(path, Always(True), -1, (SlotGroup((slot,)),), True, (cover,), ())
+    prefix = step_names(steps[: anchor + 1])
+    own = steps[anchor].condition
+    assert own is not None
+    rest = [There(Path(False, steps[anchor + 1 :]))] if anchor + 1 < len(steps) else []
+    condition = both([own, *rest])
+    facts = _Facts()
+    facts.add(condition, prefix)
+    here = Atom(SlotPath(prefix, ()), AtomKind.EXISTS)
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    checks = tuple(parts) if all(map(_is_check, parts)) else ()
+    covers = [_sure(cover, parts) for cover in facts.covers]
+    covers.sort(key=_cost)
+    ways = (*covers, (here,))
+    decides = _is_structure(condition)
+    return Clause(path, condition, anchor, facts.groups(), decides, ways, checks)  # type: ignore[arg-type]
+
+
+def document_clause(condition: Condition) -> Clause:
+    """The clause for a condition on the document."""
+    facts = _Facts()
+    facts.add(condition, ())
+    covers = sorted(facts.covers, key=_cost)
+    everywhere = Atom(SlotPath((), ()), AtomKind.EXISTS)
+    return Clause(None, condition, -1, facts.groups(), False, (*covers, (everywhere,)), ())
+
+
+def _cost(cover: Cover) -> float:
+    return sum([atom.cost for atom in cover])
+
+
+def _is_plain(path: Path) -> bool:
+    return path.plain and not path.absolute
+
+
+def _is_structure(condition: Condition) -> bool:
+    """Whether a condition is about the existence of nodes below its anchor, and nothing else."""
+    if isinstance(condition, And):
+        return all(map(_is_structure, condition.parts))
+    if not isinstance(condition, There) or condition.path.absolute:
+        return False
+    conditions = [one.condition for one in condition.path.steps if one.condition is not None]
+    return all(map(_is_structure, conditions))
+
+
+def _is_check(part: Condition) -> bool:
+    return isinstance(part, (There, Compare, First)) and _is_plain(part.path)
+
+
+def _sure(cover: Cover, parts: Sequence[Condition]) -> Cover:
+    """A single comparison that is the whole condition is decided where it is found."""
+    if len(parts) > 1 or len(cover) > 1 or not isinstance(parts[0], Compare):
+        return cover
+    if not _is_plain(parts[0].path) or cover[0].kind is AtomKind.EXISTS:
+        return cover
+    return (cover[0]._replace(sure=True),)
+
+
+def step_names(steps: Sequence[PathStep]) -> Names:
+    """The axes and tests of steps."""
+    return tuple([(int(step.axis), step.test) for step in steps])
+
+
+class _Facts:
+    """What a condition implies: slots by anchor, and covers."""
+
+    def __init__(self) -> None:
+        self.covers: list[Cover] = []
+        self._groups: dict[Names, dict[SlotPath, None]] = {}
+        self._outer: set[Names] = set()
+
+    def groups(self) -> tuple[SlotGroup, ...]:
+        """The slots of each anchor."""
+        groups = []
+        for anchor, slots in self._groups.items():
+            outer = SlotPath(anchor, ()) if anchor in self._outer else None
+            groups.append(SlotGroup(tuple(slots), outer))
+        return tuple(groups)
+
+    def add(self, condition: Condition, anchor: Names) -> None:
+        """Adds what a condition at an anchor implies."""
+        if isinstance(condition, And):
+            for part in condition.parts:
+                self.add(part, anchor)
+        elif isinstance(condition, Or):
+            cover = _cover_of(condition, anchor)
+            if cover:
+                self.covers.append(cover)
+        elif isinstance(condition, (There, Compare)) or (
+            isinstance(condition, First) and _needs_node(condition)
+        ):
+            path = condition.path
+            base = () if path.absolute else anchor
+            slot = SlotPath(base, step_names(path.steps))
+            self._groups.setdefault(base, {})[slot] = None
+            cover = _cover_of(condition, anchor)
+            if cover:
+                self.covers.append(cover)
+            self._add_inner(path, base)
+
+    def _add_inner(self, path: Path, base: Names) -> None:
+        """Adds what the conditions of a path's steps imply, at the first step that has one."""
+        for number, step in enumerate(path.steps):
+            if step.condition is None:
+                continue
+            inner = base + step_names(path.steps[: number + 1])
+            inside = _Facts()
+            inside.add(step.condition, inner)
+            rest = path.steps[number + 1 :]
+            if rest:
+                inside.add(There(Path(False, rest)), inner)
+            self._outer |= {base, *inside._outer}
+            for names, slots in inside._groups.items():
+                self._groups.setdefault(names, {}).update(slots)
+            self.covers += [_hoisted(cover, base, inner) for cover in inside.covers]
+            return
+
+
+def _hoisted(cover: Cover, base: Names, inner: Names) -> Cover:
+    """The same atoms with paths from the anchor ``base``, which is above the anchor ``inner``: a
+    value that is sought then leads to the anchor of the clause."""
+    return tuple(
+        [
+            atom._replace(slot=SlotPath(base, inner[len(base) :] + atom.slot.steps))
+            if atom.slot.anchor == inner
+            else Atom(atom.slot, AtomKind.EXISTS)
+            for atom in cover
+        ]
+    )
+
+
+def _needs_node(first: First) -> bool:
+    """Whether there must be a node: that of none is empty, or no number."""
+    return first.operator is not Operator.NE
+
+
+def _cover_of(condition: Condition, anchor: Names) -> Cover:
+    """Atoms one of which is so wherever a condition holds; none if that is not known."""
+    if isinstance(condition, And):
+        covers = [cover for part in condition.parts if (cover := _cover_of(part, anchor))]
+        return min(covers, key=_cost) if covers else ()
+    if isinstance(condition, Or):
+        parts = [_cover_of(part, anchor) for part in condition.parts]
+        return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
+    if isinstance(condition, There):
+        return (Atom(_slot(condition.path, anchor), AtomKind.EXISTS),)
+    if isinstance(condition, (Compare, First)):
+        slot = _slot(condition.path, anchor)
+        if not _is_plain(condition.path):
+            needed = isinstance(condition, Compare) or _needs_node(condition)
+            return (Atom(slot, AtomKind.EXISTS),) if needed else ()
+        return _value_cover(condition, slot)
+    return ()
+
+
+def _slot(path: Path, anchor: Names) -> SlotPath:
+    return SlotPath(() if path.absolute else anchor, step_names(path.steps))
+
+
+def _value_cover(condition: Compare | First, slot: SlotPath) -> Cover:
+    operator, cell = condition.operator, condition.cell
+    if operator in _RANGES:
+        return (Atom(slot, _RANGES[operator], cell),)
+    if operator is Operator.EQ:
+        return (Atom(slot, AtomKind.EQUAL_STRING, cell),)  # or a number: see `_Words`
+    if operator is Operator.HAS:
+        return (Atom(slot, AtomKind.CONTAINS, cell),)
+    if operator is Operator.BEGINS:
+        return (Atom(slot, AtomKind.STARTS, cell),)
+    return (Atom(slot, AtomKind.EXISTS),) if isinstance(condition, Compare) else ()

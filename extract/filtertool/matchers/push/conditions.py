@@ -1,0 +1,250 @@
+"""Queries as the push engine sees them: paths downwards, with conditions.
+
+`translator` makes them from XPath, `clauses` says by what queries with such conditions are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from extract.xpath.ast import NameTest
+
+
+class PathAxis(IntEnum):
+    """The axes of the engine, numbered as in ``push.h``; `NEAR` is ``descendant-or-self``."""
+
+    CHILD = 0
+    DESCENDANT = 1
+    NEAR = 2
+    ATTRIBUTE = 3
+    TEXT = 4
+
+
+class Operator(IntEnum):
+    """Comparisons, as in ``push.h``: `HAS` is ``contains()``, `BEGINS` ``starts-with()``."""
+
+    EQ = 0
+    NE = 1
+    LT = 2
+    LE = 3
+    GT = 4
+    GE = 5
+    HAS = 6
+    BEGINS = 7
+
+
+ANY_TEST: Final = -1
+
+
+class NameNumbers(Protocol):
+    """Numbers names as the engine tests them."""
+
+    def test(self, test: NameTest) -> int:
+        """The test that names pass: a number for a name, or a negative one for several."""
+
+
+class PathStep(NamedTuple):
+    """A step of a path.
+
+    Attributes:
+        axis: Where it goes.
+        test: The names that it selects; `ANY_TEST` for all.
+        condition: What else must hold; None for nothing.
+    """
+
+    axis: PathAxis
+    test: int
+    condition: Condition | None = None
+
+
+class Path(NamedTuple):
+    """Steps from the document node, or from a node.
+
+    Attributes:
+        absolute: Whether they start at the document node.
+        steps: The steps.
+    """
+
+    absolute: bool
+    steps: tuple[PathStep, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether no step has a condition."""
+        return all(step.condition is None for step in self.steps)
+
+
+class Cell(NamedTuple):
+    """How a constant of a query becomes one of the engine.
+
+    Attributes:
+        parameter: The parameter.
+        is_string: Whether it is compared as a string; else as a number.
+        negative: Whether there is a minus before it.
+    """
+
+    parameter: int
+    is_string: bool
+    negative: bool = False
+
+
+class And(NamedTuple):
+    """All of these hold."""
+
+    parts: tuple[Condition, ...]
+
+
+class Or(NamedTuple):
+    """One of these holds."""
+
+    parts: tuple[Condition, ...]
+
+
+class Not(NamedTuple):
+    """This does not hold."""
+
+    part: Condition
+
+
+class Always(NamedTuple):
+    """This holds always, or never."""
+
+    holds: bool
+
+
+class There(NamedTuple):
+    """A path selects a node."""
+
+    path: Path
+
+
+class Compare(NamedTuple):
+    """The value of one of the nodes that a path selects compares with a constant.
+
+    Attributes:
+        operator: How.
+        cell: Number of the constant.
+        path: The path.
+    """
+
+    operator: Operator
+    cell: int
+    path: Path
+
+
+class First(NamedTuple):
+    """The value of the first node that a path selects compares with a constant; that of no node is
+    the empty string, or NaN. Attributes as for `Compare`."""
+
+    operator: Operator
+    cell: int
+    path: Path
+
+
+class Count(NamedTuple):
+    """The number of nodes that a path selects compares with a constant. Attributes as for
+    `Compare`."""
+
+    operator: Operator
+    cell: int
+    path: Path
+
+
+class FixedText(NamedTuple):
+    """A string that is part of a query's shape."""
+
+    value: str
+
+
+class ConstantText(NamedTuple):
+    """A string constant, by the number of its cell."""
+
+    cell: int
+
+
+class ValueText(NamedTuple):
+    """The value of the first node that a path selects; that of no node is empty."""
+
+    path: Path
+
+
+class NormalisedText(NamedTuple):
+    """A text without white space at its ends, and one space for white space within."""
+
+    text: Text
+
+
+class DividedText(NamedTuple):
+    """What is in a text before another one, or behind it."""
+
+    behind: bool
+    text: Text
+    mark: Text
+
+
+class JoinedText(NamedTuple):
+    """Several texts as one."""
+
+    parts: tuple[Text, ...]
+
+
+Text: TypeAlias = FixedText | ConstantText | ValueText | NormalisedText | DividedText | JoinedText
+
+
+class TextComparison(NamedTuple):
+    """Two texts compare."""
+
+    operator: Operator
+    left: Text
+    right: Text
+
+
+class TextLength(NamedTuple):
+    """The number of a text's characters compares with a constant."""
+
+    operator: Operator
+    cell: int
+    text: Text
+
+
+Condition: TypeAlias = (
+    And | Or | Not | Always | There | Compare | First | Count | TextComparison | TextLength
+)
+
+TRUE: Final = Always(True)
+FALSE: Final = Always(False)
+
+
+def both(parts: Sequence[Condition]) -> Condition:
+    """All conditions together, simplified."""
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, And):
+            flat += part.parts
+        elif part == FALSE:
+            return FALSE
+        elif part != TRUE:
+            flat.append(part)
+    return flat[0] if len(flat) == 1 else And(tuple(flat)) if flat else TRUE
+
+
+def either(parts: Sequence[Condition]) -> Condition:
+    """One condition of several, simplified."""
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, Or):
+            flat += part.parts
+        elif part == TRUE:
+            return TRUE
+        elif part != FALSE:
+            flat.append(part)
+    return flat[0] if len(flat) == 1 else Or(tuple(flat)) if flat else FALSE
+
+
+def opposite(part: Condition) -> Condition:
+    """The opposite of a condition, simplified."""
+    if isinstance(part, Always):
+        return Always(not part.holds)
+    return part.part if isinstance(part, Not) else Not(part)

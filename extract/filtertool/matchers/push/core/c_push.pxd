@@ -1,0 +1,112 @@
+"""The declarations of ``push.h`` for Cython."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "push.h" nogil:
+    enum:
+        PX_OK
+        PX_MEMORY
+        PX_COSTLY
+    ctypedef union px_cell:
+        double number
+        int32_t string
+    ctypedef struct px_strings:
+        size_t used
+    ctypedef struct px_template:
+        int32_t width
+        int32_t live
+    ctypedef struct px_owner:
+        int32_t template_ "template_"
+        int32_t row
+    ctypedef struct px_registry:
+        px_strings strings
+        const int32_t *namespaces
+        size_t symbols
+        size_t slot_count
+        size_t template_count
+        size_t owner_room
+        size_t members
+        px_template *templates
+        px_owner *owners
+    ctypedef struct px_input:
+        const uint8_t *data
+        int32_t rows, leaves, attributes
+        const int32_t *parent
+        const int32_t *symbol
+        const int64_t *start
+        const int64_t *content
+        const int64_t *close
+        const int64_t *end
+        const int32_t *leaf_parent
+        const int32_t *leaf_number
+        const int8_t *leaf_kind
+        const int64_t *leaf_start
+        const int64_t *leaf_end
+        const int32_t *attribute_row
+        const int32_t *attribute_symbol
+        const int32_t *attribute_number
+        const int64_t *attribute_start
+        const int64_t *attribute_end
+    ctypedef struct px_results:
+        int32_t *unit
+        int32_t *query
+        int64_t *value
+        int32_t *number
+        size_t count
+    ctypedef struct px_figures:
+        uint64_t documents, elements, slots, candidates, evaluated, matches
+    ctypedef struct px_states:
+        size_t count
+        size_t bytes
+        uint64_t made
+        uint64_t dropped
+    ctypedef struct px_machine:
+        int select
+        px_states states
+        px_results results
+        px_results candidates
+        px_figures figures
+    px_registry *px_registry_new(const uint64_t *secret)
+    void px_registry_free(px_registry *r)
+    size_t px_registry_memory(const px_registry *r)
+    int32_t px_template_add(px_registry *r, const int32_t *words, size_t count)
+    void px_template_remove(px_registry *r, int32_t number)
+    int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner)
+    void px_row_remove(px_registry *r, int32_t owner)
+    int32_t px_template_order(const px_registry *r, int32_t number)
+    int32_t px_strings_use(px_strings *s, const uint8_t *at, size_t length)
+    void px_strings_release(px_strings *s, int32_t string)
+    px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
+    void px_machine_free(px_machine *m)
+    size_t px_machine_memory(const px_machine *m)
+    int px_adapt(px_registry *r, px_machine *m)
+    int px_match(px_machine *m, const px_input *input, int32_t unit)
+
+
+cdef extern from "outputs.h" nogil:
+    ctypedef struct px_program:
+        int32_t *words
+        size_t count
+        uint8_t *text
+        px_cell *cells
+        uint8_t *strings
+        size_t width
+        size_t uses
+        int texts
+    ctypedef struct px_programs:
+        size_t count
+    ctypedef struct px_outputs:
+        uint8_t *bytes
+        size_t used
+        int32_t *unit
+        int32_t *query
+        int64_t *end
+        int8_t *too_long
+        size_t count
+        size_t most
+    int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
+    int px_program_assign(px_programs *p, px_registry *r, int32_t query, int32_t program)
+    void px_programs_free(px_programs *p)
+    int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first)
+    void px_outputs_free(px_outputs *o)

@@ -1,0 +1,346 @@
+#include "push.h"
+
+/* A path is evaluated in one of two ways: step by step into sets, or node by node, which ends with
+ * the first node that decides. Node by node, a node may be visited more than once if two steps look
+ * far below; such paths are evaluated into sets. */
+
+static int has_name(const px_context *c, int32_t symbol, int32_t test)
+{
+    if (test >= PX_ANY)
+        return test == PX_ANY || symbol == test;
+    return (size_t)symbol < c->registry->symbols && c->registry->namespaces[symbol] == PX_NAMESPACE - test;
+}
+
+static int spend(px_context *c) { return --c->document->budget < 0 ? -PX_COSTLY : 0; }
+
+/* The nodes that a step may select from one node: first, behind the last, whether only children. */
+typedef struct {
+    int32_t first, end;
+    int children;
+} range;
+
+static range range_of(const px_document *d, int32_t axis, int32_t node)
+{
+    const px_input *in = &d->in;
+    range none = {0, 0, 0};
+    if (node >= in->rows)
+        return none; /* an attribute or a text has nothing below it */
+    switch (axis) {
+    case PX_CHILD:
+        return (range){node + 1, node < 0 ? (in->rows > 0) : d->last[node], 1};
+    case PX_DESCENDANT:
+        return (range){node + 1, node < 0 ? in->rows : d->last[node], 0};
+    case PX_NEAR:
+        return (range){node < 0 ? 0 : node, node < 0 ? in->rows : d->last[node], 0};
+    case PX_ATTRIBUTE:
+        return node < 0 ? none
+                        : (range){in->rows + d->attribute_first[node],
+                                  in->rows + d->attribute_first[node + 1], 0};
+    default:
+        return node < 0 ? none
+                        : (range){in->rows + in->attributes + d->text_first[node],
+                                  in->rows + in->attributes + d->text_first[node + 1], 0};
+    }
+}
+
+/* Goes through the nodes of a range: all of them, children, or those of one name far below. */
+typedef struct {
+    const px_document *document;
+    const int32_t *named, *named_end; /* NULL: not by name */
+    int32_t at, end;
+    int children;
+} cursor;
+
+enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
+
+static int begin_nodes(px_document *d, const int32_t *step, int32_t node, cursor *it)
+{
+    range r = range_of(d, step[0], node);
+    *it = (cursor){d, NULL, NULL, r.first, r.end, r.children};
+    int far = step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
+    if (!far || step[1] < 0 || r.end - r.first < MANY)
+        return 0;
+    return px_rows_named(d, step[1], r.first, r.end, &it->named, &it->named_end) == PX_OK ? 0 : -PX_MEMORY;
+}
+
+/* The next node; -1: there is none. */
+static inline int32_t next_node(cursor *it)
+{
+    if (it->named != NULL)
+        return it->named < it->named_end ? *it->named++ : -1;
+    if (it->at >= it->end)
+        return -1;
+    int32_t node = it->at;
+    it->at = it->children ? it->document->last[node] : node + 1;
+    return node;
+}
+
+static int passes(px_context *c, const int32_t *step, int32_t node)
+{
+    const px_input *in = &c->document->in;
+    if (step[0] == PX_ATTRIBUTE) {
+        if (!has_name(c, in->attribute_symbol[node - in->rows], step[1]))
+            return 0;
+    } else if (step[0] != PX_TEXT && !has_name(c, in->symbol[node], step[1])) {
+        return 0;
+    }
+    return step[2] ? px_holds(c, step + 3, node) : 1;
+}
+
+static int walk(px_context *c, const int32_t *step, int32_t left, int32_t node, px_visitor visit,
+                void *context)
+{
+    if (left == 0)
+        return visit(c, context, node);
+    cursor it;
+    int code = begin_nodes(c->document, step, node, &it);
+    if (code < 0)
+        return code;
+    const int32_t *next = step + 3 + step[2];
+    for (int32_t at; (at = next_node(&it)) >= 0;) {
+        code = spend(c);
+        if (code == 0)
+            code = passes(c, step, at);
+        if (code > 0)
+            code = walk(c, next, left - 1, at, visit, context);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int push_node(px_document *d, int32_t node)
+{
+    if (px_grow(&d->set, &d->set_room, d->set_count + 1, sizeof *d->set) != PX_OK)
+        return -PX_MEMORY;
+    d->set[d->set_count++] = node;
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Replaces the nodes of a set, from `begin` on and ascending, by those that a step selects. */
+static int step_set(px_context *c, const int32_t *step, size_t begin)
+{
+    px_document *d = c->document;
+    size_t end = d->set_count;
+    int32_t covered = -1; /* what is below nodes so far, for steps that look far below */
+    int sorted = 1;
+    for (size_t i = begin; i < end; i++) {
+        cursor it;
+        int code = begin_nodes(d, step, d->set[i], &it);
+        if (code < 0)
+            return code;
+        int far = step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
+        if (far && it.at < covered)
+            continue; /* inside of an earlier one */
+        int32_t last = it.end;
+        for (int32_t at; (at = next_node(&it)) >= 0;) {
+            code = spend(c);
+            if (code == 0)
+                code = passes(c, step, at);
+            if (code > 0) {
+                sorted &= d->set_count == end || d->set[d->set_count - 1] < at;
+                code = push_node(d, at);
+            }
+            if (code < 0)
+                return code;
+        }
+        if (far && last > covered)
+            covered = last;
+    }
+    size_t count = d->set_count - end;
+    memmove(d->set + begin, d->set + end, count * sizeof *d->set);
+    d->set_count = begin + count;
+    if (!sorted)
+        qsort(d->set + begin, count, sizeof *d->set, ascending);
+    return 0;
+}
+
+static int select_steps(px_context *c, const int32_t *step, int32_t left, int32_t node)
+{
+    px_document *d = c->document;
+    size_t begin = d->set_count;
+    int code = push_node(d, node);
+    for (; left > 0 && code == 0; left--, step += 3 + step[2])
+        code = step_set(c, step, begin);
+    return code;
+}
+
+int px_select(px_context *c, const int32_t *path, int32_t node)
+{
+    return select_steps(c, path + 1, path[0], node);
+}
+
+static int look_far_twice(const int32_t *step, int32_t left)
+{
+    int far = 0;
+    for (; left > 0; left--, step += 3 + step[2])
+        far += step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
+    return far > 1;
+}
+
+/* Visits the nodes that steps select until one is enough. */
+static int visit_steps(px_context *c, const int32_t *step, int32_t left, int32_t node, px_visitor visit,
+                       void *context)
+{
+    px_document *d = c->document;
+    if (!look_far_twice(step, left))
+        return walk(c, step, left, node, visit, context);
+    size_t begin = d->set_count;
+    int code = select_steps(c, step, left, node);
+    for (size_t i = begin; code == 0 && i < d->set_count; i++)
+        code = visit(c, context, d->set[i]);
+    d->set_count = begin;
+    return code;
+}
+
+int px_visit_path(px_context *c, const int32_t *path, int32_t node, px_visitor visit, void *context)
+{
+    return visit_steps(c, path + 1, path[0], node, visit, context);
+}
+
+static int enough(px_context *c, void *context, int32_t node)
+{
+    (void)c;
+    (void)context;
+    (void)node;
+    return 1;
+}
+
+int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant)
+{
+    switch (operator_) {
+    case PX_HAS:
+        return px_contains(at, length, constant->bytes, constant->length);
+    case PX_BEGINS:
+        return constant->length <= length && memcmp(at, constant->bytes, constant->length) == 0;
+    default:
+        return (constant->length == length && memcmp(at, constant->bytes, length) == 0) ==
+               (operator_ == PX_EQ);
+    }
+}
+
+/* Tests the value of a node; `condition` points to the operator. */
+static int value_passes(px_context *c, void *condition, int32_t node)
+{
+    const int32_t *operands = condition;
+    px_cell cell = c->cells[operands[2]];
+    if (operands[1]) {
+        const px_value *value = px_value_of(c->document, node);
+        if (value == NULL)
+            return -PX_MEMORY;
+        return px_text_test(value->at, value->length, operands[0], &c->registry->strings.items[cell.string]);
+    }
+    double number;
+    if (px_value_number(c->document, node, &number) != PX_OK)
+        return -PX_MEMORY;
+    return px_compare(number, operands[0], cell.number);
+}
+
+typedef struct {
+    int32_t node;
+    int64_t place;
+} first_node;
+
+static int keep_first(px_context *c, void *context, int32_t node)
+{
+    first_node *first = context;
+    int64_t place = px_place_of(c->document, node);
+    if (first->node < 0 || place < first->place)
+        *first = (first_node){node, place};
+    return 0;
+}
+
+int px_first_of(px_context *c, const int32_t *path, int32_t node, int32_t *first)
+{
+    first_node it = {-1, 0};
+    int code = px_visit_path(c, path, node, keep_first, &it);
+    *first = it.node;
+    return code;
+}
+
+static int first_passes(px_context *c, const int32_t *operands, int32_t node)
+{
+    int32_t first;
+    if (operands[4] == 0)
+        first = node; /* the node itself */
+    else {
+        int code = px_first_of(c, operands + 4, operands[3] ? -1 : node, &first);
+        if (code < 0)
+            return code;
+    }
+    if (first >= 0)
+        return value_passes(c, (void *)operands, first);
+    px_cell cell = c->cells[operands[2]];
+    if (operands[1])
+        return px_text_test((px_bytes) "", 0, operands[0], &c->registry->strings.items[cell.string]);
+    double none = 0;
+    return px_compare(none / none, operands[0], cell.number);
+}
+
+static int count_passes(px_context *c, const int32_t *operands, int32_t node)
+{
+    px_document *d = c->document;
+    size_t begin = d->set_count;
+    int code = px_select(c, operands + 3, operands[2] ? -1 : node);
+    double count = (double)(d->set_count - begin);
+    d->set_count = begin;
+    return code < 0 ? code : px_compare(count, operands[0], c->cells[operands[1]].number);
+}
+
+int px_holds(px_context *c, const int32_t *condition, int32_t node)
+{
+    const int32_t *at = condition + 2, *end = at + condition[1];
+    int code;
+    switch (condition[0]) {
+    case PX_AND:
+        for (; at < end; at += 2 + at[1])
+            if ((code = px_holds(c, at, node)) <= 0)
+                return code;
+        return 1;
+    case PX_OR:
+        for (; at < end; at += 2 + at[1])
+            if ((code = px_holds(c, at, node)) != 0)
+                return code;
+        return 0;
+    case PX_NOT:
+        code = px_holds(c, at, node);
+        return code < 0 ? code : !code;
+    case PX_TRUE:
+        return 1;
+    case PX_THERE:
+        return px_visit_path(c, at + 1, at[0] ? -1 : node, enough, NULL);
+    case PX_COMPARE:
+        return px_visit_path(c, at + 4, at[3] ? -1 : node, value_passes, (void *)at);
+    case PX_FIRST:
+        return first_passes(c, at, node);
+    case PX_COUNT:
+        return count_passes(c, at, node);
+    case PX_TEXTS:
+    case PX_LENGTH:
+        return px_texts_hold(c, condition, node);
+    default:
+        return 0;
+    }
+}
+
+int px_exists(px_context *c, const int32_t *path)
+{
+    return px_visit_path(c, path, -1, enough, NULL);
+}
+
+int px_holds_at(px_context *c, const int32_t *path, int32_t step, int32_t node)
+{
+    const int32_t *at = path + 1;
+    for (int32_t i = 0; i < step; i++)
+        at += 3 + at[2];
+    int code = at[2] ? px_holds(c, at + 3, node) : 1;
+    if (code <= 0)
+        return code;
+    return visit_steps(c, at + 3 + at[2], path[0] - step - 1, node, enough, NULL);
+}

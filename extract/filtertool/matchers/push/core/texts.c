@@ -1,0 +1,154 @@
+#include "push.h"
+
+/* Expressions whose value is a string. What they make is on a stack of bytes, which a condition
+ * leaves as it found it; the bytes may move while the stack grows, so they are known by offset. */
+
+typedef struct {
+    px_bytes at; /* NULL: on the stack, at `offset` */
+    size_t offset, length;
+} text;
+
+static px_bytes bytes_of(const px_document *d, const text *t)
+{
+    return t->at != NULL ? t->at : d->made + t->offset;
+}
+
+static int reserve(px_document *d, size_t more)
+{
+    return px_grow(&d->made, &d->made_room, d->made_count + more + 1, 1) == PX_OK ? 0 : -PX_MEMORY;
+}
+
+static int is_space(uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+
+static int normalise(px_document *d, text *t)
+{
+    int code = reserve(d, t->length);
+    if (code < 0)
+        return code;
+    px_bytes from = bytes_of(d, t);
+    uint8_t *to = d->made + d->made_count;
+    size_t length = 0;
+    for (size_t i = 0; i < t->length; i++) {
+        if (!is_space(from[i]))
+            to[length++] = from[i];
+        else if (length > 0 && to[length - 1] != ' ')
+            to[length++] = ' ';
+    }
+    if (length > 0 && to[length - 1] == ' ')
+        length--;
+    *t = (text){NULL, d->made_count, length};
+    d->made_count += length;
+    return 0;
+}
+
+static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t);
+
+static int concatenate(px_context *c, const int32_t *at, const int32_t *end, int32_t node, text *t)
+{
+    px_document *d = c->document;
+    text sum = {(px_bytes) "", 0, 0};
+    for (; at < end; at += 2 + at[1]) {
+        text part;
+        int code = evaluate(c, at, node, &part);
+        if (code == 0)
+            code = reserve(d, sum.length + part.length);
+        if (code < 0)
+            return code;
+        uint8_t *to = d->made + d->made_count;
+        memcpy(to, bytes_of(d, &sum), sum.length);
+        memcpy(to + sum.length, bytes_of(d, &part), part.length);
+        sum = (text){NULL, d->made_count, sum.length + part.length};
+        d->made_count += sum.length;
+    }
+    *t = sum;
+    return 0;
+}
+
+/* The part of a text before or behind the first place of another; empty if it has no such place. */
+static int divide(px_context *c, int behind, const int32_t *at, int32_t node, text *t)
+{
+    text mark;
+    int code = evaluate(c, at, node, t);
+    if (code == 0)
+        code = evaluate(c, at + 2 + at[1], node, &mark);
+    if (code < 0)
+        return code;
+    px_bytes bytes = bytes_of(c->document, t), wanted = bytes_of(c->document, &mark);
+    size_t place = 0;
+    while (place + mark.length <= t->length && memcmp(bytes + place, wanted, mark.length) != 0)
+        place++;
+    size_t begin = behind ? place + mark.length : 0, end = behind ? t->length : place;
+    if (place + mark.length > t->length)
+        begin = end = 0;
+    *t = (text){t->at == NULL ? NULL : t->at + begin, t->offset + begin, end - begin};
+    return 0;
+}
+
+static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
+{
+    const int32_t *at = expression + 2, *end = at + expression[1];
+    const px_value *value = NULL;
+    int32_t first = node;
+    int code = 0;
+    switch (expression[0]) {
+    case PX_TEXT_LITERAL:
+        *t = (text){(px_bytes)(at + 1), 0, (size_t)at[0]};
+        return 0;
+    case PX_TEXT_CELL: {
+        const px_string *constant = &c->registry->strings.items[c->cells[at[0]].string];
+        *t = (text){constant->length ? constant->bytes : (px_bytes) "", 0, constant->length};
+        return 0;
+    }
+    case PX_TEXT_VALUE:
+        if (at[1] != 0)
+            code = px_first_of(c, at + 1, at[0] ? -1 : node, &first);
+        if (code < 0)
+            return code;
+        if (first >= 0 && (value = px_value_of(c->document, first)) == NULL)
+            return -PX_MEMORY;
+        *t = value == NULL || value->length == 0 ? (text){(px_bytes) "", 0, 0}
+                                                 : (text){value->at, 0, value->length};
+        return 0;
+    case PX_TEXT_NORMAL:
+        code = evaluate(c, at, node, t);
+        return code < 0 ? code : normalise(c->document, t);
+    case PX_TEXT_BEFORE:
+    case PX_TEXT_AFTER:
+        return divide(c, expression[0] == PX_TEXT_AFTER, at, node, t);
+    default:
+        return concatenate(c, at, end, node, t);
+    }
+}
+
+static int compare(px_context *c, const int32_t *operands, int32_t node)
+{
+    text left, right;
+    int code = evaluate(c, operands + 1, node, &left);
+    if (code == 0)
+        code = evaluate(c, operands + 1 + 2 + operands[2], node, &right);
+    if (code < 0)
+        return code;
+    px_string constant = {(uint8_t *)bytes_of(c->document, &right), 0, (uint32_t)right.length, 0};
+    return px_text_test(bytes_of(c->document, &left), left.length, operands[0], &constant);
+}
+
+static int measure(px_context *c, const int32_t *operands, int32_t node)
+{
+    text it;
+    int code = evaluate(c, operands + 2, node, &it);
+    if (code < 0)
+        return code;
+    px_bytes bytes = bytes_of(c->document, &it);
+    size_t characters = 0;
+    for (size_t i = 0; i < it.length; i++)
+        characters += (bytes[i] & 0xC0) != 0x80;
+    return px_compare((double)characters, operands[0], c->cells[operands[1]].number);
+}
+
+int px_texts_hold(px_context *c, const int32_t *condition, int32_t node)
+{
+    size_t begin = c->document->made_count;
+    int code = condition[0] == PX_TEXTS ? compare(c, condition + 2, node) : measure(c, condition + 2, node);
+    c->document->made_count = begin;
+    return code;
+}

@@ -1,0 +1,426 @@
+"""`PushEngine`: very many queries and small documents in, matches out, in C.
+
+Queries come as questions (`Question`), with a number for each query. The first queries of a
+question compile it; further ones with other constants are rows. Any number of threads may match at
+a time; a change waits until they have finished, and holds for all calls after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extract.filtertool.matchers.protocol import Question, Select
+from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNames
+from extract.filtertool.matchers.push.conditions import Cell
+from extract.filtertool.matchers.push.output_programs import OutputProgram, compile_output
+from extract.filtertool.matchers.push.program import CompiledTemplate, compile_question
+from extract.filtertool.matchers.push.shared_lock import SharedLock
+from extract.flwr.query import FlwrQuery
+from extract.limits import DEFAULTS, Limits
+from extract.schema.model import Schema
+from extract.subscriptions.constants import Constants
+from extract.subscriptions.records import numbers_of
+from extract.xpath.functions import Type
+
+Indices = NDArray[np.int32]
+
+STATE_BYTES: Final = 64 << 20  # of the states of one machine
+BUDGET: Final = 200_000_000  # nodes that conditions may look at in one document
+_FIRST_ADAPTATION: Final = 200  # documents; then after each sixteen times as many
+_SELECTS: Final[Mapping[Select, int]] = {"doc": 0, "count": 1, "nodes": 2, "output": 3}
+
+
+class EngineRows(NamedTuple):
+    """Rows of a batch of documents, as columns, sorted by document and query.
+
+    Attributes:
+        unit: The document.
+        query: The query.
+        value: For ``count`` the number of nodes. For ``nodes``, ``kind << 32 | row`` of a node: 0
+            is an element, 1 an attribute, 2 a text; the row is that of the element.
+        number: For ``nodes``, the number of an attribute or text in its element.
+    """
+
+    unit: Indices
+    query: Indices
+    value: NDArray[np.int64]
+    number: Indices
+
+    def part(self, first: int, end: int) -> EngineRows:
+        """Some of the rows, with all columns."""
+        rows = slice(first, end)
+        return EngineRows(self.unit[rows], self.query[rows], self.value[rows], self.number[rows])
+
+    def of_unit(self, unit: int) -> EngineRows:
+        """The rows of one document, with all columns."""
+        return self.part(*np.searchsorted(self.unit, [unit, unit + 1]).tolist())
+
+    def where(self, chosen: NDArray[np.bool_]) -> EngineRows:
+        """The rows for which a mask is true, with the columns that there are."""
+        return EngineRows(
+            self.unit[chosen],
+            self.query[chosen],
+            self.value[chosen] if len(self.value) else self.value,
+            self.number[chosen] if len(self.number) else self.number,
+        )
+
+
+class EngineOutputs(NamedTuple):
+    """What programs wrote, as columns, sorted by document and query.
+
+    Attributes:
+        unit: The document.
+        query: The query.
+        end: Where the bytes of the result end; they start where those of the one before end.
+        too_long: Whether it was too long, and has no bytes.
+        bytes: The bytes of all results.
+    """
+
+    unit: Indices
+    query: Indices
+    end: NDArray[np.int64]
+    too_long: NDArray[np.int8]
+    bytes: bytes
+
+
+class EngineAnswers(NamedTuple):
+    """The engine's answers on a batch of documents.
+
+    Attributes:
+        done: For each document 1 if it was matched; any other must be matched in another way. 0 if
+            it is not well-formed, breaks the schema or is otherwise unusual; -1 if it takes too
+            long.
+        matches: The queries that match.
+        candidates: Queries that may match, of those that the engine does not decide.
+    """
+
+    done: NDArray[np.int8]
+    matches: EngineRows
+    candidates: EngineRows
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A question as the engine has it, for queries with the same empty constants."""
+
+    number: int
+    template: CompiledTemplate
+
+
+class PushEngine:
+    """Matches documents with queries.
+
+    Args:
+        schema: The schema whose edges documents are checked for.
+        namespaces: Prefix to namespace URI, for all queries.
+        select: What to tell of matches.
+        limits: How large documents may be.
+        approximate: Whether to take questions that the engine cannot decide, and name the documents
+            that may match.
+        conditions: Whether to take questions that are no node sets, too. Those that are true or
+            false of a document match where they are true.
+        state_bytes: How much memory the states of each thread may take.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        namespaces: Mapping[str, str],
+        select: Select = "doc",
+        limits: Limits | None = None,
+        approximate: bool = False,
+        conditions: bool = False,
+        state_bytes: int = STATE_BYTES,
+    ) -> None:
+        from extract.filtertool.matchers.push._push import Registry
+
+        self._schema = schema
+        self._names = EngineNames(schema, dict(namespaces))
+        self._registry = Registry()
+        self._select = select
+        self._limits = limits or DEFAULTS
+        self._approximate = approximate
+        self._types = set(Type) if conditions else {Type.NODES}
+        self._state_bytes = state_bytes
+        self._templates: dict[Hashable, CompiledTemplate] = {}
+        self._variants: dict[Hashable, dict[frozenset[int], _Variant]] = {}
+        self._by_number: dict[int, tuple[Hashable, frozenset[int]]] = {}
+        self._lock = SharedLock()
+        self._machines: list[Any] = []  # that no thread uses
+        self._every_machine: list[Any] = []
+        self._generation = -1
+        self._adapt_at = _FIRST_ADAPTATION
+        self._documents = 0
+        self._broken = False
+        self._past: Counter[str] = Counter()  # figures of machines that are gone
+
+    # -- queries
+
+    def bind(self, namespaces: Mapping[str, str]) -> None:
+        """Binds further prefixes, for questions that come."""
+        self._names.bindings.update(namespaces)
+
+    def takes(self, key: Hashable, question: Question) -> bool:
+        """Whether the engine takes a question.
+
+        Args:
+            key: Identifies the question, apart from its constants.
+            question: The question.
+        """
+        template = self._templates.get(key)
+        if template is None:
+            if question.type not in self._types:
+                return False
+            template = self._templates[key] = self._compile(question, frozenset())
+        return template.exact or self._approximate
+
+    def add(self, key: Hashable, question: Question, queries: Indices) -> None:
+        """Adds the queries of a question.
+
+        Args:
+            key: Identifies the question, apart from its constants; the engine takes it.
+            question: The question, with the constants of these queries.
+            queries: The numbers of the queries, which are new.
+        """
+        added: list[int] = []
+        with self._lock.exclusive():
+            try:
+                for empty, rows in _by_empty(
+                    self._templates[key], question.constants, len(queries)
+                ):
+                    chosen = question.constants
+                    if chosen is not None and len(rows) < len(chosen):
+                        chosen = chosen.take(rows)
+                    variant = self._variant(key, question, empty)
+                    columns = [_column(chosen, cell) for cell in variant.template.cells]
+                    numbers = np.ascontiguousarray(queries[rows], np.int32)
+                    self._registry.add_queries(variant.number, numbers, columns)
+                    added += numbers.tolist()
+            except BaseException:  # whatever it is, nothing has changed
+                self._remove(added)
+                self._drop_unused(key)
+                raise
+
+    def add_one(
+        self, key: Hashable, question: Question, constants: Sequence[str], query: int
+    ) -> None:
+        """Adds one query of a question, as `add` does: without arrays of one item.
+
+        Args:
+            key: As for `add`.
+            question: The question, without constants.
+            constants: The constants of this query, as they are written.
+            query: The number of the query, which is new.
+        """
+        with self._lock.exclusive():
+            searched = self._templates[key].searched
+            variant = self._variant(
+                key, question, frozenset([n for n in searched if not constants[n]])
+            )
+            values = [
+                (constants[one.parameter].encode("utf-8", "surrogatepass"), *one[1:])
+                for one in variant.template.cells
+            ]
+            self._registry.add_query(variant.number, query, tuple(values))
+
+    def remove(self, queries: Iterable[int]) -> None:
+        """Removes queries; those that match nothing were never added, and are passed over."""
+        with self._lock.exclusive():
+            self._remove(queries)
+
+    def _remove(self, queries: Iterable[int]) -> None:
+        for query in queries:
+            unused = self._registry.remove_query(query)
+            if self._select == "output":
+                self._registry.assign_program(query, -1)
+            if unused >= 0:
+                self._drop(unused)
+
+    def _drop_unused(self, key: Hashable) -> None:
+        """Drops templates of a question that got no queries."""
+        for variant in list(self._variants.get(key, {}).values()):
+            if not self._registry.has_queries(variant.number):
+                self._drop(variant.number)
+
+    def _drop(self, number: int) -> None:
+        """Drops a template without queries."""
+        self._registry.remove_template(number)
+        key, empty = self._by_number.pop(number)
+        variants = self._variants[key]
+        del variants[empty]
+        if not variants:
+            del self._variants[key], self._templates[key]
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        count: int = self._registry.queries
+        return count
+
+    def template_of(self, key: Hashable) -> CompiledTemplate:
+        """The compiled form of a question that the engine was asked about."""
+        return self._templates[key]
+
+    def _compile(self, question: Question, empty: frozenset[int]) -> CompiledTemplate:
+        values = self._select == "nodes"  # then also those that do not count as matches
+        return compile_question(question, self._names, empty, values)
+
+    def _variant(self, key: Hashable, question: Question, empty: frozenset[int]) -> _Variant:
+        variants = self._variants.setdefault(key, {})
+        variant = variants.get(empty)
+        if variant is None:
+            template = self._compile(question, empty) if empty else self._templates[key]
+            number = self._registry.add_template(np.array(template.words, np.int32))
+            try:
+                self._by_number[number] = (key, empty)
+                variant = variants[empty] = _Variant(number, template)
+            except MemoryError:
+                self._by_number.pop(number, None)
+                self._registry.remove_template(number)
+                raise
+        return variant
+
+    # -- results that are written
+
+    def program(self, query: FlwrQuery) -> OutputProgram | None:
+        """The program that writes the result of a query; None if the engine does not write it."""
+        return compile_output(query, self._names.bound(query.namespaces))
+
+    def add_program(self, program: OutputProgram, queries: Iterable[int]) -> None:
+        """Adds a program, for queries that the engine has."""
+        with self._lock.exclusive():
+            constants = program.constants()
+            columns = [_column(constants, cell) for cell in program.cells]
+            words = np.array(program.words, np.int32)
+            number = self._registry.add_program(words, program.text, columns, program.texts)
+            for query in queries:
+                self._registry.assign_program(query, number)
+
+    # -- documents
+
+    def match(self, documents: Sequence[bytes]) -> EngineAnswers:
+        """Matches documents.
+
+        Raises:
+            MemoryError: There is not enough, or was not at an earlier call.
+        """
+        (done, matches, candidates), _ = self._matched(documents)
+        return EngineAnswers(done, EngineRows(*matches), EngineRows(*candidates))
+
+    def write(self, documents: Sequence[bytes]) -> tuple[NDArray[np.int8], EngineOutputs]:
+        """Writes the results of programs; returns which documents were matched, and the results.
+
+        Raises:
+            MemoryError: As for `match`.
+        """
+        (done, *_), written = self._matched(documents)
+        return done, EngineOutputs(*written)
+
+    def _matched(self, documents: Sequence[bytes]) -> tuple[Any, Any]:
+        """The columns of matches, and for ``output`` those of results."""
+        answers = written = None
+        while answers is None:
+            self._lock.share()
+            try:
+                # Here, for a name that comes before the lock is held may be one of a new query's.
+                if self._generation == self._names.generation:
+                    if self._broken:
+                        raise MemoryError("the queries were lost; compile the filter again")
+                    machine = self._machines.pop() if self._machines else self._new_machine()
+                    answers = machine.match(tuple(documents))
+                    written = machine.written() if self._select == "output" else None
+                    self._machines.append(machine)
+            finally:
+                self._lock.release()
+            if answers is None:
+                self._learn_names()
+        self._documents += len(documents)
+        if self._documents >= self._adapt_at:
+            self._adapt(machine)
+        return answers, written
+
+    def _learn_names(self) -> None:
+        """Starts anew with machines: those that there are do not know all names."""
+        with self._lock.exclusive():
+            self._generation = self._names.generation
+            self._registry.set_namespaces(self._names.namespaces())
+            self._past.update(self._present_figures())
+            self._machines.clear()
+            self._every_machine.clear()
+
+    def _new_machine(self) -> Any:
+        from extract.filtertool.matchers.push._push import Machine
+
+        automaton = EngineAutomaton(self._schema, self._names)
+        select = _SELECTS[self._select]
+        machine = Machine(
+            self._registry, automaton, self._limits, select, self._state_bytes, BUDGET
+        )
+        self._every_machine.append(machine)
+        return machine
+
+    def _adapt(self, machine: Any) -> None:
+        """Reorganises the engine by what a machine has seen."""
+        with self._lock.exclusive():
+            if self._documents >= self._adapt_at:
+                self._adapt_at *= 16
+                self._broken = True  # until it is done: it may fail half-way
+                machine.adapt()
+                self._broken = False
+
+    def memory(self) -> tuple[int, int]:
+        """How much memory there is for queries, and for matching, in bytes."""
+        with self._lock.exclusive():
+            return self._registry.memory, sum([machine.memory for machine in self._machines])
+
+    def figures(self) -> dict[str, int]:
+        """What was done so far: documents, states, candidates and so on."""
+        total = Counter(self._past)
+        total.update(self._present_figures())  # not +, which leaves out what is 0
+        return dict(total)
+
+    def _present_figures(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for machine in list(self._every_machine):
+            total.update(machine.figures())
+        return total
+
+
+def _by_empty(
+    template: CompiledTemplate, constants: Constants | None, count: int
+) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
+    """The queries by their constants that are empty strings, where it matters if they are."""
+    every = np.arange(count)
+    if constants is None:
+        yield frozenset(), every
+        return
+    empty = {
+        number: constants.texts[number].starts == constants.texts[number].stops
+        for number in template.searched
+    }
+    empty = {number: column for number, column in empty.items() if column.any()}
+    if not empty:
+        yield frozenset(), every
+        return
+    flags = np.stack(list(empty.values()), axis=1)
+    kinds, codes = np.unique(flags, axis=0, return_inverse=True)
+    numbers = np.array(list(empty))
+    for code, kind in enumerate(kinds):
+        yield frozenset(numbers[kind].tolist()), np.flatnonzero(codes.reshape(-1) == code)
+
+
+def _column(constants: Constants | None, cell: Cell) -> Any:
+    """A column of constants for the engine."""
+    assert constants is not None
+    texts = constants.texts[cell.parameter]
+    if cell.is_string:
+        return texts.buffer, texts.starts, texts.stops
+    numbers = constants.numbers[cell.parameter]
+    if numbers is None:
+        numbers = numbers_of(texts)
+    return -numbers if cell.negative else numbers

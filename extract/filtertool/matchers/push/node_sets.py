@@ -1,0 +1,56 @@
+"""Node sets as location paths, and where the step ``..`` leads from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from extract.xpath.ast import ANY_NODE, Expr, FilterPath, LocationPath, NameTest, Step, Union
+from extract.xpath.types import is_positional
+
+NODE_SETS: Final = (LocationPath, Union, FilterPath)
+PARENT: Final = Step("parent", ANY_NODE)
+HERE: Final = LocationPath(False, (Step("self", ANY_NODE),))
+
+
+def location_paths(expr: Expr) -> tuple[LocationPath, ...] | None:
+    """The location paths that together select the nodes of an expression; None if there are none.
+
+    >>> from extract.xpath.parser import parse
+    >>> [str(path) for path in location_paths(parse("(/a | //b)[c]/d"))]
+    ['/a[c]/d', '//b[c]/d']
+    >>> location_paths(parse("(/a | //b)[1]")) is None
+    True
+    """
+    if isinstance(expr, LocationPath):
+        return (expr,)
+    if isinstance(expr, Union):
+        parts = [location_paths(part) for part in expr.parts]
+        return None if None in parts else tuple([path for part in parts if part for path in part])
+    if not isinstance(expr, FilterPath) or any(map(is_positional, expr.predicates)):
+        return None  # a position counts the nodes of all paths together
+    inner = location_paths(expr.primary)
+    if inner is None or not all(path.steps for path in inner):
+        return None
+    return tuple([_continued(path, expr) for path in inner])
+
+
+def _continued(path: LocationPath, rest: FilterPath) -> LocationPath:
+    """The path with the predicates and steps that follow it."""
+    last = path.steps[-1]
+    last = replace(last, predicates=(*last.predicates, *rest.predicates))
+    return replace(path, steps=(*path.steps[:-1], last, *rest.steps))
+
+
+def leaves_root(step: Step, rest: Sequence[Step]) -> bool:
+    """Whether ``//b/../c`` has no result by way of the document node, the parent of the root.
+
+    It would be the root, if that is both a ``b`` and a ``c``.
+    """
+    if not rest:
+        return True  # the document node is no result
+    tests = (step.test, rest[0].test)
+    names = [test.local for test in tests if isinstance(test, NameTest) and test.local != "*"]
+    by_name = rest[0].axis == "child" and len(names) == 2 and names[0] != names[1]
+    return rest[0].axis == "attribute" or by_name

@@ -1,0 +1,263 @@
+"""Results of FLWR queries as programs, by which the engine writes them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from extract.filtertool.matchers.push.conditions import Cell, NameNumbers
+from extract.filtertool.matchers.push.literals import shifted
+from extract.filtertool.matchers.push.translator import Translator
+from extract.filtertool.matchers.push.words import PathWords
+from extract.flwr.ast import Characters, Content, ElementConstructor, Enclosed, Loop, Markup
+from extract.flwr.names import expanded_name
+from extract.flwr.query import FlwrQuery, enclosed
+from extract.markup.escape import escaped_text, escaped_value
+from extract.subscriptions.constants import Constants
+from extract.xpath.ast import (
+    HERE,
+    Expr,
+    FunctionCall,
+    LocationPath,
+    NameTest,
+    ParameterType,
+    Step,
+    StringLiteral,
+)
+from extract.xpath.parameters import parameter_types, shape_of
+
+# Operations, as in ``outputs.h``.
+_WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY = range(6)
+_LARGEST: Final = (1 << 31) - 1
+
+
+class OutputProgram(NamedTuple):
+    """How the engine writes the result of a query.
+
+    Attributes:
+        words: The operations.
+        text: The characters that they write.
+        cells: The constants of conditions, and which of `values` they are.
+        types: The types of `values`.
+        values: The constants of the query, as they are written.
+        texts: Whether it looks at text nodes.
+    """
+
+    words: tuple[int, ...]
+    text: bytes
+    cells: tuple[Cell, ...]
+    types: tuple[ParameterType, ...]
+    values: tuple[str, ...]
+    texts: bool
+
+    def constants(self) -> Constants | None:
+        """The constants of the query, one row; None if there are none."""
+        return Constants.of(self.types, [self.values]) if self.types else None
+
+
+class _NotTaken(Exception):
+    """The engine does not write such a result."""
+
+
+def compile_output(query: FlwrQuery, names: NameNumbers) -> OutputProgram | None:
+    """The program for a query; None if the engine does not write its result.
+
+    Args:
+        query: The query. The engine decides its binding path.
+        names: Numbers the names in paths.
+    """
+    if query.rest is not None or query.loop.order or not _binds_elements(query.binding):
+        return None
+    try:
+        return _OutputCompiler(query, names).program()
+    except _NotTaken:
+        return None
+
+
+def _binds_elements(binding: Expr) -> bool:
+    if not isinstance(binding, LocationPath) or not binding.steps:
+        return False
+    last = binding.steps[-1]
+    return last.axis in ("child", "descendant") and isinstance(last.test, NameTest)
+
+
+class _OutputCompiler:
+    """Compiles one query."""
+
+    def __init__(self, query: FlwrQuery, names: NameNumbers) -> None:
+        self._query = query
+        types: list[ParameterType] = []
+        values: list[str] = []
+        shapes: list[Expr] = []
+        for expr in query.bound:
+            shape = shape_of(expr)
+            shapes.append(shifted(shape.expression, len(types)))
+            types += parameter_types(shape.expression)
+            values += [one for one, role in zip(shape.values, shape.roles, strict=True) if role]
+        self._types, self._values = tuple(types), tuple(values)
+        empty = [n for n, one in enumerate(values) if types[n] == "string" and not one]
+        self._translator = Translator(names, frozenset(empty))
+        self._shapes = dict(zip(map(id, enclosed(query.loop.result)), shapes, strict=True))
+        self._text = bytearray()
+        self._words: list[int] = []
+        self._pending = ""  # characters that are not written yet
+
+    def program(self) -> OutputProgram:
+        """Compiles the query."""
+        query = self._query
+        scope = dict(query.namespaces)
+        if query.outer is None:
+            self._flush(always=True)
+            self._element(query.loop.result, scope, {})
+            self._flush()
+        else:
+            self._element(query.outer, scope, {})
+        self._flush(always=True)
+        cells = tuple(self._translator.cells)
+        words, text, texts = tuple(self._words), bytes(self._text), self._translator.texts
+        return OutputProgram(words, text, cells, self._types, self._values, texts)
+
+    # -- characters
+
+    def _put(self, text: str) -> None:
+        self._pending += text
+
+    def _flush(self, always: bool = False) -> None:
+        """Writes an operation for pending characters."""
+        data = self._pending.encode()
+        if not data and not always:
+            return
+        if len(self._text) + len(data) > _LARGEST:
+            raise _NotTaken
+        self._words += (_WRITE, 2, len(self._text), len(data))
+        self._text += data
+        self._pending = ""
+
+    # -- constructors
+
+    def _element(
+        self, element: ElementConstructor, scope: dict[str, str], declared: dict[str, str]
+    ) -> None:
+        scope, declared = {**scope, **dict(element.namespaces)}, dict(declared)
+        uri, _ = expanded_name(element.name, scope)
+        self._put(f"<{element.name}")
+        prefix = element.name.rpartition(":")[0]
+        wanted = {**dict(element.namespaces), **({prefix: uri} if prefix else {})}
+        for attribute in element.attributes:
+            own = attribute.name.rpartition(":")[0]
+            if own:
+                wanted[own] = expanded_name(attribute.name, scope)[0]
+        for name, to in wanted.items():
+            if name != "xml" and declared.get(name) != to:
+                declared[name] = to
+                self._put(f' xmlns{":" if name else ""}{name}="{escaped_value(to)}"')
+        for attribute in element.attributes:
+            self._put(f' {attribute.name}="')
+            for part in attribute.value:
+                self._value(part)
+            self._put('"')
+        content = self._leading_attributes(element)
+        self._put(">")
+        for inner in content:
+            self._content(inner, scope, declared)
+        self._put(f"</{element.name}>")
+
+    def _leading_attributes(self, element: ElementConstructor) -> tuple[Content, ...]:
+        """Writes attributes that the content begins with; returns the rest of it."""
+        names = {attribute.name for attribute in element.attributes}
+        for number, inner in enumerate(element.content):
+            expr = self._shapes.get(id(inner)) if isinstance(inner, Enclosed) else None
+            if not isinstance(expr, LocationPath) or not _selects_attributes(expr):
+                return element.content[number:]
+            (step,) = expr.steps if len(expr.steps) == 1 else (HERE,)
+            if not _is_plain_name(step) or expr.absolute or str(step.test) in names:
+                raise _NotTaken  # there may be several of one name
+            names.add(str(step.test))
+            data = str(step.test).encode()
+            self._flush()
+            at = len(self._text)
+            self._text += data
+            self._operation(_SPECIFY, [at, len(data), *self._located(expr)])
+        return ()
+
+    def _content(self, content: Content, scope: dict[str, str], declared: dict[str, str]) -> None:
+        if isinstance(content, Characters):
+            self._put(escaped_text(content.value))
+        elif isinstance(content, Markup):
+            self._put(content.text)
+        elif isinstance(content, ElementConstructor):
+            self._element(content, scope, declared)
+        elif isinstance(content, Loop):
+            self._flush(always=True)
+            self._element(content.result, scope, declared)
+            self._flush()
+        else:
+            self._enclosed(content, declared)
+
+    def _enclosed(self, content: Enclosed, declared: dict[str, str]) -> None:
+        expr = self._shape(content)
+        if not isinstance(expr, LocationPath):
+            self._single(expr, in_attribute=False)
+            return
+        if _selects_attributes(expr) or declared.get(""):
+            raise _NotTaken
+        self._operation(_COPY, self._located(expr))
+
+    def _value(self, part: Characters | Enclosed) -> None:
+        if isinstance(part, Characters):
+            self._put(escaped_value(part.value))
+            return
+        expr = self._shape(part)
+        if isinstance(expr, LocationPath):
+            self._operation(_VALUES, self._located(expr))
+        else:
+            self._single(expr, in_attribute=True)
+
+    def _single(self, expr: Expr, in_attribute: bool) -> None:
+        """Writes a string or a number."""
+        if isinstance(expr, StringLiteral):
+            self._put((escaped_value if in_attribute else escaped_text)(expr.value))
+            return
+        if not isinstance(expr, FunctionCall) or expr.prefix or len(expr.arguments) != 1:
+            raise _NotTaken
+        argument = expr.arguments[0]
+        if expr.name == "count":
+            self._operation(_NUMBER, self._located(argument))
+        elif expr.name == "string":
+            self._operation(_STRING, [int(in_attribute), *self._located(argument)])
+        else:
+            raise _NotTaken
+
+    # -- expressions
+
+    def _shape(self, content: Enclosed) -> Expr:
+        expr = self._shapes.get(id(content))
+        if expr is None:  # around the loop
+            raise _NotTaken
+        return expr
+
+    def _operation(self, operation: int, operands: list[int]) -> None:
+        self._flush()
+        self._words += (operation, len(operands), *operands)
+
+    def _located(self, expr: Expr) -> list[int]:
+        if not isinstance(expr, LocationPath) or (expr.absolute and not expr.steps):
+            raise _NotTaken
+        path, whole, exact = self._translator.path(expr, True)
+        if path is None or not whole or not exact:
+            raise _NotTaken
+        return PathWords(self._translator.cells).located(path)
+
+
+def _selects_attributes(path: LocationPath) -> bool:
+    return bool(path.steps) and path.steps[-1].axis == "attribute"
+
+
+def _is_plain_name(step: Step) -> bool:
+    test = step.test
+    return (
+        step.axis == "attribute"
+        and not step.predicates
+        and isinstance(test, NameTest)
+        and not test.prefix
+        and test.local != "*"
+    )

@@ -1,0 +1,141 @@
+"""Compiles questions for the push engine."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.matchers.push.clauses import (
+    Clause,
+    document_clause,
+    path_clause,
+)
+from extract.filtertool.matchers.push.conditions import (
+    Always,
+    Cell,
+    NameNumbers,
+    Path,
+)
+from extract.filtertool.matchers.push.node_sets import location_paths
+from extract.filtertool.matchers.push.translator import Translator
+from extract.filtertool.matchers.push.words import TemplateWords
+from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Union
+from extract.xpath.functions import Type
+from extract.xpath.parameters import parse_shape
+from extract.xpath.traverse import children
+
+
+class CompiledTemplate(NamedTuple):
+    """A template for the engine.
+
+    Attributes:
+        words: The program.
+        cells: How its constants are made from those of a query.
+        exact: Whether the engine decides; else it only finds documents that may match.
+        clauses: Its clauses.
+        searched: Parameters that matter if they are empty: every text contains the empty string,
+            even that of no node.
+    """
+
+    words: array[int]
+    cells: tuple[Cell, ...]
+    exact: bool
+    clauses: tuple[Clause, ...]
+    searched: tuple[int, ...]
+
+
+def compile_question(
+    question: Question,
+    names: NameNumbers,
+    empty: frozenset[int] = frozenset(),
+    values: bool = False,
+) -> CompiledTemplate:
+    """Compiles a question: as it was written, or in its normal form if only that can be expressed.
+
+    On documents that keep the schema both select the same; the engine leaves others alone.
+
+    Args:
+        question: The question.
+        names: Numbers names.
+        empty: Parameters that are empty strings.
+        values: As for `compile_query`.
+    """
+    texts = [(question.original,)] if question.original else []
+    templates = []
+    for text in [*texts, question.branches]:
+        expressions = [parse_shape(one) for one in text]
+        translator = Translator(names, empty)
+        templates.append(compile_query(expressions, question.type, translator, values))
+        if templates[-1].exact:
+            return templates[-1]
+    return templates[0]  # as it was written: what may fail there is not left out
+
+
+def compile_query(
+    expressions: Sequence[Expr], type_: Type, translator: Translator, values: bool = False
+) -> CompiledTemplate:
+    """Compiles a query.
+
+    Args:
+        expressions: Its branches, with parameters; a query that is no node set has one.
+        type_: The type of its value.
+        translator: A fresh translator.
+        values: Whether all values of numbers and strings are asked for, not only those that count
+            as matches.
+    """
+    clauses: list[Clause] = []
+    for expression in expressions:
+        if may_fail(expression):
+            # Whether it does depends on the document: it must be evaluated to know.
+            translator.exact = False
+            clauses.append(document_clause(Always(True)))
+        elif type_ is Type.NODES:
+            clauses += [path_clause(path) for path in _paths(expression, translator)]
+        elif values and type_ is not Type.BOOLEAN:
+            translator.exact = False
+            clauses.append(document_clause(Always(True)))
+        else:
+            clauses.append(document_clause(translator.truth(expression, True)))
+    cells = tuple(translator.cells)
+    words = TemplateWords(cells, translator).template(clauses)
+    searched = tuple(sorted(translator.searched))
+    return CompiledTemplate(words, cells, translator.exact, tuple(clauses), searched)
+
+
+def may_fail(expression: Expr) -> bool:
+    """Whether evaluation may raise an error on some documents.
+
+    Types are known before, so functions of XPath 1.0 do not; extension functions may.
+
+    >>> from extract.xpath.parser import parse
+    >>> may_fail(parse("/a[count(b) > 1]")), may_fail(parse("/a[re:test(b, c)]"))
+    (False, True)
+    """
+    if isinstance(expression, FunctionCall) and expression.prefix:
+        return True
+    return any(map(may_fail, children(expression)))
+
+
+def _paths(expression: Expr, translator: Translator) -> list[Path]:
+    paths = location_paths(expression)
+    if paths is not None and len(paths) > 1:
+        return [path for part in paths for path in _paths(part, translator)]
+    if paths is not None:
+        expression = paths[0]
+    if isinstance(expression, Union):
+        return [path for part in expression.parts for path in _paths(part, translator)]
+    if isinstance(expression, FilterPath):
+        translator.exact = False
+        if not isinstance(expression.primary, (LocationPath, FilterPath, Union)):
+            return [Path(True, ())]
+        return _paths(expression.primary, translator)
+    if not isinstance(expression, LocationPath):
+        translator.exact = False
+        return [Path(True, ())]
+    path, whole, _ = translator.path(expression, True)
+    assert path is not None
+    if whole and not path.steps:
+        translator.exact = False  # the document node, which is no result
+    return [path]

@@ -1,0 +1,482 @@
+"""XPath into conditions of the push engine.
+
+A query is translated into conditions that it implies. Where everything in it is of the kinds in
+`conditions`, they are equivalent to it (`Translator.exact`); where something is not, such as a
+position, it is left out, and a document that meets the conditions is asked in another way.
+
+What is left out must not make a condition false that would be true. Under ``not()`` it is the other
+way round, so translation knows on which side it is: *above* the truth, or *below* it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from extract.filtertool.matchers.push.conditions import (
+    ANY_TEST,
+    FALSE,
+    TRUE,
+    Always,
+    Cell,
+    Compare,
+    Condition,
+    ConstantText,
+    Count,
+    DividedText,
+    First,
+    FixedText,
+    JoinedText,
+    NameNumbers,
+    NormalisedText,
+    Not,
+    Operator,
+    Or,
+    Path,
+    PathAxis,
+    PathStep,
+    Text,
+    TextComparison,
+    TextLength,
+    There,
+    ValueText,
+    both,
+    either,
+    opposite,
+)
+from extract.filtertool.matchers.push.node_sets import (
+    HERE,
+    NODE_SETS,
+    PARENT,
+    leaves_root,
+    location_paths,
+)
+from extract.xpath.ast import (
+    ANY_DEPTH,
+    ANY_NODE,
+    Binary,
+    Expr,
+    FunctionCall,
+    LocationPath,
+    NameTest,
+    Negate,
+    Parameter,
+    Step,
+    StringLiteral,
+)
+from extract.xpath.functions import Type
+from extract.xpath.types import is_positional, type_of
+
+_OPERATORS: Final = {
+    "=": Operator.EQ,
+    "!=": Operator.NE,
+    "<": Operator.LT,
+    "<=": Operator.LE,
+    ">": Operator.GT,
+    ">=": Operator.GE,
+}
+_AXES: Final = {
+    "child": PathAxis.CHILD,
+    "descendant": PathAxis.DESCENDANT,
+    "descendant-or-self": PathAxis.NEAR,
+    "attribute": PathAxis.ATTRIBUTE,
+}
+_SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_EMPTY: Final = FixedText("")
+_TEXT_FUNCTIONS: Final = frozenset(
+    {"string", "normalize-space", "concat", "substring-before", "substring-after"}
+)
+
+
+class Untranslatable(Exception):
+    """A path goes on in a way that has no equivalent; its first steps are translated."""
+
+    def __init__(self, steps: tuple[PathStep, ...]) -> None:
+        super().__init__()
+        self.steps = steps
+
+
+class TranslatedPath(NamedTuple):
+    """A path, as far as it can be translated.
+
+    Attributes:
+        path: Its translation; None for a path that selects nothing.
+        whole: Whether it ends where the original does; else only its first steps are here.
+        exact: Whether it selects the same nodes as the original.
+    """
+
+    path: Path | None
+    whole: bool
+    exact: bool
+
+
+@dataclass
+class Translator:
+    """Translates one query. Its fields are filled in on the way.
+
+    Attributes:
+        names: Numbers names.
+        empty: Parameters that are empty strings: whether a text contains one is known.
+        cells: The constants that conditions compare with.
+        exact: Whether nothing was left out.
+        texts: Whether a path selects text nodes.
+        searched: Parameters that are compared with the value of a first node, or looked for in it.
+    """
+
+    names: NameNumbers
+    empty: frozenset[int] = frozenset()
+    cells: list[Cell] = field(default_factory=list)
+    exact: bool = True
+    texts: bool = False
+    searched: set[int] = field(default_factory=set)
+    _inside: int = 0  # how many predicates are around; in none, the context is the document node
+
+    # -- paths
+
+    def path(self, path: LocationPath, above: bool) -> TranslatedPath:
+        """Translates a path.
+
+        Args:
+            path: The path.
+            above: Whether it may select more than the query does; else it may select less.
+        """
+        before, self.exact = self.exact, True
+        try:
+            translated = TranslatedPath(
+                Path(path.absolute, self._steps(path, above)), True, self.exact
+            )
+        except Untranslatable as error:
+            steps = Path(path.absolute, error.steps) if above else None
+            translated = TranslatedPath(steps, False, False)
+        self.exact = before and translated.exact
+        return translated
+
+    def _steps(self, path: LocationPath, above: bool) -> tuple[PathStep, ...]:
+        steps: list[PathStep] = []
+        anywhere = False
+        for number, step in enumerate(path.steps):
+            if step == ANY_DEPTH:
+                anywhere = True
+                continue
+            if step.axis == "self" and step.test == ANY_NODE and not anywhere:
+                if step.predicates:
+                    if not steps:
+                        raise Untranslatable(())
+                    last = steps.pop()
+                    own = [] if last.condition is None else [last.condition]
+                    more = self._predicates(step.predicates, above)
+                    steps.append(last._replace(condition=_unless_true(both([*own, more]))))
+                continue
+            if step == PARENT and not anywhere:
+                self._go_up(path, number, steps)
+                continue
+            if steps and steps[-1].axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
+                raise Untranslatable(tuple(steps))  # and nothing is below these
+            self._add_step(steps, step, anywhere, path.absolute, above)
+            anywhere = False
+        if anywhere:
+            raise Untranslatable(tuple(steps))
+        return tuple(steps)
+
+    def _go_up(self, path: LocationPath, number: int, steps: list[PathStep]) -> None:
+        """Takes the step ``..``: where ``a/b[c]/..`` leads, an ``a`` has a ``b[c]``."""
+        before = tuple(steps)
+        if not steps or steps[-1].axis is PathAxis.NEAR:
+            raise Untranslatable(before)
+        last = steps.pop()
+        at_document = not steps and (path.absolute or not self._inside)
+        if last.axis is PathAxis.DESCENDANT:
+            if at_document and not leaves_root(path.steps[number - 1], path.steps[number + 1 :]):
+                raise Untranslatable(before)
+            steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
+            last = last._replace(axis=PathAxis.CHILD)
+        elif not steps:
+            raise Untranslatable(before)
+        above = steps.pop()
+        own = [] if above.condition is None else [above.condition]
+        below = There(Path(False, (last,)))
+        steps.append(above._replace(condition=both([*own, below])))
+
+    def _add_step(
+        self, steps: list[PathStep], step: Step, anywhere: bool, absolute: bool, above: bool
+    ) -> None:
+        """Adds a step, and what it has to begin with if it follows ``//``."""
+        axis, number = self._axis_and_test(step, tuple(steps))
+        if axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
+            if step.axis == "descendant-or-self" and not (steps or absolute):
+                raise Untranslatable(())  # the context may be a text itself
+            if anywhere or step.axis in ("descendant", "descendant-or-self"):
+                steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
+        elif anywhere and axis is PathAxis.CHILD:
+            axis = PathAxis.DESCENDANT
+        condition = self._predicates(step.predicates, above) if step.predicates else TRUE
+        steps.append(PathStep(axis, number, _unless_true(condition)))
+
+    def _axis_and_test(self, step: Step, before: tuple[PathStep, ...]) -> tuple[PathAxis, int]:
+        test = step.test
+        axis = _AXES.get(step.axis)
+        if axis is None:
+            raise Untranslatable(before)
+        if isinstance(test, NameTest):
+            return axis, self.names.test(test)
+        if axis is PathAxis.ATTRIBUTE and test.kind == "node":
+            return axis, ANY_TEST
+        if axis is not PathAxis.ATTRIBUTE and test.kind == "text":
+            self.texts = True
+            return PathAxis.TEXT, ANY_TEST
+        raise Untranslatable(before)
+
+    def _predicates(self, predicates: Sequence[Expr], above: bool) -> Condition:
+        self._inside += 1
+        condition = both([self._predicate(predicate, above) for predicate in predicates])
+        self._inside -= 1
+        return condition
+
+    def _predicate(self, predicate: Expr, above: bool) -> Condition:
+        return self._unknown(above) if is_positional(predicate) else self.truth(predicate, above)
+
+    # -- conditions
+
+    def _unknown(self, above: bool) -> Condition:
+        self.exact = False
+        return Always(above)
+
+    def truth(self, expr: Expr, above: bool) -> Condition:
+        """Translates the truth of an expression; ``above`` as for `path`."""
+        if isinstance(expr, NODE_SETS):
+            return self._over_paths(expr, above, There)
+        if isinstance(expr, Binary):
+            if expr.op in ("and", "or"):
+                parts = [self.truth(expr.left, above), self.truth(expr.right, above)]
+                return both(parts) if expr.op == "and" else either(parts)
+            if expr.op in _OPERATORS:
+                return self._comparison(expr, above)
+        if isinstance(expr, FunctionCall) and not expr.prefix:
+            return self._call(expr, above)
+        if isinstance(expr, StringLiteral):
+            return Always(bool(expr.value))
+        return self._unknown(above)
+
+    # -- texts
+
+    def text(self, expr: Expr) -> Text | None:
+        """Translates a string, or the string of a node set; None if that is not possible."""
+        if isinstance(expr, StringLiteral):
+            return FixedText(expr.value)
+        if isinstance(expr, Parameter):
+            return (
+                ConstantText(self._cell(Cell(expr.index, True))) if expr.type == "string" else None
+            )
+        if isinstance(expr, NODE_SETS):
+            return self._value_of(expr)
+        if not isinstance(expr, FunctionCall) or expr.prefix:
+            return None
+        parts = [self.text(argument) for argument in expr.arguments or (HERE,)]
+        if None in parts or expr.name not in _TEXT_FUNCTIONS:
+            return None
+        texts = tuple([part for part in parts if part is not None])
+        match expr.name:
+            case "string":
+                return texts[0]
+            case "normalize-space":
+                return NormalisedText(texts[0])
+            case "concat":
+                return JoinedText(texts)
+        return DividedText(expr.name == "substring-after", *texts)
+
+    def _value_of(self, expr: Expr) -> Text | None:
+        paths = location_paths(expr)
+        if paths is None or len(paths) > 1:
+            return None
+        path, whole, exact = self.path(paths[0], True)
+        if path is None or not whole or not exact or self._is_document(path):
+            return None
+        return ValueText(path)
+
+    def _strings(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
+        """A comparison of two strings."""
+        texts = self.text(left), self.text(right)
+        if texts[0] is None or texts[1] is None:
+            return self._unknown(above)
+        return TextComparison(operator, texts[0], texts[1])
+
+    def _over_paths(self, expr: Expr, above: bool, make: Callable[[Path], Condition]) -> Condition:
+        """A condition on some node of a node set."""
+        parts = location_paths(expr)
+        if parts is None:
+            return self._unknown(above)
+        conditions: list[Condition] = []
+        for part in parts:
+            path, whole, _ = self.path(part, above)
+            if path is None:
+                conditions.append(FALSE)
+            elif self._is_document(path):
+                return self._unknown(above)
+            else:  # where the path was cut short, its nodes are not those that are compared
+                conditions.append(make(path) if whole else There(path))
+        return either(conditions)
+
+    def _is_document(self, path: Path) -> bool:
+        """Whether a path may select the document node, of which nothing is known here."""
+        return not path.steps and (path.absolute or not self._inside)
+
+    def _call(self, call: FunctionCall, above: bool) -> Condition:
+        arguments = call.arguments
+        match call.name:
+            case "true" | "false":
+                return Always(call.name == "true")
+            case "not":
+                return opposite(self.truth(arguments[0], not above))
+            case "boolean":
+                return self.truth(arguments[0], above)
+            case "count" if isinstance(arguments[0], NODE_SETS):
+                return self.truth(arguments[0], above)  # a number is true unless it is 0
+            case "string" if above and arguments and type_of(arguments[0]) is Type.NODES:
+                self.exact = False  # it is empty if there is no node, and perhaps if there is one
+                return self.truth(arguments[0], True)
+            case "contains" | "starts-with" if isinstance(arguments[1], Parameter):
+                constant = arguments[1]
+                if constant.type == "string" and type_of(arguments[0]) is Type.NODES:
+                    self.searched.add(constant.index)
+                    if constant.index in self.empty:
+                        return TRUE
+                    operator = Operator.HAS if call.name == "contains" else Operator.BEGINS
+                    return self._first(operator, Cell(constant.index, True), arguments[0], above)
+        if call.name in ("contains", "starts-with"):
+            operator = Operator.HAS if call.name == "contains" else Operator.BEGINS
+            return self._strings(operator, arguments[0], arguments[1], above)
+        if call.name == "string-length":
+            text = self.text(arguments[0] if arguments else HERE)
+            return (
+                self._unknown(above) if text is None else TextComparison(Operator.NE, text, _EMPTY)
+            )
+        if call.name in _TEXT_FUNCTIONS:
+            return self._strings(Operator.NE, call, StringLiteral(""), above)
+        return self._unknown(above)
+
+    def _first(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
+        paths = location_paths(expr)
+        if paths is None or len(paths) > 1:
+            return self._unknown(above)
+        path, whole, exact = self.path(paths[0], above)
+        if path is None or self._is_document(path):
+            return self._unknown(above)
+        if exact:
+            first = First(operator, self._cell(cell), path)
+            if cell.is_string:
+                self.searched.add(cell.parameter)
+            if cell.parameter in self.empty and operator is Operator.EQ and cell.is_string:
+                return Or((Not(There(path)), first))  # so that it is seen that there may be no node
+            return first
+        if above and operator in (Operator.HAS, Operator.BEGINS):
+            # Another node may be the first, but some node has such a value: the constant is not
+            # empty, or it would not be compared.
+            return Compare(operator, self._cell(cell), path) if whole else There(path)
+        return self._unknown(above)
+
+    def _cell(self, cell: Cell) -> int:
+        self.cells.append(cell)
+        return len(self.cells) - 1
+
+    def _comparison(self, expr: Binary, above: bool) -> Condition:
+        op, left, right = expr.op, expr.left, expr.right
+        constant = _constant(right)
+        if constant is None:
+            constant, left, right, op = _constant(left), right, left, _SWAPPED[op]
+        operator = _OPERATORS[op]
+        if operator in (Operator.EQ, Operator.NE) and _both_strings(left, right):
+            return self._strings(operator, left, right, above)
+        if constant is None:
+            return self._truths(operator, left, right, above)
+        parameter, negative = constant
+        cell = Cell(parameter.index, op in ("=", "!=") and parameter.type == "string", negative)
+        if isinstance(left, NODE_SETS):
+            make = _PartialCondition(self, operator, cell)
+            return self._over_paths(left, above, make)
+        if isinstance(left, FunctionCall) and not left.prefix and left.name == "string-length":
+            text = self.text(left.arguments[0] if left.arguments else HERE)
+            if text is None:
+                return self._unknown(above)
+            return TextLength(operator, self._cell(cell._replace(is_string=False)), text)
+        if isinstance(left, FunctionCall) and not left.prefix and left.arguments:
+            argument = left.arguments[0]
+            if type_of(argument) is not Type.NODES:
+                return self._unknown(above)
+            if left.name == "count":
+                return self._counted(operator, cell._replace(is_string=False), argument, above)
+            if left.name in ("string", "number"):
+                if left.name == "number":
+                    cell = cell._replace(is_string=False)
+                return self._first(operator, cell, argument, above)
+        return self._unknown(above)
+
+    def _counted(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
+        paths = location_paths(expr)
+        if paths is None or len(paths) > 1:
+            return self._unknown(above)
+        path, _, exact = self.path(paths[0], above)
+        if path is None or not exact or not path.steps:
+            return self._unknown(above)
+        return Count(operator, self._cell(cell), path)
+
+    def _truths(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
+        """``a = true()``: whether there is any ``a``."""
+        if not isinstance(right, FunctionCall):
+            left, right = right, left
+        if (
+            isinstance(right, FunctionCall)
+            and right.name in ("true", "false")
+            and operator in (Operator.EQ, Operator.NE)
+            and isinstance(left, NODE_SETS)
+        ):
+            if (right.name == "true") == (operator == Operator.EQ):
+                return self.truth(left, above)
+            return opposite(self.truth(left, not above))
+        return self._unknown(above)
+
+
+class _PartialCondition:
+    """Makes a `Compare` for each path of a node set, with one constant for all."""
+
+    def __init__(self, translator: Translator, operator: Operator, cell: Cell) -> None:
+        self._translator = translator
+        self._operator = operator
+        self._cell = cell
+        self._number = -1
+
+    def __call__(self, path: Path) -> Condition:
+        if self._number < 0:
+            self._number = self._translator._cell(self._cell)
+        return Compare(self._operator, self._number, path)
+
+
+def _both_strings(left: Expr, right: Expr) -> bool:
+    """Whether two operands are strings, one of them computed.
+
+    What is compared with a node set is compared with each of its nodes; ``string(a) = 'x'`` has a
+    way of its own, by which rows are found.
+    """
+    types = (type_of(left), type_of(right))
+    return types == (Type.STRING, Type.STRING) and (_is_computed(left) or _is_computed(right))
+
+
+def _is_computed(expr: Expr) -> bool:
+    if not isinstance(expr, FunctionCall):
+        return False
+    arguments = expr.arguments
+    return expr.name != "string" or not arguments or type_of(arguments[0]) is not Type.NODES
+
+
+def _unless_true(condition: Condition) -> Condition | None:
+    return None if condition == TRUE else condition
+
+
+def _constant(expr: Expr) -> tuple[Parameter, bool] | None:
+    """A constant operand, and whether there is a minus before it."""
+    if isinstance(expr, Parameter):
+        return expr, False
+    if isinstance(expr, Negate):
+        inner = _constant(expr.operand)
+        return None if inner is None else (inner[0], not inner[1])
+    return None

@@ -1,0 +1,185 @@
+"""Templates as words for the engine.
+
+Their format is at the top of ``core/registry.c``; that of conditions in ``core/push.h``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from extract.filtertool.matchers.push.clauses import (
+    Atom,
+    AtomKind,
+    Clause,
+    SlotPath,
+    step_names,
+)
+from extract.filtertool.matchers.push.conditions import (
+    Always,
+    And,
+    Cell,
+    Compare,
+    Condition,
+    ConstantText,
+    Count,
+    DividedText,
+    First,
+    FixedText,
+    JoinedText,
+    NormalisedText,
+    Not,
+    Or,
+    Path,
+    Text,
+    TextComparison,
+    TextLength,
+    There,
+    ValueText,
+)
+from extract.filtertool.matchers.push.translator import Translator
+
+_AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
+_LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER = range(7)
+
+
+class PathWords:
+    """Writes paths and conditions as words.
+
+    Args:
+        cells: The constants of conditions; more may come.
+    """
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._cells = cells
+
+    def _path(self, path: Path) -> list[int]:
+        words = [len(path.steps)]
+        for step in path.steps:
+            condition = [] if step.condition is None else _condition(self, step.condition)
+            words += (step.axis, step.test, len(condition), *condition)
+        return words
+
+    def comparison(self, check: Compare | First | Count) -> list[int]:
+        """The operands of a comparison."""
+        kind = [] if isinstance(check, Count) else [int(self._cells[check.cell].is_string)]
+        return [check.operator, *kind, check.cell, *self.located(check.path)]
+
+    def located(self, path: Path) -> list[int]:
+        """A path, and whether it starts at the document node."""
+        return [int(path.absolute), *self._path(path)]
+
+
+class TemplateWords(PathWords):
+    """Writes a template as words."""
+
+    def __init__(self, cells: Sequence[Cell], translator: Translator) -> None:
+        super().__init__(cells)
+        self._exact = translator.exact
+        self._texts = translator.texts
+        self._slots: dict[SlotPath, int] = {}
+
+    def template(self, clauses: Sequence[Clause]) -> array[int]:
+        """The words of all clauses."""
+        parts = [word for clause in clauses for word in self._clause(clause)]
+        words = [len(self._slots)]
+        for slot in self._slots:
+            for names in slot:
+                words.append(len(names))
+                for axis, test in names:
+                    words += (axis, test)
+        words += (self._exact | self._texts << 1, len(self._cells))
+        words += [int(cell.is_string) for cell in self._cells]
+        words.append(len(clauses))
+        return array("i", words + parts)
+
+    def _slot(self, slot: SlotPath) -> int:
+        return self._slots.setdefault(slot, len(self._slots))
+
+    def _clause(self, clause: Clause) -> list[int]:
+        groups = [len(clause.groups)]
+        for slots, outer in clause.groups:
+            groups.append(-1 if outer is None else self._slot(outer))
+            groups += (len(slots), *map(self._slot, slots))
+        covers = [len(clause.covers)]
+        for cover in clause.covers:
+            covers += (2 + 4 * len(cover), len(cover))
+            for atom in cover:
+                covers += (self._slot(atom.slot), self._kind(atom), atom.cell, atom.sure)
+        checks = [len(clause.checks)] if clause.checks else []
+        for check in clause.checks:
+            words = self._check(check, self._slot(_check_slot(clause, check)))
+            checks += (1 + len(words), *words)
+        path = (
+            self._path(clause.path)
+            if clause.path is not None
+            else _condition(self, clause.condition)
+        )
+        begin = 8
+        offsets = []
+        for part in (groups, covers, checks, path):
+            offsets.append(begin if part else 0)
+            begin += len(part)
+        head = [begin, clause.anchor, clause.path is None, clause.decides, *offsets]
+        return [*map(int, head), *groups, *covers, *checks, *path]
+
+    def _kind(self, atom: Atom) -> int:
+        if atom.kind is AtomKind.EQUAL_STRING and not self._cells[atom.cell].is_string:
+            return AtomKind.EQUAL_NUMBER
+        return atom.kind
+
+    def _check(self, check: There | Compare | First, slot: int) -> list[int]:
+        path = self._path(check.path)
+        if isinstance(check, There):
+            return [_THERE, 0, 0, 0, slot, *path]
+        kind = _COMPARE if isinstance(check, Compare) else _FIRST
+        return [kind, check.operator, self._cells[check.cell].is_string, check.cell, slot, *path]
+
+
+def _check_slot(clause: Clause, check: There | Compare | First) -> SlotPath:
+    """The slot of a check's nodes."""
+    assert clause.path is not None
+    return SlotPath(
+        step_names(clause.path.steps[: clause.anchor + 1]), step_names(check.path.steps)
+    )
+
+
+def _condition(words: PathWords, condition: Condition) -> list[int]:
+    match condition:
+        case And(parts) | Or(parts):
+            code = _AND if isinstance(condition, And) else _OR
+            inner = [word for part in parts for word in _condition(words, part)]
+        case Not(part):
+            code, inner = _NOT, _condition(words, part)
+        case Always(holds):
+            code, inner = (_TRUE if holds else _FALSE), []
+        case There(path):
+            code, inner = _THERE, words.located(path)
+        case Compare() | First() | Count():
+            code = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}[type(condition)]
+            inner = words.comparison(condition)
+        case TextComparison(operator, left, right):
+            code, inner = _STRINGS, [operator, *_text(words, left), *_text(words, right)]
+        case TextLength(operator, cell, text):
+            code, inner = _LENGTH, [operator, cell, *_text(words, text)]
+    return [code, len(inner), *inner]
+
+
+def _text(words: PathWords, text: Text) -> list[int]:
+    match text:
+        case FixedText(value):
+            data = value.encode()
+            padded = data + b"\0" * (-len(data) % 4)
+            code, inner = _LITERAL, [len(data), *array("i", padded)]
+        case ConstantText(cell):
+            code, inner = _CELL, [cell]
+        case ValueText(path):
+            code, inner = _VALUE, words.located(path)
+        case NormalisedText(part):
+            code, inner = _NORMAL, _text(words, part)
+        case DividedText(behind, part, mark):
+            code = _AFTER if behind else _BEFORE
+            inner = [*_text(words, part), *_text(words, mark)]
+        case JoinedText(parts):
+            code, inner = _TOGETHER, [word for part in parts for word in _text(words, part)]
+    return [code, len(inner), *inner]

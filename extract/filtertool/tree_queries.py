@@ -1,0 +1,153 @@
+"""Queries that libxml2 evaluates on the tree of a document, each only where it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from lxml import etree
+
+from extract.chunktool.scan.node_table import NodeTable
+from extract.errors import MatcherError
+from extract.filtertool.matchers.answer_collector import Collector
+from extract.filtertool.matchers.cost_bound import limit_for
+from extract.filtertool.matchers.lxml.compiled_question import CompiledQuestion
+from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables
+from extract.filtertool.matchers.lxml.tree_evaluation import TreeEvaluation
+from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
+from extract.filtertool.matchers.protocol import Question, Select
+from extract.filtertool.results.owners import Indices
+from extract.limits import Limits
+from extract.subscriptions.constants import Constants
+
+COMPILED_EACH: Final = 64  # queries of one question up to which each is compiled with its constants
+_ALL: Final = -1  # instead of the place of one query
+
+
+class _Asked(NamedTuple):
+    """One query: its question, and the place of its constants there."""
+
+    question: _Shared
+    row: int
+
+
+class _Shared:
+    """The queries of a question, compiled when the first of them is asked."""
+
+    __slots__ = ("_compiled", "_question")
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._compiled: dict[int, CompiledQuestion] = {}
+
+    def query(
+        self, row: int, namespaces: Mapping[str, str], limit: float
+    ) -> tuple[CompiledQuestion, Variables]:
+        """A query: what to evaluate, and the values of its variables.
+
+        Literals are faster than variables, so few queries are each compiled with their constants.
+        """
+        compiled = self._compiled.get(row)
+        if compiled is not None:
+            return compiled, NO_VARIABLES
+        constants = self._question.constants
+        if constants is None or (
+            len(constants) <= COMPILED_EACH and _can_be_written(constants, row)
+        ):
+            question = self._question.one(row)
+            compiled = CompiledQuestion(question, namespaces, limit, written=True)
+            self._compiled[row] = compiled
+            return compiled, NO_VARIABLES
+        compiled = self._compiled.get(_ALL)
+        if compiled is None:
+            compiled = CompiledQuestion(self._question, namespaces, limit, written=True)
+            self._compiled[_ALL] = compiled
+        return compiled, constants.variables(row)
+
+
+def _can_be_written(constants: Constants, row: int) -> bool:
+    """Whether constants are literals of XPath, which has none with both kinds of quotes."""
+    return not any("'" in text and '"' in text for text in constants.row(row))
+
+
+class TreeQueries:
+    """Queries for trees, known by their numbers.
+
+    Args:
+        namespaces: Prefix to namespace URI, for all queries.
+        select: What to select.
+        limits: The time and memory of a query that may take very long.
+
+    Attributes:
+        pairs: How many times a query was evaluated on a document.
+        guarded: How often that was in a process of its own.
+    """
+
+    def __init__(self, namespaces: Mapping[str, str], select: Select, limits: Limits) -> None:
+        self.pairs = 0
+        self.guarded = 0
+        self._namespaces = dict(namespaces)
+        self._select = select
+        self._limits = limits
+        self._limit = limit_for(limits.query_seconds)
+        self._queries: dict[int, _Asked] = {}
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._queries
+
+    def bind(self, namespaces: Mapping[str, str]) -> None:
+        """Binds further prefixes, for queries that come."""
+        self._namespaces = {**self._namespaces, **namespaces}
+
+    def add(self, question: Question, numbers: Indices) -> None:
+        """Adds the queries of a question, with new numbers."""
+        shared = _Shared(question)
+        for row, number in enumerate(numbers.tolist()):
+            self._queries[number] = _Asked(shared, row)
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Removes queries; others are ignored."""
+        for number in numbers:
+            self._queries.pop(number, None)
+
+    def match(
+        self,
+        collector: Collector,
+        unit: int,
+        document: bytes,
+        table: Callable[[], NodeTable],
+        numbers: Sequence[int],
+    ) -> None:
+        """Evaluates queries on a document, which is parsed once for all of them.
+
+        Args:
+            collector: Takes the answers, which have the numbers of the queries.
+            unit: The number of the document in answers.
+            document: A well-formed document.
+            table: Returns the table with all its nodes; called if nodes are selected.
+            numbers: The queries.
+
+        Raises:
+            MatcherError: libxml2 does not take the document.
+        """
+        tree = self._evaluation(document, table)
+        for number in numbers:
+            shared, row = self._queries[number]
+            question, values = shared.query(row, self._namespaces, self._limit)
+            tree.answer(collector, question, values, unit, number, self._select)
+        self.pairs += len(numbers)
+        self.guarded += tree.guarded
+
+    def _evaluation(self, document: bytes, table: Callable[[], NodeTable]) -> TreeEvaluation:
+        def unique(refs: NodeRefs) -> NodeRefs:
+            return TableRefs(table()).unique(refs)
+
+        # Every element has a "<": more than that they are not, and counting them takes no parser.
+        most = document.count(b"<")
+        try:
+            return TreeEvaluation(document, most, unique, self._namespaces, self._limits)
+        except etree.XMLSyntaxError as error:
+            raise MatcherError(f"libxml2 rejects the document: {error}") from error

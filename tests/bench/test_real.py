@@ -1,0 +1,67 @@
+"""The benchmark of real data: it finds sets, and its rival gives the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from extract.bench import real
+from extract.bench.plain_lxml import PlainLoop
+from extract.bench.real_sets import real_sets
+from extract.errors import ExtractError
+from extract.pipeline import count, prepare
+from extract.subscriptions import Subscriptions
+
+DTD = """<!ELEMENT r (a*, b?)><!ELEMENT a (#PCDATA)><!ELEMENT b EMPTY>
+<!ATTLIST a n CDATA #IMPLIED>"""
+QUERIES = "1\t/r/a\n2\tcount(/r/a) > 1\n3\t/r/a[2]\n4\tbroken(\n5\tcount(//a)\n6\t//a/@n\n7\tr/b\n"
+DOCUMENTS = ("<r><a n='1'>x</a><a/></r>", "<r><b/></r>")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "one"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "one.dtd").write_text(DTD)
+    (folder / "queries.tsv").write_text(QUERIES)
+    for number, document in enumerate(DOCUMENTS):
+        (folder / "docs" / f"{number}.xml").write_text(document)
+    return tmp_path
+
+
+def test_a_table_has_a_row_for_each_set_and_selection(data: Path) -> None:
+    for folder in (data, data / "one"):
+        table = real.run(folder, 1.0)
+        assert {row[0] for row in table.rows} == {"one", "one, broken"}
+        assert {row[4] for row in table.rows} == {"doc", "count", "nodes"}
+        assert {row[5] for row in table.rows} == {"each", "batch"}
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_the_loop_counts_what_extract_counts(data: Path) -> None:
+    (one,) = real_sets(data, 1.0)
+    scheme = prepare(one.schema, one.queries)
+    assert len(one.queries) == 7
+    for own in (one, one.broken()):
+        loop = PlainLoop(own.queries, "count")
+        assert len(loop) == 6
+        for document in own.documents:
+            assert loop.rows(document) == [row[1:] for row in count(scheme, document)]
+
+
+def test_the_loop_makes_rows_of_nodes() -> None:
+    loop = PlainLoop(Subscriptions.of({"x": "//a", "y": "//a/@n", "z": "1 + 1"}), "nodes")
+    assert loop.rows(DOCUMENTS[0].encode()) == [
+        ("x", "element", "a", 0, "/r/a[1]", '<a n="1">x</a>', "x"),
+        ("x", "element", "a", 1, "/r/a[2]", "<a/>", ""),
+        ("y", "attribute", "n", 0, "/r/a[1]/@n", "1", "1"),
+        ("z", "number", None, 0, None, "2.0", "2.0"),
+    ]
+
+
+def test_without_real_data_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ExtractError, match="there is none"):
+        real.run(None)
+    with pytest.raises(ExtractError, match="no folder"):
+        real.run(tmp_path)

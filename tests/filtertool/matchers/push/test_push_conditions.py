@@ -1,0 +1,166 @@
+"""What the engine decides it decides as libxml2 does; what it leaves open it does not exclude."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from extract.filtertool.matchers.lxml.parsed_unit import compiled, plain
+from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.matchers.push.engine import PushEngine
+from extract.filtertool.matchers.push.literals import with_parameters
+from extract.filtertool.results.findings import is_true
+from extract.markup.lxml_parser import parse_tree
+from extract.schema.model import Schema
+from extract.xpath.parser import parse
+from extract.xpath.types import type_of
+
+VALUES = (
+    "",
+    " ",
+    "\n\t ",
+    "x",
+    " x ",
+    "x  y\n z",
+    "12.345",
+    "12.",
+    ".5",
+    "a.b.c",
+    "ärger ÄÖ",
+    "\u00a0x",  # no white space in XPath
+    "1",
+    "xy",
+)
+DOCUMENTS = (
+    *[
+        f"<r><a>{one}</a><a n='{two}'/><b><a>{two}</a><c/></b><d>{one}<e>{two}</e></d></r>".encode()
+        for one, two in itertools.product(VALUES, VALUES[::3])
+    ],
+    b"<a><r/></a>",
+    b"<r/>",
+    b"<b><b><a>x</a></b></b>",
+    b"<r><a/><b/></r>",
+)
+
+DECIDED = (
+    "/r[normalize-space(a) = 'x']",
+    "/r[normalize-space(a) != '']",
+    "/r[not(normalize-space(zzz) = '')]",
+    "//a[normalize-space()]",
+    "//*[not(*) and not(normalize-space())]",
+    "/r[normalize-space(a) = normalize-space(b/a)]",
+    "//a[contains(' x y 12.345 ', concat(' ', normalize-space(.), ' '))]",
+    "//a[contains('', .)]",
+    "//a[starts-with('xyz', normalize-space(.))]",
+    "/r[starts-with(normalize-space(a/text()), 'x')]",
+    "//a[contains(normalize-space(@n), ' ')]",
+    "//a[string-length(substring-after(., '.')) <= 2]",
+    "//a[string-length(substring-before(., '.')) > 1]",
+    "//a[substring-after(., '') = 'x' or substring-before(., '') = '']",
+    "//a[string-length() = 8]",
+    "//a[string-length(.) = '2']",
+    "/r[string-length(zzz) = 0]",
+    "/r[concat(a, '-', b/a) = 'x-x']",
+    "/r[concat(a, b/a, zzz) != 'x']",
+    "/r[string(d) = 'xx']",
+    "/r[string(normalize-space(d)) = 'x']",
+    "/r[(a | b)/c]",
+    "/r[not((a | b/a)[. = 'x'])]",
+    "(/r/a | //b)[a]/c",
+    "(//a | //e)[. = 'x']",
+    "//c/../a",
+    "/r/b/c/../a[. = 'x']",
+    "//a/..",
+    "//b//a/..",
+    "//a/@n/..",
+    "//a/text()/..",
+    "//b/../a",
+    "//a[. = 'x']/../@n",
+    "count(//a)",
+    "not(/r/a[normalize-space(.) = 'x'])",
+)
+OPEN = (
+    "//a/../a",  # the parent may be the document node, of which nothing is known
+    "//a/..//c",
+    "//a[normalize-space(.) = normalize-space(../b/a)]",
+    "//a[substring-after(., '') = .]",
+    "//a[string-length(normalize-space())]/..",
+    "count((//a | //e)[. = 'x']) > 1",
+    "string(/r/a)",
+    "string(//zzz)",
+    "/r[a = normalize-space(b/a)]",
+    "/r[substring(a, 1, 1) = 'x']",
+    "/r[translate(a, 'x', '') = '']",
+    "(//a)[2]",
+    "//a[2]",
+    "/r[count(a) + count(b) > 1]",
+    "sum(//a)",
+    "//a[preceding-sibling::a = .]",
+    "//a[../b]",
+    "//zzz[position() = 1]",
+    "/r[not(a[2])]",
+    "/r[zzz[1] and a]",
+)
+
+
+def answers(xpath: str) -> tuple[bool, list[int], list[int]]:
+    """Whether the engine decides a query, what it found or left open, and what libxml2 finds.
+
+    Numbers are those of nodes, or 1 for a value that is true. What is left open counts as right.
+    """
+    engine = PushEngine(Schema.none(), {}, "count", approximate=True, conditions=True)
+    question = with_parameters(Question((xpath,), type_of(parse(xpath)), xpath))
+    assert engine.takes(0, question)
+    engine.add(0, question, np.array([7], np.int32))
+    done, rows, candidates = engine.match(DOCUMENTS)
+    assert (done == 1).all()
+    found = dict(zip(rows.unit.tolist(), rows.value.tolist(), strict=True))
+    wanted = []
+    query = compiled(xpath, {})
+    for number, document in enumerate(DOCUMENTS):
+        value = query(parse_tree(document))
+        right = len(value) if isinstance(value, list) else int(is_true(plain(value)))
+        wanted.append(right)
+        if number in candidates.unit:
+            assert number not in found
+            found[number] = right
+    exact = engine.template_of(0).exact
+    return exact, [found.get(number, 0) for number in range(len(DOCUMENTS))], wanted
+
+
+@pytest.mark.parametrize("xpath", DECIDED)
+def test_it_decides_as_libxml2(xpath: str) -> None:
+    exact, found, wanted = answers(xpath)
+    assert exact, "the engine leaves it open"
+    assert found == wanted
+
+
+@pytest.mark.parametrize("xpath", OPEN)
+def test_it_excludes_only_what_cannot_match(xpath: str) -> None:
+    exact, found, wanted = answers(xpath)
+    assert not exact
+    assert found == wanted
+
+
+def test_it_excludes_documents_without_an_open_query_s_nodes() -> None:
+    engine = PushEngine(Schema.none(), {}, "count", approximate=True, conditions=True)
+    for number, xpath in enumerate(("//zzz[2]", "/r[zzz[1] and a]", "sum(//a)", "string(//zzz)")):
+        question = Question((xpath,), type_of(parse(xpath)), xpath)
+        assert engine.takes(number, question)
+        engine.add(number, question, np.array([number], np.int32))
+    _, rows, candidates = engine.match([b"<r><a/></r>", b"<r><zzz/><a/></r>"])
+    assert not len(rows.unit)
+    pairs = zip(candidates.unit.tolist(), candidates.query.tolist(), strict=True)
+    assert list(pairs) == [(0, 2), (1, 0), (1, 1), (1, 2), (1, 3)]
+
+
+def test_a_query_that_may_fail_is_never_excluded() -> None:
+    namespaces = {"re": "http://exslt.org/regular-expressions"}
+    engine = PushEngine(Schema.none(), namespaces, "count", approximate=True, conditions=True)
+    question = Question(("/r[zzz = 1 and re:test(a, b)]",))
+    assert engine.takes(0, question)
+    engine.add(0, question, np.array([0], np.int32))
+    _, _, candidates = engine.match([b"<x/>", b"<r/>"])
+    assert candidates.unit.tolist() == [0, 1]

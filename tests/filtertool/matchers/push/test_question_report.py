@@ -1,0 +1,78 @@
+"""By what the push engine finds a query, and why it does not take one."""
+
+from __future__ import annotations
+
+import pytest
+
+from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.matchers.push.engine import PushEngine
+from extract.filtertool.matchers.push.literals import with_parameters
+from extract.filtertool.matchers.push.native import native_available
+from extract.filtertool.matchers.push.question_report import explain_question
+from extract.schema.model import Schema
+from extract.xpath.parser import parse
+from extract.xpath.types import type_of
+
+FOUND = {
+    "/stock[symbol = 'IBM']": ["/stock/symbol = 'IBM'"],
+    "/stock[price > 5][symbol = 'IBM']/name": ["/stock/symbol = 'IBM'"],
+    "/stock[price >= -5]": ["/stock/price >= -5"],
+    "//a//b[@x = 'q' and c]": ["//a//b/@x = 'q'"],
+    "//@x": ["//@x"],
+    '//a[text() = "it\'s"]': ['//a/text() = "it\'s"'],
+    "//a[contains(b, 'x')]": ["contains(//a/b, 'x')"],
+    "//a[contains(b, '')]": ["//a"],
+    "//a[b = 'x' or starts-with(c, 'y')]": ["//a/b = 'x' or starts-with(//a/c, 'y')"],
+    "//a[not(b)]": ["//a"],
+    "//a | /b[c]": ["//a", "/b/c"],
+    "/a/descendant-or-self::b/@c": ["/a/descendant-or-self::b/@c"],
+    "boolean(//a[b = 1])": ["//a/b = 1"],
+    "//a/..": ["//a"],
+    "count(//a) > 3": ["every document"],
+}
+REFUSED = {
+    "//a[2]": "the position [2]",
+    "//a[b[last()] = 3]": "the position [last()]",
+    "//a | //b[position() < 3]": "the position [position() < 3]",
+    "//a[c][b/following-sibling::c]": "the step following-sibling::c",
+    "//a/ancestor::b": "the step ancestor::b",
+    "//comment()": "the node test comment()",
+    "//a[b and translate(c, 'x', 'y') = 'z']": "the function translate()",
+    "//a[not(lang('en'))]": "the function lang()",
+    "id('x')": "the function id()",
+    "(//a)[1]": "the expression in parentheses (//a)",
+    "//a[b = c]": "the comparison b = c",
+    "string(//a)": "its value is a string",
+    "/": "it selects the document node",
+}
+
+
+def question(xpath: str) -> Question:
+    return with_parameters(Question((xpath,), type_of(parse(xpath))))
+
+
+@pytest.mark.parametrize(("xpath", "found"), FOUND.items())
+def test_by_what_a_query_is_found(xpath: str, found: list[str]) -> None:
+    report = explain_question(question(xpath))
+    assert report.refused == ""
+    assert [one.found_by for one in report.access] == found
+    for one in report.access:
+        assert one.found_by not in one.or_by
+
+
+@pytest.mark.parametrize(("xpath", "why"), REFUSED.items())
+def test_why_a_query_is_not_taken(xpath: str, why: str) -> None:
+    report = explain_question(question(xpath))
+    assert (report.refused, report.access) == (why, ())
+
+
+def test_what_else_a_query_may_be_found_by() -> None:
+    (access,) = explain_question(question("/a[b = 'x'][c > 3][d]")).access
+    assert access.or_by == ("/a/c > 3", "/a/d", "/a")
+
+
+@pytest.mark.skipif(not native_available(), reason="the engine is not compiled")
+@pytest.mark.parametrize("xpath", [*FOUND, *REFUSED])
+def test_the_engine_takes_what_is_said_to_be_taken(xpath: str) -> None:
+    engine = PushEngine(Schema.none(), {}, conditions=True)
+    assert engine.takes(0, question(xpath)) is (explain_question(question(xpath)).refused == "")

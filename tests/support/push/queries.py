@@ -1,0 +1,198 @@
+"""Random templates of queries: what the push engine takes, and now and then something else."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final, NamedTuple
+
+from extract.filtertool.matchers.protocol import Question
+from extract.subscriptions.constants import Constants
+from extract.xpath.ast import ParameterType
+from extract.xpath.functions import Type
+from tests.support.push.vocabulary import ATTRIBUTES, ELEMENTS, NUMBERS, STRINGS
+
+_OPERATORS: Final = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
+_ODD: Final = (
+    *("2", "last()", "position() > 1", "following-sibling::*", "..", "ancestor::a", "comment()"),
+    *("string-length(.) > 1", "self::a", "preceding-sibling::b = 'x'", "name() = 'a'", "(b)[1]"),
+    *("b = c", "sum(b) > 1", "substring(., 2) = 'y'", "normalize-space(b) = '1'", "node()"),
+)
+
+
+class RandomTemplate(NamedTuple):
+    """A query with parameters, its type, and the types of the parameters."""
+
+    text: str
+    type: Type
+    parameters: tuple[ParameterType, ...]
+
+    def question(self, rows: list[tuple[str, ...]]) -> Question:
+        """The question of queries with these constants."""
+        constants = Constants.of(self.parameters, rows) if self.parameters else None
+        return Question((self.text,), self.type, constants=constants)
+
+    def constants(self, random: Random) -> tuple[str, ...]:
+        """Constants of one query."""
+        return tuple(
+            [random.choice(STRINGS if one == "string" else NUMBERS) for one in self.parameters]
+        )
+
+
+class TemplateWriter:
+    """Writes one template.
+
+    Args:
+        random: Where choices come from.
+        odd: Of a hundred conditions, how many are such that the engine does not take them.
+    """
+
+    def __init__(self, random: Random, odd: int = 0) -> None:
+        self._random = random
+        self._odd = odd
+        self._parameters: list[ParameterType] = []
+
+    def template(self) -> RandomTemplate:
+        """A template: mostly a path, at times several, or a condition on the document."""
+        random, kind = self._random, self._random.randrange(20)
+        if kind < 15:
+            text = self._path(True, 2)
+        elif kind < 17:
+            text = " | ".join([self._path(True, 1) for _ in range(random.randint(2, 3))])
+        else:
+            return RandomTemplate(self._truth(), Type.BOOLEAN, tuple(self._parameters))
+        return RandomTemplate(text, Type.NODES, tuple(self._parameters))
+
+    def _truth(self) -> str:
+        """A condition on the document."""
+        path = self._path(True, 1)
+        match self._random.randrange(7):
+            case 0:
+                return f"boolean({path})"
+            case 1:
+                return f"not({path})"
+            case 2:
+                return self._comparison(path)
+            case 3:
+                return f"{path} and not({self._path(True, 1)})"
+            case 4:
+                return f"count({path}) > {self._number()}"
+            case 5:
+                return f"contains({path}, {self._string()})"
+            case _:
+                return f"{path} or string({self._path(True, 1)}) = {self._string()}"
+
+    # -- paths
+
+    def _path(self, absolute: bool, depth: int) -> str:
+        random = self._random
+        steps = random.choice((1, 2, 2, 3, 3, 4)) if absolute else random.choice((1, 1, 1, 2, 3))
+        out = []
+        for number in range(steps):
+            if number or absolute:
+                out.append(random.choice(("/", "/", "//")))
+            elif random.randrange(6) == 0:
+                out.append(".//")
+            last = number == steps - 1
+            # Conditions on several steps at once seldom hold.
+            few = depth if last or random.randrange(3) == 0 else 0
+            out.append(self._step(last, few, number == 0 and not absolute))
+        return "".join(out)
+
+    def _step(self, last: bool, depth: int, first: bool) -> str:
+        random = self._random
+        kind = random.randrange(24)
+        if last and kind < 4:
+            step = f"@{self._name(ATTRIBUTES)}"
+        elif last and kind < 6:
+            step = "text()"
+        elif kind == 6 and not first:
+            return "."
+        elif kind == 7:
+            step = f"descendant::{self._name(ELEMENTS)}"
+        elif kind == 8:
+            step = f"descendant-or-self::{self._name(ELEMENTS)}"
+        elif kind == 9 and last:
+            step = f"{random.choice(('descendant', 'descendant-or-self'))}::text()"
+        elif kind == 10 and last:
+            step = "attribute::node()"
+        else:
+            step = self._name(ELEMENTS)
+        if depth <= 0:
+            return step
+        for _ in range(random.choice((0, 0, 0, 1, 1, 2))):
+            step += f"[{self._condition(depth - 1)}]"
+        return step
+
+    def _name(self, names: tuple[str, ...]) -> str:
+        kind = self._random.randrange(16)
+        if kind < 3:
+            return "*"
+        if kind == 3:
+            return self._random.choice(("p:*", "q:*"))
+        name = self._random.choice(names)
+        return f"{self._random.choice('pq')}:{name}" if kind < 6 else name
+
+    # -- conditions
+
+    def _condition(self, depth: int) -> str:
+        random = self._random
+        if random.randrange(100) < self._odd:
+            return random.choice(_ODD)
+        kind = random.randrange(10)
+        if depth > 0 and kind < 2:
+            inner = [self._condition(depth - 1) for _ in range(random.randint(2, 3))]
+            return f"({random.choice((' and ', ' or ')).join(inner)})"
+        if kind == 2:
+            return f"not({self._condition(depth - 1)})"
+        if kind == 3:
+            return self._operand(depth)
+        if kind == 4:
+            function = random.choice(("contains", "starts-with"))
+            return f"{function}({self._one(depth)}, {self._string()})"
+        if kind == 5:
+            return self._value_condition(depth)
+        return self._comparison(self._operand(depth))
+
+    def _value_condition(self, depth: int) -> str:
+        kind = self._random.randrange(6)
+        if kind < 2:
+            return self._comparison(f"count({self._one(depth)})")
+        if kind == 2:
+            return self._comparison(f"string({self._one(depth)})")
+        if kind == 3:
+            return self._comparison(f"number({self._one(depth)})")
+        truth = self._random.choice(("true()", "false()"))
+        if kind == 4:
+            return f"{self._operand(depth)} {self._random.choice(('=', '!='))} {truth}"
+        return f"{truth} = {self._operand(depth)}"
+
+    def _operand(self, depth: int) -> str:
+        if self._random.randrange(8) == 0:
+            return f"{self._one(depth)} | {self._one(depth)}"
+        return self._one(depth)
+
+    def _one(self, depth: int) -> str:
+        kind = self._random.randrange(12)
+        if kind < 2:
+            return "."
+        return self._path(True, 0) if kind == 2 else self._path(False, depth)
+
+    def _comparison(self, operand: str) -> str:
+        random, operator = self._random, self._random.choice(_OPERATORS)
+        constant = self._string() if random.randrange(2) else self._number()
+        if random.randrange(4) == 0:
+            return f"{constant} {operator} ({operand})"
+        return (
+            f"({operand}) {operator} {constant}"
+            if "|" in operand
+            else f"{operand} {operator} {constant}"
+        )
+
+    def _string(self) -> str:
+        self._parameters.append("string")
+        return f"$string{len(self._parameters)}"
+
+    def _number(self) -> str:
+        self._parameters.append("number")
+        minus = self._random.choice(("", "", "", "-", "--"))
+        return f"{minus}$number{len(self._parameters)}"
