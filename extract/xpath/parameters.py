@@ -133,7 +133,7 @@ class Placeholder(NamedTuple):
     type: ParameterType
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def divided(text: str) -> tuple[tuple[str, ...], tuple[Placeholder, ...]]:
     """A text with parameters, divided: the parts between them, one more, and the parameters.
 
@@ -207,7 +207,23 @@ def parse_shape(text: str) -> Expr:
     >>> parse_shape("$number1 > a").left
     Parameter(index=0, type='number', value=None)
     """
-    return _with_parameters(parse(text))
+    known = _SHAPES.pop(text, None)  # nearly always the only one who asks
+    return _with_parameters(parse(text)) if known is None else known
+
+
+_SHAPES: Final[dict[str, Expr]] = {}
+_MOST_SHAPES: Final = 1 << 13
+
+
+def remember_shape(text: str, expr: Expr) -> None:
+    """Keeps an expression for the next one who calls `parse_shape` with its text.
+
+    A scheme has its queries as texts; whoever prepares one and filters with it would parse each
+    twice. When there are very many, the others are forgotten.
+    """
+    if len(_SHAPES) >= _MOST_SHAPES:
+        _SHAPES.clear()
+    _SHAPES[text] = expr
 
 
 def _with_parameters(expr: Expr) -> Expr:
