@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.engine import EngineOutputs, PushEngine
 from extract.filtertool.matchers.push.native import native_available
-from extract.filtertool.matchers.push.output_programs import OutputProgram
+from extract.filtertool.matchers.push.output_programs import OutputProgram, takes_bindings
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import members_by_key, question_of
 from extract.filtertool.results.account import added
@@ -33,6 +33,8 @@ from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.flwr.query import FlwrQuery, parse_flwr
+from extract.flwr.templates import FlwrHead, FlwrResult, ReadFlwr, shared_reader
+from extract.limits import DEFAULTS
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import Scheme
 from extract.scheme.registered import CustomOutput
@@ -74,20 +76,18 @@ class OutputFilter:
     def _make_engine(self) -> None:
         scheme = self._scheme
         engine = PushEngine(scheme.schema, scheme.namespaces, "output", self.options.limits)
-        numbers_of: dict[OutputProgram, list[int]] = {}
+        programs = _Programs(engine, self._flwr)
+        is_output = np.zeros(len(scheme.directory.forms) + 1, np.bool_)
+        is_output[self._rows] = True
         with no_collection():
             for form, members in members_by_key(scheme.directory.forms):
-                rows = members[np.isin(members, self._rows)]
+                rows = members[is_output[members]]
                 if not len(rows) or not engine.takes(form, question_of(scheme, form, rows)):
                     continue
-                programs = [engine.program(self._flwr[row]) for row in rows.tolist()]
-                own = rows[[one is not None for one in programs]]
+                own = rows[[programs.add(row) for row in rows.tolist()]]
                 if len(own):
                     engine.add(form, question_of(scheme, form, own), own.astype(np.int32))
-                for row, program in zip(rows.tolist(), programs, strict=True):
-                    if program is not None:
-                        numbers_of.setdefault(program, []).append(row)
-            for program, numbers in numbers_of.items():
+            for program, numbers in programs.numbers.items():
                 engine.add_program(program, numbers)
                 self.written.update(numbers)
         self._engine = engine
@@ -211,6 +211,52 @@ class _Matching(NamedTuple):
     numbers: NDArray[np.int64]
 
 
+class _Programs:
+    """The programs of queries, each compiled once for all queries that differ in constants.
+
+    Attributes:
+        numbers: The numbers of the queries with each program.
+    """
+
+    def __init__(self, engine: PushEngine, queries: _ParsedQueries) -> None:
+        self.numbers: dict[OutputProgram, list[int]] = {}
+        self._engine = engine
+        self._queries = queries
+        self._takes: dict[FlwrHead, bool] = {}
+        self._compiled: dict[tuple[FlwrResult, tuple[bool, ...]], OutputProgram | None] = {}
+        self._of: dict[tuple[FlwrResult, tuple[str, ...]], list[int]] = {}
+
+    def add(self, number: int) -> bool:
+        """Adds a query; returns whether the engine writes its result."""
+        read = self._queries.read(number)
+        takes = self._takes.get(read.head)
+        if takes is None:
+            takes = self._takes[read.head] = takes_bindings(read.head.query)
+        if not takes:
+            return False
+        key = (read.result, read.result_constants)
+        numbers = self._of.get(key)
+        if numbers is None:
+            program = self._program(number, *key)
+            if program is None:
+                return False
+            numbers = self._of[key] = self.numbers.setdefault(program, [])
+        numbers.append(number)
+        return True
+
+    def _program(
+        self, number: int, result: FlwrResult, constants: tuple[str, ...]
+    ) -> OutputProgram | None:
+        empty = tuple([not one for one in constants])  # conditions on nothing are other ones
+        if (result, empty) not in self._compiled:
+            query = self._queries[number] if constants else result.query
+            self._compiled[result, empty] = self._engine.program(query)
+        program = self._compiled[result, empty]
+        if program is None or not constants:
+            return program
+        return program.with_values(constants, result.sources)
+
+
 class _ParsedQueries(Mapping[int, FlwrQuery]):
     """The queries of subscribers by their numbers, parsed when they are asked for."""
 
@@ -218,6 +264,7 @@ class _ParsedQueries(Mapping[int, FlwrQuery]):
         self._ids = ids
         self._outputs = outputs
         self._parsed: dict[int, FlwrQuery] = {}
+        self._reader = shared_reader(DEFAULTS)
 
     def __getitem__(self, number: int) -> FlwrQuery:
         query = self._parsed.get(number)
@@ -225,6 +272,11 @@ class _ParsedQueries(Mapping[int, FlwrQuery]):
             output = self._outputs[self._ids.text(number)]
             query = self._parsed[number] = parse_flwr(output.flwr, output.namespaces)
         return query
+
+    def read(self, number: int) -> ReadFlwr:
+        """A query as its templates and their constants."""
+        output = self._outputs[self._ids.text(number)]
+        return self._reader.read(output.flwr, output.namespaces)
 
     def __iter__(self) -> Iterator[int]:
         return (n for n, one in enumerate(self._ids) if one in self._outputs)
@@ -248,38 +300,47 @@ def _by_document(written: EngineOutputs, documents: int) -> list[_Written]:
 
 
 def _written(written: EngineOutputs, offsets: NDArray[np.int64], rows: slice) -> _Written:
-    """Some rows of what the engine wrote."""
-    numbers, good = written.query[rows], written.too_long[rows] == 0
-    too_long = numbers[~good].tolist()
-    own = offsets[rows.start : rows.stop + 1]
-    if len(numbers) >= _MANY:
+    """Some rows of what the engine wrote: those of one document."""
+    numbers, texts = written.query[rows], written.text[rows]
+    if not len(numbers):
+        return _Written(Findings.none(), [])
+    first, end = int(texts.min()), int(texts.max()) + 1
+    too_long: list[int] = []
+    if written.too_long[first:end].any():
+        bad = written.too_long[texts] != 0
+        too_long = numbers[bad].tolist()
+        numbers, texts = numbers[~bad], texts[~bad]
+    own = offsets[first : end + 1]
+    described = Described([_texts(own, written.bytes)])
+    return _Written(_rows(numbers, texts - np.int32(first), described), too_long)
+
+
+def _texts(offsets: NDArray[np.int64], data: bytes) -> Any:
+    """Texts as values, which rows refer to."""
+    if len(offsets) > _MANY:
         from extract.filtertool.results.node_batches import value_batch
 
-        # One that is too long has no bytes: without its offset, the others are as they were.
-        kept = own if not too_long else own[np.append(True, good)]
-        described = Described([value_batch(OUTPUT, kept, written.bytes)])
-        return _Written(_rows(numbers[good], described), too_long)
-    texts = [written.bytes[start:end].decode() for start, end in pairwise(own.tolist())]
-    pairs = zip(numbers.tolist(), texts, good.tolist(), strict=True)
-    return _Written(_findings([(n, text) for n, text, one in pairs if one]), too_long)
+        return value_batch(OUTPUT, offsets, data)
+    return _lists([data[start:end].decode() for start, end in pairwise(offsets.tolist())])
 
 
 def _findings(made: Sequence[tuple[int, str]]) -> Findings:
     """Results as rows, whose value is the result."""
-    count = len(made)
-    numbers, texts = [number for number, _ in made], [text for _, text in made]
-    nothing: list[None] = [None] * count
-    lists = DescribedLists(
-        [OUTPUT] * count, [*nothing], [*nothing], [*nothing], [*nothing], [*texts], [*nothing]
-    )
-    return _rows(np.array(numbers, np.int32), Described([lists]))
+    numbers = np.array([number for number, _ in made], np.int32)
+    described = Described([_lists([text for _, text in made])])
+    return _rows(numbers, np.arange(len(made), dtype=np.int32), described)
 
 
-def _rows(numbers: NDArray[np.int32], described: Described) -> Findings:
-    """Rows of results for these subscribers."""
-    count = len(numbers)
-    rows, nothing = np.arange(count, dtype=np.int32), np.empty(0, np.int64)
-    return Findings(numbers, nothing, rows, np.zeros(count, np.int64), described)
+def _lists(texts: Sequence[str]) -> DescribedLists:
+    """Texts as values, one by one."""
+    no: list[None] = [None] * len(texts)
+    return DescribedLists([OUTPUT] * len(texts), [*no], [*no], [*no], [*no], [*texts], [*no])
+
+
+def _rows(numbers: NDArray[np.int32], texts: NDArray[np.int32], described: Described) -> Findings:
+    """Rows of results: for these subscribers, these of the texts."""
+    nothing = np.empty(0, np.int64)
+    return Findings(numbers, nothing, texts, np.zeros(len(numbers), np.int64), described)
 
 
 def _rejected(name: str, error: DocumentError) -> DocumentOutcome:
