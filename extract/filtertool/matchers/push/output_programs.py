@@ -25,6 +25,7 @@ from extract.xpath.ast import (
     StringLiteral,
 )
 from extract.xpath.parameters import parameter_types, shape_of
+from extract.xpath.traverse import children
 
 # Operations, as in ``outputs.h``.
 _WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY, _KEY = range(7)
@@ -43,6 +44,7 @@ class OutputProgram(NamedTuple):
         types: The types of `values`.
         values: The constants of the query, as they are written.
         texts: Whether it looks at text nodes.
+        stays_below: Whether it looks at nothing but what is below each bound node, in their order.
     """
 
     words: tuple[int, ...]
@@ -51,6 +53,7 @@ class OutputProgram(NamedTuple):
     types: tuple[ParameterType, ...]
     values: tuple[str, ...]
     texts: bool
+    stays_below: bool
 
     def with_values(self, constants: Sequence[str], sources: Sequence[int]) -> OutputProgram:
         """The program of a query with other constants.
@@ -62,6 +65,18 @@ class OutputProgram(NamedTuple):
         pairs = zip(self.values, sources, strict=True)
         values = [constants[n] if n >= 0 else value for value, n in pairs]
         return self._replace(values=tuple(values))
+
+    @property
+    def frame(self) -> tuple[bytes, bytes]:
+        """What comes before and behind the results of all bindings."""
+        _, _, before, length, *_ = self.words
+        behind, size = self.words[-2:]
+        return self.text[before : before + length], self.text[behind : behind + size]
+
+    @property
+    def without_frame(self) -> OutputProgram:
+        """The program without these."""
+        return self._replace(words=(*self.words[:3], 0, *self.words[4:-1], 0))
 
     def constants(self) -> Constants | None:
         """The constants of the query, one row; None if there are none."""
@@ -132,7 +147,8 @@ class _OutputCompiler:
         self._flush(always=True)
         cells = tuple(self._translator.cells)
         words, text, texts = tuple(self._words), bytes(self._text), self._translator.texts
-        return OutputProgram(words, text, cells, self._types, self._values, texts)
+        below = not query.loop.order and not any(map(_looks_elsewhere, query.bound))
+        return OutputProgram(words, text, cells, self._types, self._values, texts, below)
 
     # -- characters
 
@@ -283,6 +299,13 @@ def _key(expr: Expr) -> tuple[int, Expr]:
         if expr.name in kinds:
             return kinds[expr.name], expr.arguments[0]
     raise _NotTaken
+
+
+def _looks_elsewhere(expr: Expr) -> bool:
+    """Whether there is a path from the document node in an expression."""
+    if isinstance(expr, LocationPath) and expr.absolute:
+        return True
+    return any(map(_looks_elsewhere, children(expr)))
 
 
 def _selects_attributes(path: LocationPath) -> bool:
