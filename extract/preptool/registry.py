@@ -282,7 +282,7 @@ class QueryRegistry:
                 self._add_later(replace(block.subscription(place), version=FLWR))
                 continue
             self.outputs[block.ids.text(place)] = CustomOutput(
-                text, used_prefixes(text, block.namespaces)
+                text, used_prefixes(text, block.namespaces), flwr
             )
             xpaths.append(flwr.xpath)
             kept.append(place)

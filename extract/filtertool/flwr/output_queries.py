@@ -78,7 +78,7 @@ class ParsedQueries(Mapping[int, FlwrQuery]):
     def read(self, number: int) -> ReadFlwr:
         """A query as its templates and their constants."""
         output = self._outputs[self._ids.text(number)]
-        return self._reader.read(output.flwr, output.namespaces)
+        return output.read or self._reader.read(output.flwr, output.namespaces)
 
     def __iter__(self) -> Iterator[int]:
         return (n for n, one in enumerate(self._ids) if one in self._outputs)
