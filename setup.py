@@ -24,7 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "sorted", "parts", "paths", "registry", "posting", "templates", "rows",
     "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
-    "checks", "ahead", "postings", "results", "machine", "size", "outputs",
+    "checks", "ahead", "postings", "bindings", "results", "machine", "size", "outputs", "writing",
+    "ordering", "declarations",
 ]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
