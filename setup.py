@@ -91,6 +91,12 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
+        Extension(
+            "extract.xpath._node",
+            [f"{XPATH}/_node.pyx"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
         *(
             Extension(
                 f"extract.subscriptions._{name}",

@@ -300,6 +300,8 @@ int32_t px_template_add(px_registry *r, const int32_t *words, size_t count);
 void px_template_remove(px_registry *r, int32_t number); /* which has no rows */
 /* Adds a query with its constants; strings have a use that the row takes over. */
 int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner);
+int px_rows_expect(px_registry *r, size_t more);
+void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells);
 void px_row_remove(px_registry *r, int32_t owner);
 /* The constant by which rows are found; -1: none. Rows that are added in its order are found side by
  * side. */
