@@ -30,6 +30,7 @@ from extract.filtertool.joins.members import JoinMember
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
+from extract.join_patterns import PatternFilter
 from extract.limits import DEFAULTS, Limits
 from extract.schema.model import Schema
 from extract.subscriptions.model import Subscription, Subscriptions
@@ -87,6 +88,7 @@ class Joins:
         self._limits = limits or DEFAULTS
         self._lock = threading.RLock()
         self._engine = JoinEngine(self._limits)
+        self._patterns = PatternFilter(self._engine.edges, self.schemas, self._limits)
         self._streams = StreamGraph()
         self._queries: dict[str, tuple[XsclQuery, JoinMember]] = {}
         self._next_order = 0
@@ -292,7 +294,7 @@ class Joins:
                 document = self._new(
                     document.stream, "", document.time, document.data, published=True
                 )
-            self._rejected += self._engine.read(document)
+            self._rejected += self._engine.read(document, self._patterns.candidates)
             self._make_room(document)
             done = self._engine.join(document, self._counts, self._latest)
             self._accept(document)
@@ -396,7 +398,7 @@ class Joins:
         self._counts = StreamCounts(facts["inputs"], facts["places"])
         self._latest, self._horizon = facts["latest"], facts["horizon"]
         for document in snapshot.documents:
-            self._engine.read(document)
+            self._engine.read(document, self._patterns.candidates)
             self._engine.keep(document)
         self._engine.release(self._horizon, self._counts)
 

@@ -26,6 +26,14 @@ from extract.xscl.times import duration
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _SIZE: Final = re.compile(r"[^\s,}]+")
 _JOINED: Final = re.compile(r"\b(?:FOLLOWED\s+BY|JOIN)\s*\{")
+# A side without strings, up to the word after it. Sides that mention nothing which has to be looked
+# up for each query (functions, prefixes) are kept by their texts: queries by the thousands repeat
+# them.
+_SIDE: Final = re.compile(
+    r"""[^"{}\s](?:[^"'{}]|(?<=\w)'+)*?(?=\s+(?:JOIN|FOLLOWED\s+BY)\s*\{|\s+PUBLISH\s|\s*\Z)"""
+)
+_SIDES: Final[dict[str, JoinSide]] = {}
+_KNOWN: Final = 1 << 16
 _FORM: Final = "write S//a->x1[b->x2] JOIN{x2=x4, 60} S//c->x3[d->x4]"
 _CHAIN: Final = (
     "give each join a query of its own, and read its results as a stream: "
@@ -133,8 +141,27 @@ class _XsclParser:
         return element, x.at
 
     def _side(self) -> JoinSide:
+        """A side; one that was read before, in this query or another, is known by its text."""
         x = self.x
         x.skip()
+        text = _SIDE.match(self.text, x.at)
+        known = _SIDES.get(text[0]) if text else None
+        if text and known is not None:
+            x.at = text.end()
+            return known
+        parsed = x.parsed
+        notes = (parsed.functions, parsed.variables, parsed.node_sets, parsed.unplaced)
+        before = [len(one) for one in notes]
+        side = self._new_side()
+        plain = before == [len(one) for one in notes] and ":" not in self.text
+        if text and plain and text.end() == len(x.text[: x.at].rstrip()):
+            if len(_SIDES) >= _KNOWN:
+                _SIDES.clear()
+            _SIDES[text[0]] = side
+        return side
+
+    def _new_side(self) -> JoinSide:
+        x = self.x
         start = x.at
         stream = x.name()
         if not stream:

@@ -24,9 +24,9 @@ from tests.support.source_rules import (
 )
 
 # errors ← files ← limits ← xpath ← flwr ← xscl ← markup ← schema ← subscriptions ← scheme ←
-# {transtool ← preptool | chunktool ← filtertool} ← pipeline, live_filter ← joins ← bench ← cli. The two
-# halves of the pipeline meet only in the scheme. Scenarios are data: they stand beside the stages.
-# Nothing imports the testing suites.
+# {transtool ← preptool | chunktool ← filtertool} ← pipeline, live_filter ← joins ← bench ← cli. The
+# two halves of the pipeline meet only in the scheme. Scenarios are data: they stand beside the
+# stages. Nothing imports the testing suites.
 GROUND: Final = (
     "errors",
     "files",

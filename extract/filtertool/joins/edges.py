@@ -7,15 +7,16 @@ other branches, share the edges that they have in common, and each is evaluated 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 from lxml import etree
 
 from extract.filtertool.flwr.bound_nodes import BoundExpression
-from extract.xpath.ast import FilterPath, LocationPath, Variable
+from extract.xpath.ast import FilterPath, LocationPath, Step, Variable
 from extract.xpath.traverse import prefixes_in
 from extract.xscl.ast import PatternNode
 
@@ -78,6 +79,8 @@ class EdgeTable:
         self._numbered: dict[int, tuple[tuple[object, ...], PatternEdge]] = {}
         self._next = 0
         self._roots: dict[str, dict[int, PatternEdge]] = defaultdict(dict)
+        self._of_stream: dict[str, dict[int, PatternEdge]] = defaultdict(dict)
+        self._changes: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._edges)
@@ -95,6 +98,8 @@ class EdgeTable:
             self._next += 1
             self._edges[key] = edge
             self._numbered[edge.number] = key, edge
+            self._of_stream[stream][edge.number] = edge
+            self._changes[stream] += 1
             if above == ROOT:
                 self._roots[stream][edge.number] = edge
             else:
@@ -108,20 +113,45 @@ class EdgeTable:
         edge.uses -= 1
         if edge.uses:
             return
-        del self._edges[key], self._numbered[number]
+        del self._edges[key], self._numbered[number], self._of_stream[edge.stream][number]
+        self._changes[edge.stream] += 1
         if edge.above == ROOT:
             del self._roots[edge.stream][number]
         else:
             self._numbered[edge.above][1].below.remove(edge)
 
-    def roots(self, stream: str, chosen: Collection[int] | None = None) -> list[PatternEdge]:
-        """Returns the edges at which the patterns for a stream begin.
+    def of_stream(self, stream: str) -> Mapping[int, PatternEdge]:
+        """Returns the edges of all patterns for a stream, by their numbers."""
+        return self._of_stream[stream]
+
+    def changes(self, stream: str) -> int:
+        """Returns a number that is another one whenever the edges for a stream have changed."""
+        return self._changes[stream]
+
+    def select(
+        self, stream: str, chosen: Collection[int] | None
+    ) -> tuple[Iterable[PatternEdge], Callable[[PatternEdge], Iterable[PatternEdge]]]:
+        """Returns the edges at which the patterns for a stream begin, and how they go on.
 
         Args:
             stream: The stream, as queries name it.
-            chosen: The numbers of those that are asked for; None for all.
+            chosen: The numbers of edges that are to be followed; None for all.
         """
-        roots = self._roots[stream]
         if chosen is None:
-            return list(roots.values())
-        return [roots[number] for number in chosen if number in roots]
+            return self._roots[stream].values(), attrgetter("below")
+        edges, below = self._of_stream[stream], defaultdict[int, list[PatternEdge]](list)
+        for number in chosen:
+            if number in edges:
+                below[edges[number].above].append(edges[number])
+        return below[ROOT], lambda edge: below.get(edge.number, ())
+
+    def absolute(self, number: int) -> tuple[LocationPath, dict[str, str]]:
+        """Returns the path of an edge from the document on, and the namespaces of its prefixes."""
+        edge = self._numbered[number][1]
+        steps: tuple[Step, ...] = edge.path.steps
+        namespaces = dict(edge.namespaces)
+        while edge.above != ROOT and not edge.path.absolute:
+            edge = self._numbered[edge.above][1]
+            steps = edge.path.steps + steps
+            namespaces.update(edge.namespaces)
+        return LocationPath(True, steps), namespaces

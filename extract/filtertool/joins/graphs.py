@@ -91,14 +91,30 @@ def template_of(graph: JoinGraph) -> tuple[object, ...]:
     """Returns the shape of a graph: the paper's query template, made of the graph's minor.
 
     Nodes that neither take part in an equality nor lie where branches to such nodes part are gone.
+    What is returned is the same for shapes that differ only in the order of their nodes.
     """
-    left = _minor(graph.left, {one for one, _ in graph.equal})
-    right = _minor(graph.right, {other for _, other in graph.equal})
-    return (
-        tuple(left.values()),
-        tuple(right.values()),
-        tuple([([*left].index(one), [*right].index(other)) for one, other in graph.equal]),
+    minors = (
+        _minor(graph.left, {one for one, _ in graph.equal}),
+        _minor(graph.right, {other for _, other in graph.equal}),
     )
+    near: dict[tuple[int, int], list[tuple[str, tuple[int, int]]]] = {
+        (side, node): [] for side in (0, 1) for node in minors[side]
+    }
+    for side, minor in enumerate(minors):
+        for node, above in minor.items():
+            if above != ROOT:
+                near[side, node].append(("above", (side, above)))
+                near[side, above].append(("below", (side, node)))
+    for one, other in graph.equal:
+        near[0, one].append(("equal", (1, other)))
+        near[1, other].append(("equal", (0, one)))
+    labels: dict[tuple[int, int], object] = {node: node[0] for node in near}
+    for _ in near:  # each round, a label tells of nodes that are one step further
+        labels = {
+            node: hash((labels[node], tuple(sorted([(how, hash(labels[n])) for how, n in others]))))
+            for node, others in near.items()
+        }
+    return tuple(sorted([hash(label) for label in labels.values()]))
 
 
 def _side(side: JoinSide, query: XsclQuery, edges: EdgeTable) -> tuple[GraphSide, dict[str, int]]:
@@ -142,5 +158,5 @@ def _minor(side: GraphSide, joined: set[int]) -> dict[int, int]:
         above = side.above[node]
         while above != ROOT and above not in kept:
             above = side.above[above]
-        minor[node] = above if above == ROOT else [*minor].index(above)
+        minor[node] = above
     return minor

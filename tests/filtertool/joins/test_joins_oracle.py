@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -108,6 +109,19 @@ def check(first: list[str], lateness: int | None, steps: list[Any]) -> None:
                 ours, theirs = sorted(ours), sorted(theirs)
             assert ours == theirs
             assert len({row[:8] for row in ours}) == len(ours)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(queries(), min_size=1, max_size=6),
+    st.sampled_from([None, 20]),
+    st.lists(CHANGES, max_size=8),
+)
+def test_rows_are_the_same_where_a_filter_says_which_patterns_may_match(
+    first: list[str], lateness: int | None, steps: list[Any]
+) -> None:
+    with mock.patch("extract.join_patterns.FEW", 0):
+        check(first, lateness, steps)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
