@@ -61,8 +61,11 @@ cdef extern from "push.h" nogil:
         size_t bytes
         uint64_t made
         uint64_t dropped
+    ctypedef struct px_bindings:
+        int wanted
     ctypedef struct px_machine:
         int select
+        px_bindings bindings
         px_states states
         px_results results
         px_results candidates
@@ -101,10 +104,12 @@ cdef extern from "outputs.h" nogil:
     ctypedef struct px_outputs:
         uint8_t *bytes
         size_t used
-        int32_t *unit
-        int32_t *query
         int64_t *end
         int8_t *too_long
+        size_t texts
+        int32_t *unit
+        int32_t *query
+        int32_t *text
         size_t count
         size_t most
     int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
