@@ -185,7 +185,7 @@ def test_a_shape_that_is_remembered_is_what_its_text_says(monkeypatch: pytest.Mo
     monkeypatch.setattr("extract.transtool.normalise.remember_shape", kept.__setitem__)
     for seed in range(4):
         round_of(Random(seed), 60)
-    monkeypatch.setattr("extract.xpath.parameters._SHAPES", {})
     assert len(kept) > 10
     for text, expression in kept.items():
+        parse_shape(text)  # which may be remembered from before; the second time it is not
         assert parse_shape(text) == expression
