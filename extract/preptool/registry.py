@@ -458,6 +458,7 @@ def register_all(
     """
     prefixes = Prefixes(dict(sorted(schema.prefixes.items())))
     registry = QueryRegistry(schema, prefixes, expansion, limits)
+    registry.table.expect(len(subscriptions))
     waiting: list[QueryBlock] = []
     size = 0
     with no_collection():

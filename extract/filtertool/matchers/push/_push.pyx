@@ -13,16 +13,22 @@ from extract.filtertool.matchers.push.core.c_push cimport (
     PX_OK, px_adapt, px_cell, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
-    px_row_add, px_row_remove, px_strings_release, px_strings_use, px_template_add, px_template_order,
-    px_template_remove, px_write_outputs,
+    px_row_add, px_row_remove, px_row_soon, px_rows_expect, px_strings_release, px_strings_use,
+    px_template_add, px_template_order, px_template_remove, px_write_outputs,
 )
 
 cdef extern from "number.h" nogil:
     double number_of(const uint8_t *at, int64_t length)
 
+cdef extern from "hashing.h" nogil:
+    void prefetch(const void *at)
+
 import os
 
 import numpy as np
+
+cdef enum:
+    SOON = 16  # rows between asking for a place in memory and using it
 
 
 cdef class Registry:
@@ -81,7 +87,13 @@ cdef class Registry:
         try:
             strings = self.fill_cells(cells, count, columns)
             order = self.order_of(number, cells, count, strings)
-            for i in range(count):
+            failed = px_rows_expect(self.r, <size_t>count) != PX_OK
+            for i in range(0 if failed else count):
+                if i + 2 * SOON < count:
+                    prefetch(cells + order[i + 2 * SOON] * width)
+                    prefetch(cells + (order[i + 2 * SOON] + 1) * width - 1)
+                if i + SOON < count:
+                    px_row_soon(self.r, number, cells + order[i + SOON] * width)
                 if px_row_add(self.r, number, cells + order[i] * width, queries[order[i]]) != PX_OK:
                     failed = True
                     break

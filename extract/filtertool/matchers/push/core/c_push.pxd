@@ -76,6 +76,8 @@ cdef extern from "push.h" nogil:
     int32_t px_template_add(px_registry *r, const int32_t *words, size_t count)
     void px_template_remove(px_registry *r, int32_t number)
     int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner)
+    int px_rows_expect(px_registry *r, size_t more)
+    void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells)
     void px_row_remove(px_registry *r, int32_t owner)
     int32_t px_template_order(const px_registry *r, int32_t number)
     int32_t px_strings_use(px_strings *s, const uint8_t *at, size_t length)

@@ -53,10 +53,10 @@ void px_machine_free(px_machine *m)
     free(m->nodes);
     free(m->visited);
     free(m->hits.bits);
-    free(m->hits.words);
+    free(m->hits.lines);
     free(m->hits.tops);
     free(m->maybe.bits);
-    free(m->maybe.words);
+    free(m->maybe.lines);
     free(m->maybe.tops);
     free(m->ahead);
     px_bindings_free(&m->bindings);
@@ -79,10 +79,11 @@ static int grow_filled(void *array_of_pointer, size_t *room, size_t n, size_t si
 
 static int set_grow(px_set *set, size_t numbers)
 {
-    if (grow_filled(&set->bits, &set->bit_room, numbers / 64 + 1, sizeof *set->bits, 0) != PX_OK ||
-        grow_filled(&set->words, &set->word_room, set->bit_room / 64 + 1, sizeof *set->words, 0) != PX_OK)
+    size_t tops = (numbers >> PX_TOP_BITS) + 1, lines = tops << (PX_TOP_BITS - PX_LINE_BITS);
+    if (grow_filled(&set->bits, &set->bit_room, lines * PX_LINE, sizeof *set->bits, 0) != PX_OK ||
+        grow_filled(&set->lines, &set->line_room, lines, sizeof *set->lines, 0) != PX_OK)
         return PX_MEMORY;
-    return grow_filled(&set->tops, &set->top_room, set->word_room / 64 + 1, sizeof *set->tops, 0);
+    return grow_filled(&set->tops, &set->top_room, tops, sizeof *set->tops, 0);
 }
 
 /* Makes room for all that the registry has. */
