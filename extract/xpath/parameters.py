@@ -15,7 +15,7 @@ All other literals are shape:
   comparison or call with ``position()`` or ``last()``;
 * what is decided without a document: ``1 = 2``, ``contains("ab", "b")``;
 * truth: ``a["x"]``, ``not("")``, ``(a = 1) = "no"``;
-* what feeds ``id()``, ``lang()`` or a regular expression, and the target of
+* what feeds ``id()``, ``lang()``, ``table()`` or a regular expression, and the target of
   ``processing-instruction()``;
 * operands of arithmetic and arguments of other functions: ``price * 1.1``, ``substring(a, 2)``.
   They are part of the value that is compared, which then is one value for all members.
@@ -54,7 +54,7 @@ from extract.xpath.types import counts, type_of
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
 _PLACEHOLDER: Final = re.compile(r"""'[^']*'|"[^"]*"|\$(string|number)([0-9]+)""")
-_OPAQUE: Final = frozenset({"id", "lang"})
+_OPAQUE: Final = frozenset({"id", "lang", "table"})
 _VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
 
 

@@ -104,10 +104,12 @@ ROOMS: Final[Rooms] = {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer
         "lxml": (REST,),
         "push": ("columnar", "lxml", REST),  # and columnar, which asks lxml
+        "sql": ("push", "columnar", "lxml", REST),  # reads values as push does
         "auto": ("columnar", "lxml", REST),
         REST: (),
     },
     "extract.filtertool.matchers.push": {"core": (), REST: ("core",)},
+    "extract.filtertool.matchers.sql": {"core": (), REST: ("core",)},
     "extract.filtertool.spark": {
         "worker": (),
         "driver": ("worker", REST),
@@ -119,11 +121,16 @@ ROOMS: Final[Rooms] = {
 
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
-    "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
-    "psycopg": ("extract.scheme.database",),
+    "duckdb": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.bench.message_rivals",
+        "extract.bench.sql",
+    ),
+    "psycopg": ("extract.scheme.database", "extract.filtertool.matchers.sql", "extract.bench.sql"),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
-    "sqlglot": ("extract.scheme.database",),
+    "sqlglot": ("extract.scheme.database", "extract.filtertool.matchers.sql"),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 
