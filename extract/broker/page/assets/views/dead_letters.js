@@ -1,0 +1,37 @@
+// Notifications that a webhook did not take, to look at and to send again.
+
+import * as api from "../api.js";
+import { fill, h, table } from "../dom.js";
+import { clock, iso } from "../figures.js";
+
+export async function deadLetters(place, { tell, current }) {
+  const list = h("div", {});
+  const refresh = async () => {
+    const { dead_letters: some } = await api.deadLetters();
+    if (!current()) return;
+    fill(list, table("Dead letters", ["Time", "Subscription", "#Seq", "Webhook", "Reason", ""],
+      some.map((one) => [
+        h("time", { datetime: iso(one.time) }, clock(one.time)),
+        one.subscription,
+        String(one.seq),
+        h("code", {}, one.webhook ?? one.url ?? ""),
+        one.reason,
+        h("button", { type: "button", "aria-label": `Send ${one.subscription} ${one.seq} again`, onclick: () => again(one) }, "Send again"),
+      ]),
+      "None. A notification comes here when its webhook has refused it for good."));
+  };
+  const again = async (one) => {
+    try {
+      await api.sendAgain(one.id);
+      tell("It is on its way again.");
+    } catch (error) {
+      tell(`${error.message}.`);
+    }
+    await refresh();
+  };
+  await refresh();
+  if (!current()) return;
+  fill(place,
+    h("div", { class: "head" }, h("h1", { tabindex: "-1" }, "Dead letters"), h("p", {}, "Notifications that a webhook did not take.")),
+    h("section", { class: "card" }, list));
+}
