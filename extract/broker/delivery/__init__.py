@@ -1,0 +1,1 @@
+"""Webhooks: addresses that are checked, signatures, retries, dead letters."""

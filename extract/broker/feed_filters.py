@@ -1,0 +1,206 @@
+"""The filters of one feed: for nodes, counts, yes or no, and what FLWR queries make.
+
+Queries are called by the numbers of their subscribers. Answers do not depend on the schema of the
+feed; it says which documents keep to it, and which queries can match nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from extract.broker.bodies import DocumentReceipt, SubscriptionBody
+from extract.broker.store.rows import ArrivedDocument
+from extract.filtertool.matchers.protocol import Select
+from extract.limits import Limits
+from extract.live_filter import Filter
+from extract.pipeline import prepare
+from extract.schema.model import Schema
+from extract.subscriptions import Subscription, Subscriptions
+
+_body = msgspec.json.Decoder(SubscriptionBody)
+_FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
+
+_EXPRESSIONS: Final = frozenset({"boolean", "number", "string"})
+_FALSE: Final = frozenset({"false", "0", "-0", "NaN", ""})
+
+
+def read_body(body: bytes) -> SubscriptionBody:
+    """A subscription as the store has it."""
+    return _body.decode(body)
+
+
+def select_of(body: SubscriptionBody) -> Select | None:
+    """What the filter of a subscription gives; None for joins."""
+    if isinstance(body.xscl, str):
+        return None
+    return "output" if isinstance(body.flwr, str) else body.select
+
+
+def as_subscription(key: int, body: SubscriptionBody) -> Subscription:
+    """A subscription as the library knows it."""
+    text = body.flwr if isinstance(body.flwr, str) else body.xpath
+    assert isinstance(text, str)
+    namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
+    return Subscription(str(key), text, namespaces)
+
+
+class DocumentCheck:
+    """Says which documents cannot be taken: not well-formed, too large, or against the schema."""
+
+    def __init__(self, schema: Schema | None, reject: bool, limits: Limits) -> None:
+        scheme = prepare(schema, Subscriptions.of({}))
+        policy: Any = "reject" if reject else "fallback"
+        self._filter = Filter(scheme, on_nonconforming=policy, limits=limits)
+
+    def __call__(self, documents: Sequence[ArrivedDocument]) -> dict[int, DocumentReceipt]:
+        """The refusals, by the place of the document."""
+        self._filter.table([(str(n), one.content) for n, one in enumerate(documents)])
+        refusals: dict[int, DocumentReceipt] = {}
+        for row in self._filter.rejected.to_pylist():
+            place = int(row["document"])
+            line, column = row["line"] or 0, 0
+            if row["offset"] is not None:
+                line, column = place_of(documents[place].content, row["offset"])
+            name = documents[place].name
+            receipt = DocumentReceipt(name, 400, reason=row["reason"], line=line, column=column)
+            refusals.setdefault(place, receipt)
+        return refusals
+
+
+def place_of(content: bytes, offset: int) -> tuple[int, int]:
+    """The line and column of a byte.
+
+    >>> place_of(b"<a>\\n</b>", 4)
+    (2, 1)
+    """
+    before = content[:offset]
+    start = before.rfind(b"\n") + 1
+    column = len(before[start:].decode("utf-8", "replace")) + 1
+    return before.count(b"\n") + 1, column
+
+
+class FeedFilters:
+    """The filters of a feed, by what they give.
+
+    Args:
+        schema: Of the documents; None if any may come.
+        limits: For documents and answers.
+        most_matches: Nodes in one notification.
+    """
+
+    def __init__(self, schema: Schema | None, limits: Limits, most_matches: int) -> None:
+        self._schema = schema
+        self._limits = limits
+        self._most = most_matches
+        self._filters: dict[Select, Filter] = {}
+        self._selects: dict[int, Select] = {}
+
+    def __len__(self) -> int:
+        return len(self._selects)
+
+    def load(self, bodies: Mapping[int, SubscriptionBody]) -> None:
+        """Compiles many queries at once; the filters must be empty."""
+        groups: dict[Select, list[Subscription]] = {}
+        for key, body in bodies.items():
+            select = select_of(body)
+            if select is not None:
+                groups.setdefault(select, []).append(as_subscription(key, body))
+                self._selects[key] = select
+        for select, queries in groups.items():
+            self._filters[select] = self._compiled(select, queries)
+
+    def _compiled(self, select: Select, queries: Sequence[Subscription]) -> Filter:
+        scheme = prepare(self._schema, Subscriptions.of(queries), limits=self._limits)
+        return Filter(scheme, select, limits=self._limits)
+
+    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> None:
+        """Lets queries begin, change or end, from the next batch on."""
+        removed: dict[Select, list[str]] = {}
+        added: dict[Select, list[Subscription]] = {}
+        for key, body in changes.items():
+            before = self._selects.pop(key, None)
+            if before is not None:
+                removed.setdefault(before, []).append(str(key))
+            select = None if body is None else select_of(body)
+            if body is not None and select is not None:
+                added.setdefault(select, []).append(as_subscription(key, body))
+                self._selects[key] = select
+        for name, identifiers in removed.items():
+            self._filters[name].remove(identifiers)
+        for name, queries in added.items():
+            present = self._filters.get(name)
+            if present is None or not len(present):
+                self._filters[name] = self._compiled(name, queries)
+            else:
+                present.add(Subscriptions.of(queries))
+
+    def states(self) -> int:
+        """States of the engine's automata."""
+        figures = [one.figures() for one in list(self._filters.values())]
+        return int(sum([some.get("push_states", 0) for some in figures]))
+
+    def match(
+        self, documents: Sequence[ArrivedDocument]
+    ) -> tuple[list[tuple[int, int, dict[str, Any]]], list[dict[str, Any]]]:
+        """Filters documents.
+
+        Returns:
+            A place in ``documents``, the key of a subscriber and what its notification says, by
+            place; and what was rejected, with the place as ``document`` and the key as ``query``.
+        """
+        batch = [(str(n), one.content) for n, one in enumerate(documents)]
+        found: list[tuple[int, int, dict[str, Any]]] = []
+        rejected: list[dict[str, Any]] = []
+        for select, compiled in self._filters.items():
+            if not len(compiled):
+                continue
+            table = compiled.table(batch)
+            rejected += compiled.rejected.to_pylist()
+            found += self._told(select, table)
+        if len(self._filters) > 1:
+            found.sort(key=lambda one: one[0])
+        return found, rejected
+
+    def _told(self, select: Select, table: Any) -> list[tuple[int, int, dict[str, Any]]]:
+        if not table.num_rows:
+            return []
+        places = [int(name) for name in _plain(table, "document")]
+        keys = [int(name) for name in _plain(table, "query")]
+        if select == "doc":
+            return [(place, key, {}) for place, key in zip(places, keys, strict=True)]
+        if select in ("count", "output"):
+            values = table.column(select).to_pylist()
+            triples = zip(places, keys, values, strict=True)
+            return [(place, key, {select: value}) for place, key, value in triples]
+        return self._nodes(places, keys, table)
+
+    def _nodes(
+        self, places: list[int], keys: list[int], table: Any
+    ) -> list[tuple[int, int, dict[str, Any]]]:
+        columns = [_plain(table, name) for name in _FIELDS]
+        groups: dict[tuple[int, int], list[int]] = {}
+        for row, pair in enumerate(zip(places, keys, strict=True)):
+            groups.setdefault(pair, []).append(row)
+        told = []
+        for (place, key), rows in groups.items():
+            if columns[0][rows[0]] in _EXPRESSIONS and columns[6][rows[0]] in _FALSE:
+                continue  # a value that is there for every document, and says no
+            nodes = [
+                {name: column[row] for name, column in zip(_FIELDS, columns, strict=True)}
+                for row in rows[: self._most]
+            ]
+            more = {"truncated": True} if len(rows) > self._most else {}
+            told.append((place, key, {"matches": nodes, "count": len(rows), **more}))
+        return told
+
+
+def _plain(table: Any, name: str) -> list[Any]:
+    """A column as Python values."""
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.to_pylist()  # type: ignore[no-any-return]
