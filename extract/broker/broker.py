@@ -12,6 +12,7 @@ import msgspec
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.changes import (
     NewSubscription,
+    PutMode,
     delete_feed,
     delete_subscription,
     put_feed,
@@ -178,6 +179,14 @@ class Broker:
             raise not_found("feed")
         return feed
 
+    def schema_of(self, name: str) -> Schema | None:
+        """The schema of a feed's documents; None if any may come.
+
+        Raises:
+            Problem: There is no such feed.
+        """
+        return self._schemas.get(self.feed(name).key)
+
     async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
         """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
         files = schema_files(body)
@@ -240,7 +249,7 @@ class Broker:
         Raises:
             Problem: One cannot be evaluated.
         """
-        schema = self._schemas.get(self.feed(feed).key)
+        schema = self.schema_of(feed)
         chosen = [(n, body) for n, body in enumerate(bodies) if select_of(body) is not None]
         reasons = [""] * len(bodies)
         if chosen:
@@ -252,11 +261,12 @@ class Broker:
         return reasons
 
     async def put_subscriptions(
-        self, feed: str, owner: str, some: Sequence[NewSubscription]
+        self, feed: str, owner: str, some: Sequence[NewSubscription], mode: PutMode = "put"
     ) -> list[bool]:
         """Makes or changes subscriptions; returns which are new."""
         most = self.settings.limits.subscriptions
-        answers: list[bool] = await self.journal.ask(put_subscriptions(feed, owner, some, most))
+        change = put_subscriptions(feed, owner, some, most, mode)
+        answers: list[bool] = await self.journal.ask(change)
         return answers
 
     async def delete_subscription(self, key: int) -> None:

@@ -61,7 +61,9 @@ def messages(seed: int = 1) -> Iterator[tuple[str, bytes]]:
 
 
 class Ticker:
-    """Publishes messages in a thread of its own, until it is stopped.
+    """Publishes messages in a thread of its own, until it is closed.
+
+    The first request waits until the broker answers.
 
     Args:
         url: Of the broker.
@@ -75,11 +77,9 @@ class Ticker:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
-    def start(self) -> None:
-        """Makes feed and subscriptions, then begins to publish."""
         self._thread.start()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends after the message that is under way."""
         self._stopped.set()
         self._thread.join(10)

@@ -113,8 +113,11 @@ def check_queries(
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
     for one in scheme.rejected:
-        place = {"line": 1, "column": one.offset + 1} if one.offset >= 0 else {}
-        raise Problem(422, one.reason, one.hint, index=int(one.id), **place)
+        text = queries[int(one.id)].xpath
+        place: dict[str, Any] = {"index": int(one.id), "query": text, "offset": one.offset}
+        if one.offset >= 0:
+            place |= {"line": 1, "column": one.offset + 1}
+        raise Problem(422, one.reason, one.hint, about="query", **place)
     reasons = [""] * len(bodies)
     for two in scheme.unsatisfiable:
         reasons[int(two.subscriber.id)] = two.reason

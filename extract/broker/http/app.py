@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from extract.broker.broker import Broker
 from extract.broker.http import documents, feeds, notifications, service, subscriptions
 from extract.broker.http.requests import json_response
+from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access
 from extract.broker.security.rates import Rates
@@ -43,6 +44,7 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("GET", "/health", service.get_health),
     ("GET", "/metrics", service.get_metrics),
     ("GET", "/openapi.json", service.get_description),
+    *PAGE_ROUTES,
 )
 
 

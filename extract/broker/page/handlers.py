@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from extract.broker.bodies import QueryFields
-from extract.broker.broker import Broker
 from extract.broker.http.requests import (
     broker_of,
     client_of,
@@ -91,8 +90,9 @@ async def try_document(request: Request) -> Response:
         async with _TURNS:
             found = await broker.in_thread(try_query, schema, query, document, broker.limits)
     except QuerySyntaxError as error:
-        place = {"offset": error.offset, "query": error.xpath}
-        raise Problem(422, error.reason, error.hint, about="query", **place) from None
+        raise Problem(
+            422, error.reason, error.hint, about="query", offset=error.offset, query=error.xpath
+        ) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
     return json_response(found.to_json())
@@ -120,13 +120,13 @@ async def recent_notifications(request: Request) -> Response:
     """The latest notifications of all subscriptions that the client may see, the oldest first."""
     broker, mine = broker_of(request), _own_keys(request)
     most = int(number_parameter(request, "limit", 50, 500))
-    some = await broker.read(latest_notifications, broker.registry, mine, most)
+    some = await broker.read(latest_notifications, mine, most)
     return json_response(RecentNotifications(some))
 
 
 async def recent_rejections(request: Request) -> Response:
     """The latest rejections of all feeds that the client may see, the newest first."""
-    broker, client = broker_of(request), client_of(request)
+    broker, client, mine = broker_of(request), client_of(request), _own_keys(request)
     feeds = {one.key: one.name for one in broker.registry.feeds.values() if client.sees(one.name)}
     most = int(number_parameter(request, "limit", 50, 1_000))
 
@@ -135,7 +135,7 @@ async def recent_rejections(request: Request) -> Response:
             FeedRejection(
                 feeds[one.feed],
                 one.document,
-                _subscription_name(broker, one.query),
+                mine[int(one.query)] if one.query else "",
                 one.stage,
                 one.reason,
                 one.line,
@@ -143,6 +143,7 @@ async def recent_rejections(request: Request) -> Response:
                 iso_time(one.time),
             )
             for one in latest_rejections(connection, list(feeds), most)
+            if not one.query or int(one.query) in mine
         ]
 
     return json_response(FeedRejections(await broker.read(read)))
@@ -152,14 +153,8 @@ async def recent_dead_letters(request: Request) -> Response:
     """The latest notifications that webhooks did not take, the newest first."""
     broker, mine = broker_of(request), _own_keys(request)
     most = int(number_parameter(request, "limit", 50, 1_000))
-    some = await broker.read(latest_dead_letters, broker.registry, mine, most)
+    some = await broker.read(latest_dead_letters, mine, most)
     return json_response(DeadLetters(some))
-
-
-def _subscription_name(broker: Broker, query: str) -> str:
-    """The id of the subscription that a rejection is about; matching calls it by its number."""
-    row = broker.registry.by_key.get(int(query)) if query.isdigit() else None
-    return query if row is None else row.id
 
 
 def _own_keys(request: Request) -> dict[int, str]:
@@ -171,5 +166,3 @@ def _own_keys(request: Request) -> dict[int, str]:
         for one in list(registry.by_key.values())
         if one.active and one.feed in feeds and (one.owner == client.name or client.is_admin)
     }
-
-

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 
 from extract.broker.page.bodies import RecentNotification, SubscriptionDeadLetter
-from extract.broker.registry import Registry
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import RejectionRow
@@ -21,7 +20,7 @@ _entries = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def latest_notifications(
-    connection: Connection, registry: Registry, mine: Mapping[int, str], most: int
+    connection: Connection, mine: Mapping[int, str], most: int
 ) -> list[RecentNotification]:
     """The latest notifications of some subscriptions, the oldest first.
 
@@ -30,7 +29,6 @@ def latest_notifications(
 
     Args:
         connection: To read with.
-        registry: The feeds.
         mine: The subscriptions: numbers and ids.
         most: How many.
     """
@@ -84,7 +82,7 @@ def latest_rejections(
 
 
 def latest_dead_letters(
-    connection: Connection, registry: Registry, mine: Mapping[int, str], most: int
+    connection: Connection, mine: Mapping[int, str], most: int
 ) -> list[SubscriptionDeadLetter]:
     """The latest dead letters of some subscriptions, the newest first."""
     rows = connection.query(
@@ -103,6 +101,4 @@ def latest_dead_letters(
 
 def _webhooks(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
     bodies = subscription_rows.present_bodies(connection, dict.fromkeys(keys))
-    return {
-        key: str(msgspec.json.decode(body).get("webhook", "")) for key, body in bodies.items()
-    }
+    return {key: str(msgspec.json.decode(body).get("webhook", "")) for key, body in bodies.items()}

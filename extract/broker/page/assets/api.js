@@ -91,7 +91,8 @@ async function explainWith(path, body, signal) {
 export const recent = (limit = 50) => get(`notifications${search({ limit })}`);
 export const rejections = (limit = 100) => get(`rejections${search({ limit })}`);
 export const deadLetters = (limit = 100) => get(`dead-letters${search({ limit })}`);
-export const sendAgain = (id) => put(`dead-letters/${enc(id)}/retry`, {}, "POST");
+export const sendAgain = (id, seq) => put(`subscriptions/${enc(id)}/dead-letters/${seq}/resend`, {}, "POST");
+export const forget = (id, seq) => send(`subscriptions/${enc(id)}/dead-letters/${seq}`, { method: "DELETE" });
 
 /**
  * The notifications of a subscription as they come, by server-sent events: calls `take` with each,

@@ -9,7 +9,7 @@ export async function deadLetters(place, { tell, current }) {
   const refresh = async () => {
     const { dead_letters: some } = await api.deadLetters();
     if (!current()) return;
-    fill(list, table("Dead letters", ["Time", "Subscription", "#Seq", "Webhook", "Reason", ""],
+    fill(list, table("Dead letters", ["Time", "Subscription", "#Seq", "Webhook", "Reason", "", ""],
       some.map((one) => [
         h("time", { datetime: iso(one.time) }, clock(one.time)),
         one.subscription,
@@ -17,13 +17,16 @@ export async function deadLetters(place, { tell, current }) {
         h("code", {}, one.webhook ?? one.url ?? ""),
         one.reason,
         h("button", { type: "button", "aria-label": `Send ${one.subscription} ${one.seq} again`, onclick: () => again(one) }, "Send again"),
+        h("button", { type: "button", class: "danger", "aria-label": `Forget ${one.subscription} ${one.seq}`, onclick: () => forget(one) }, "Forget"),
       ]),
       "None. A notification comes here when its webhook has refused it for good."));
   };
-  const again = async (one) => {
+  const again = (one) => act(() => api.sendAgain(one.subscription, one.seq), "The webhook has taken it.");
+  const forget = (one) => act(() => api.forget(one.subscription, one.seq), "It is forgotten.");
+  const act = async (action, done) => {
     try {
-      await api.sendAgain(one.id);
-      tell("It is on its way again.");
+      await action();
+      tell(done);
     } catch (error) {
       tell(`${error.message}.`);
     }

@@ -123,7 +123,7 @@ export function editor(place, feed, { tell, current, until }) {
 function wrong(error, text) {
   const { offset, line, column } = error.body ?? {};
   const content = [h("p", {}, sentence(error.message))];
-  const shown = Number.isInteger(offset) && offset >= 0 && !line ? excerpt(text.trim(), offset) : line ? excerptOfLine(text, line, column) : null;
+  const shown = Number.isInteger(offset) && offset >= 0 ? excerpt(text.trim(), offset) : line ? excerptOfLine(text, line, column) : null;
   if (shown) content.push(h("pre", {}, shown.text, "\n", " ".repeat(shown.caret), h("b", {}, "^")));
   if (error.hint) content.push(h("p", {}, sentence(error.hint)));
   return content;

@@ -2,18 +2,17 @@
 
 import * as api from "../api.js";
 import { complain, field, fill, h, table } from "../dom.js";
-import { bytes, clock, count, iso, sentence } from "../figures.js";
+import { clock, count, iso, sentence } from "../figures.js";
 
 const SCHEMAS = { dtd: "DTD", xsd: "XSD", inferred: "inferred", none: "none" };
 
 export function feedTable(feeds) {
-  return table("Feeds", ["Feed", "Schema", "#Subscriptions", "#Documents", "Latest document"],
+  return table("Feeds", ["Feed", "Schema", "#Subscriptions", "#Documents"],
     feeds.map((one) => [
       h("a", { href: `#/feeds/${encodeURIComponent(one.name)}` }, one.name),
       SCHEMAS[one.schema] ?? one.schema ?? "none",
       h("a", { href: `#/subscriptions/${encodeURIComponent(one.name)}`, "aria-label": `${count(one.subscriptions)} subscriptions of ${one.name}` }, count(one.subscriptions)),
       count(one.documents),
-      one.latest ? h("time", { datetime: iso(one.latest) }, clock(one.latest)) : "–",
     ]),
     "There is no feed yet.");
 }
@@ -65,17 +64,16 @@ async function oneFeed(place, name, { tell, current }) {
   if (!current()) return;
   const facts = [
     ["Schema", `${SCHEMAS[one.schema] ?? one.schema ?? "none"}${one.root ? `, document element ${one.root}` : ""}`],
-    ["Version of the schema", one.version],
+    ["Versions of the schema", one.versions?.length ? one.versions.join(", ") : null],
     ["Subscriptions", h("a", { href: `#/subscriptions/${encodeURIComponent(name)}` }, count(one.subscriptions))],
     ["Documents", count(one.documents)],
-    ["Kept", Number.isFinite(one.bytes) ? bytes(one.bytes) : null],
-    ["Latest document", one.latest ? h("time", { datetime: iso(one.latest) }, clock(one.latest)) : null],
+    ["Documents that break the schema", one.on_nonconforming === "reject" ? "are refused" : "are matched all the same"],
+    ["Made", h("time", { datetime: iso(one.created) }, clock(one.created))],
   ].filter(([, value]) => value !== null && value !== undefined);
   fill(place,
     h("div", { class: "head" }, h("h1", { tabindex: "-1" }, name), h("p", {}, h("a", { href: "#/feeds" }, "All feeds"))),
     h("section", { class: "card" }, h("dl", { class: "facts" }, facts.map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]))),
-    h("section", { class: "card" }, h("h2", {}, "Publish a document"), publishForm(name, tell)),
-    one.text && h("section", { class: "card" }, h("details", {}, h("summary", {}, "The schema"), h("pre", {}, one.text))));
+    h("section", { class: "card" }, h("h2", {}, "Publish a document"), publishForm(name, tell)));
 }
 
 function publishForm(feed, tell) {

@@ -13,10 +13,15 @@ export function notificationTable(notifications, caption) {
       h("time", { datetime: iso(one.time) }, clock(one.time)),
       link(one.subscription),
       one.feed,
-      one.document,
+      name(one.document),
       summary(one),
     ]),
     "There is none yet.");
+}
+
+/** A name that may be long. */
+export function name(text) {
+  return h("span", { class: "name", title: text }, text);
 }
 
 function link(id) {
@@ -27,10 +32,9 @@ function link(id) {
 export function summary(one) {
   if (one.output !== undefined && one.output !== null) return h("code", { class: "clip", title: one.output }, one.output);
   const matches = one.matches ?? [];
-  if (!Array.isArray(matches)) return `${matches} nodes`;
-  if (!matches.length) return "–";
+  if (!matches.length) return Number.isFinite(one.count) ? `${one.count} nodes` : "a match";
   const first = matches[0].value ?? matches[0].text ?? matches[0].path ?? "";
-  return [h("code", { class: "clip", title: matches[0].path ?? "" }, first), matches.length > 1 && h("span", { class: "note" }, `and ${matches.length - 1} more`)];
+  return [h("code", { class: "clip", title: matches[0].path ?? "" }, first), (one.count ?? matches.length) > 1 && h("span", { class: "note" }, `and ${(one.count ?? matches.length) - 1} more`)];
 }
 
 export async function notifications(place, context) {
@@ -71,7 +75,7 @@ async function following(place, id, { until, current }) {
     drawn = 0;
     if (current()) {
       fill(list, table(`Notifications of ${id}`, ["#Seq", "Time", "Document", "What"],
-        shown.toReversed().map((one) => [String(one.seq), h("time", { datetime: iso(one.time) }, clock(one.time)), one.document, summary(one)]),
+        shown.toReversed().map((one) => [String(one.seq), h("time", { datetime: iso(one.time) }, clock(one.time)), name(one.document), summary(one)]),
         "There is none yet. It follows the next document that matches."));
     }
   };

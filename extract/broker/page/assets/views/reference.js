@@ -57,10 +57,19 @@ function operation(page, one) {
     }))],
     body && [h("h3", {}, "Body"), body.description && h("p", {}, body.description), contents(page, body.content)],
     h("h3", {}, "Answers"),
-    Object.entries(one.responses ?? {}).map(([status, given]) => {
+    Object.entries(one.responses ?? {}).filter(([status]) => status < "400").map(([status, given]) => {
       const answer = resolved(page, given);
       return h("details", {}, h("summary", {}, h("code", {}, status), ` ${answer.description ?? ""}`), contents(page, answer.content) ?? h("p", { class: "empty" }, "No body."));
-    }));
+    }),
+    refusals(page, one));
+}
+
+function refusals(page, one) {
+  const some = Object.entries(one.responses ?? {}).filter(([status]) => status >= "400");
+  if (!some.length) return null;
+  return h("details", {}, h("summary", {}, `Refusals: ${some.map(([status]) => status).join(", ")}`),
+    h("dl", { class: "facts" }, some.map(([status, given]) => [h("dt", {}, h("code", {}, status)), h("dd", {}, resolved(page, given).description ?? "")])),
+    contents(page, resolved(page, some[0][1]).content));
 }
 
 function contents(page, content) {

@@ -3,6 +3,7 @@
 import * as api from "../api.js";
 import { fill, h, table } from "../dom.js";
 import { clock, iso } from "../figures.js";
+import { name } from "./notifications.js";
 
 const EVERY = 5000;
 
@@ -11,7 +12,7 @@ export function rejectionTable(rejections, caption) {
     rejections.map((one) => [
       h("time", { datetime: iso(one.time) }, clock(one.time)),
       one.feed,
-      [one.document, one.query && h("span", { class: "note" }, ` query ${one.query}`)],
+      [name(one.document), one.query && h("span", { class: "note" }, ` query ${one.query}`)],
       h("span", { class: "keep" }, spot(one)),
       [one.reason, " ", one.stage && h("span", { class: "tag" }, one.stage)],
     ]),
