@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from httpx import Client as HttpClient
 
 _BUSY: Final = frozenset({429, 502, 503, 504})  # worth another try
+_DOCUMENT: Final = frozenset({400, 413})  # for a document, with its line
 _FIRST_PAUSE: Final = 0.2  # seconds; doubled each time
 _LONGEST_PAUSE: Final = 30.0
 _LONGEST_ERROR: Final = 1 << 20  # bytes of a refusal that are read
@@ -185,9 +186,9 @@ def refusal_of(body: Mapping[str, Any], status: int) -> ExtractError:
     query = body.get("query")
     if isinstance(query, str) and "offset" in body:
         return QuerySyntaxError(reason, hint, "", 0, 0, query, offset)
-    if "line" in body or "offset" in body:
+    if status in _DOCUMENT and "line" in body:
         return DocumentError(reason, hint, str(body.get("document") or ""), line, column, offset)
-    if status == 401 and not hint:
+    if status == 401:
         hint = "give a token: EXTRACT_TOKEN, EXTRACT_TOKEN_FILE or --token-file"
     return BrokerError(reason, hint, status=status, body=dict(body))
 
