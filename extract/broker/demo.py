@@ -28,15 +28,20 @@ EXAMPLES: Final = {
 }
 
 
-def set_up(client: Client) -> None:
-    """Makes the feed and its subscriptions, unless they are there."""
+def set_up(client: Client, queries: int = QUERIES) -> None:
+    """Makes the feed and its subscriptions, unless they are there.
+
+    Args:
+        client: Of the broker.
+        queries: How many of the scenario, besides the examples.
+    """
     stock = scenario(FEED)
     if FEED not in {one.name for one in client.feeds()}:
         generator = stock.generator
         dtd = (stock.folder / generator.SCHEMA).read_text(encoding="utf-8")
         client.put_feed(FEED, dtd=dtd, root=generator.ROOT)
     if client.feed(FEED).subscriptions == 0:
-        client.add(FEED, Subscriptions.of([*_examples(), *_many(stock)]))
+        client.add(FEED, Subscriptions.of([*_examples(), *_many(stock, queries)]))
 
 
 def _examples() -> Iterator[Subscription]:
@@ -44,8 +49,8 @@ def _examples() -> Iterator[Subscription]:
         yield Subscription(name, query, metadata={"owner": "demo", "tags": ["example"]})
 
 
-def _many(stock: Scenario) -> Iterator[Subscription]:
-    for one in stock.queries(QUERIES):
+def _many(stock: Scenario, count: int) -> Iterator[Subscription]:
+    for one in stock.queries(count):
         yield Subscription(f"alert-{int(one.id):04}", one.xpath, metadata={"owner": "alerts"})
 
 

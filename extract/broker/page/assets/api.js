@@ -26,7 +26,7 @@ export function askWith(question) {
   asked = question;
 }
 
-async function send(path, options = {}, retried = false) {
+async function send(path, options = {}) {
   const headers = new Headers(options.headers);
   if (token) headers.set("Authorization", `Bearer ${token}`);
   let answer;
@@ -36,8 +36,8 @@ async function send(path, options = {}, retried = false) {
     if (error.name === "AbortError") throw error;
     throw new Refusal(0, { reason: "the broker does not answer", hint: "is it still running?" });
   }
-  if (answer.status === 401 && asked && !retried && !options.quiet) {
-    if (await asked(hasToken())) return send(path, options, true);
+  if (answer.status === 401 && asked && !options.quiet) {
+    if (await asked(hasToken())) return send(path, options);
   }
   if (!answer.ok) throw new Refusal(answer.status, await bodyOf(answer));
   return answer;
@@ -68,7 +68,7 @@ async function put(path, body, method = "PUT", headers = {}) {
 }
 
 export const health = () => get("health", { quiet: true });
-export const metrics = async () => (await send("metrics")).text();
+export const metrics = async () => (await send("metrics", { quiet: true })).text(); // views ask for a token
 export const openapi = () => get("openapi.json");
 
 export const feeds = async () => (await get("feeds")).feeds;
