@@ -13,10 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from extract.broker.broker import Broker
-from extract.broker.http import documents, feeds, notifications, service, subscriptions
+from extract.broker.http import (
+    dead_letters,
+    documents,
+    feeds,
+    notifications,
+    service,
+    subscriptions,
+)
 from extract.broker.http.requests import json_response
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access
@@ -40,20 +46,30 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("PUT", "/feeds/{feed}/subscriptions/{id}", subscriptions.put_subscription),
     ("GET", "/feeds/{feed}/subscriptions/{id}", subscriptions.get_subscription),
     ("DELETE", "/feeds/{feed}/subscriptions/{id}", subscriptions.delete_subscription),
+    ("GET", "/feeds/{feed}/rejections", dead_letters.list_rejections),
+    ("GET", "/subscriptions/{id}/dead-letters", dead_letters.list_dead_letters),
+    ("DELETE", "/subscriptions/{id}/dead-letters/{seq}", dead_letters.delete_dead_letter),
+    ("POST", "/subscriptions/{id}/dead-letters/{seq}/resend", dead_letters.resend_dead_letter),
     ("GET", "/health", service.get_health),
     ("GET", "/metrics", service.get_metrics),
     ("GET", "/openapi.json", service.get_description),
 )
 
 
-def create_app(broker: Broker, tokens: Tokens | None = None) -> ASGIApp:
+def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
     """The ASGI application of a broker, which starts and stops with it."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         broker.readers.bind(loop)
-        await loop.run_in_executor(None, broker.start)
+        broker.tokens_changed(tokens)
+        try:
+            await loop.run_in_executor(None, broker.start)
+        except Exception as error:
+            broker.start_failure = error
+            raise
+        await broker.start_webhooks()
         try:
             yield
         finally:
@@ -76,7 +92,7 @@ def create_app(broker: Broker, tokens: Tokens | None = None) -> ASGIApp:
     rates = Rates(limits.requests_per_second, limits.bytes_per_second)
     app.state.rates = rates
     app.state.access = Access(app, broker.settings.allowed_hosts, tokens, rates)
-    access: ASGIApp = app.state.access
+    access: Access = app.state.access
     return access
 
 
