@@ -28,6 +28,7 @@ def main() -> None:
         port=int(sys.argv[1]),
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         loop="uvloop",
         http="httptools",

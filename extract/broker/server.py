@@ -6,6 +6,7 @@ import contextlib
 import logging
 import signal
 import socket
+import sys
 from typing import Any, Final
 
 import uvicorn
@@ -22,6 +23,7 @@ from extract.errors import ExtractError
 
 _log: Final = logging.getLogger("extract.broker")
 _STOP_SECONDS: Final = 10
+_SWITCH_SECONDS: Final = 0.0005  # a thread that wants to go on waits no longer for the others
 
 
 class ServeError(ExtractError):
@@ -101,6 +103,7 @@ def serve_on(
         lifespan="on",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
         timeout_keep_alive=30,
@@ -108,6 +111,7 @@ def serve_on(
         **_fast(),
     )
     server = uvicorn.Server(config)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.default_int_handler)

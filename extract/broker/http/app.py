@@ -24,8 +24,9 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
+from extract.broker.http.single_documents import SingleDocuments
 from extract.broker.problems import Problem
-from extract.broker.security.access import Access
+from extract.broker.security.access import Access, SafeAnswers
 from extract.broker.security.rates import Rates
 from extract.broker.security.tokens import Tokens
 
@@ -91,7 +92,8 @@ def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
     limits = broker.settings.limits
     rates = Rates(limits.requests_per_second, limits.bytes_per_second)
     app.state.rates = rates
-    app.state.access = Access(app, broker.settings.allowed_hosts, tokens, rates)
+    inner = SingleDocuments(SafeAnswers(app), broker)
+    app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, rates)
     access: Access = app.state.access
     return access
 
