@@ -18,7 +18,9 @@ from extract.broker.changes import (
     put_feed,
     put_subscriptions,
 )
-from extract.broker.feed_filters import DocumentCheck, FeedFilters, select_of
+from extract.broker.delivery.caller import WebhookCaller
+from extract.broker.delivery.webhooks import Webhook, Webhooks
+from extract.broker.feed_filters import DocumentCheck, FeedFilters, read_body, select_of
 from extract.broker.journal import Event, Journal, Operation, QueryChange, Transaction
 from extract.broker.matcher import MatchedBatch, Matcher
 from extract.broker.metrics import Metrics
@@ -33,7 +35,7 @@ from extract.broker.schemas import (
     schema_files,
 )
 from extract.broker.security.rates import Connections
-from extract.broker.security.tokens import Client
+from extract.broker.security.tokens import Client, Tokens
 from extract.broker.settings import Settings
 from extract.broker.store import documents as document_rows
 from extract.broker.store import feeds as feed_rows
@@ -76,6 +78,11 @@ class Broker:
         self.connections = Connections(self.settings.limits.connections)
         self.metrics = Metrics()
         self.stopping = False
+        self.start_failure: Exception | None = None
+        self.tokens: Tokens | None = None
+        self.with_webhook: set[int] = set()  # keys of subscribers that have, or had, one
+        self._webhooks: Webhooks | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._schemas: dict[int, Schema | None] = {}
         self._checks: dict[int, DocumentCheck] = {}
         self.matcher = Matcher(
@@ -92,12 +99,20 @@ class Broker:
 
     def start(self) -> None:
         """Takes up where the last one stopped, and begins to work."""
+        self.load()
+        self.journal.start()
+        self.matcher.start()
+
+    def load(self) -> None:
+        """Reads what the last one left: schemas, subscriptions, documents to match."""
         with self.store.reader() as connection:
             for feed in self.registry.feeds.values():
                 self._load_schema(connection, feed)
             self._recover(connection)
-        self.journal.start()
-        self.matcher.start()
+
+    def tokens_changed(self, tokens: Tokens | None) -> None:
+        """Hears who may do what now; what a join may read is checked again."""
+        self.tokens = tokens
 
     def _recover(self, connection: Connection) -> None:
         """Gives the matcher the subscriptions of the first document to match, and all since."""
@@ -135,10 +150,49 @@ class Broker:
         self._threads.shutdown(wait=True)
         self.store.close()
 
+    async def start_webhooks(self) -> None:
+        """Begins to deliver; in the event loop that serves."""
+        caller = WebhookCaller(self.settings.webhooks)
+        self._webhooks = Webhooks(
+            self.settings.webhooks,
+            self.webhook,
+            self.notifications,
+            self.journal,
+            self.metrics,
+            caller,
+        )
+        self._loop = asyncio.get_running_loop()
+        rows = await self.read(notification_rows.webhooks)
+        self.with_webhook.update([key for key, _, _ in rows])
+        self._webhooks.wake(self.with_webhook)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Who delivers, while the broker serves."""
+        assert self._webhooks is not None
+        return self._webhooks
+
+    async def webhook(self, key: int) -> Webhook | None:
+        """The webhook of a subscriber; None if it has none."""
+        return await self.read(self._read_webhook, key)
+
+    def _read_webhook(self, connection: Connection, key: int) -> Webhook | None:
+        row = self.registry.by_key.get(key)
+        place = notification_rows.webhook(connection, key)
+        bodies = subscription_rows.present_bodies(connection, [key])
+        if row is None or not row.active or place is None or key not in bodies:
+            return None
+        url = read_body(bodies[key]).webhook
+        if not isinstance(url, str):
+            return None
+        return Webhook(key, row.id, url, place[1], place[0])
+
     async def end_readers(self) -> None:
-        """Answers all who wait, so that connections can end."""
+        """Answers all who wait, so that connections can end; ends deliveries."""
         self.stopping = True
         self.readers.wake_all()
+        if self._webhooks is not None:
+            await self._webhooks.stop()
 
     def failure(self) -> str:
         """Why the broker does not work; empty if it does."""
@@ -265,8 +319,15 @@ class Broker:
     ) -> list[bool]:
         """Makes or changes subscriptions; returns which are new."""
         most = self.settings.limits.subscriptions
-        change = put_subscriptions(feed, owner, some, most, mode)
-        answers: list[bool] = await self.journal.ask(change)
+        operation = put_subscriptions(feed, owner, some, most, mode)
+
+        def apply(transaction: Transaction) -> Any:
+            answers = operation(transaction)
+            keys = [transaction.registry.subscribers[one.id].key for one in some if one.webhook]
+            self.with_webhook.update(keys)
+            return answers
+
+        answers: list[bool] = await self.journal.ask(apply)
         return answers
 
     async def delete_subscription(self, key: int) -> None:
@@ -362,6 +423,9 @@ class Broker:
         """After the outcome of a batch is committed; in the thread of the journal."""
         self.pending.release(batch.documents, batch.size)
         self.readers.wake(keys)
+        hooks = [key for key in keys if key in self.with_webhook]
+        if hooks and self._webhooks is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
         self.metrics.matched.inc(batch.documents)
         self.metrics.notifications.inc(sum([len(some) for some in batch.told.values()]))
         self.metrics.rejections.inc(len(batch.rejected))

@@ -60,7 +60,8 @@ class DocumentCheck:
         """The refusals, by the place of the document."""
         self._filter.table([(str(n), one.content) for n, one in enumerate(documents)])
         refusals: dict[int, DocumentReceipt] = {}
-        for row in self._filter.rejected.to_pylist():
+        rejected = self._filter.rejected
+        for row in rejected.to_pylist() if rejected.num_rows else ():
             place = int(row["document"])
             line, column = row["line"] or 0, 0
             if row["offset"] is not None:
@@ -98,6 +99,7 @@ class FeedFilters:
         self._most = most_matches
         self._filters: dict[Select, Filter] = {}
         self._selects: dict[int, Select] = {}
+        self._first: Filter  # which documents the filter for nodes has to look at
 
     def __len__(self) -> int:
         return len(self._selects)
@@ -111,11 +113,13 @@ class FeedFilters:
                 groups.setdefault(select, []).append(as_subscription(key, body))
                 self._selects[key] = select
         for select, queries in groups.items():
-            self._filters[select] = self._compiled(select, queries)
+            self._compile(select, queries)
 
-    def _compiled(self, select: Select, queries: Sequence[Subscription]) -> Filter:
+    def _compile(self, select: Select, queries: Sequence[Subscription]) -> None:
         scheme = prepare(self._schema, Subscriptions.of(queries), limits=self._limits)
-        return Filter(scheme, select, limits=self._limits)
+        self._filters[select] = Filter(scheme, select, limits=self._limits)
+        if select == "nodes":
+            self._first = Filter(scheme, "doc", limits=self._limits)
 
     def change(self, changes: Mapping[int, SubscriptionBody | None]) -> None:
         """Lets queries begin, change or end, from the next batch on."""
@@ -130,13 +134,20 @@ class FeedFilters:
                 added.setdefault(select, []).append(as_subscription(key, body))
                 self._selects[key] = select
         for name, identifiers in removed.items():
-            self._filters[name].remove(identifiers)
+            for one in self._both(name):
+                one.remove(identifiers)
         for name, queries in added.items():
             present = self._filters.get(name)
             if present is None or not len(present):
-                self._filters[name] = self._compiled(name, queries)
+                self._compile(name, queries)
             else:
-                present.add(Subscriptions.of(queries))
+                for one in self._both(name):
+                    one.add(Subscriptions.of(queries))
+
+    def _both(self, select: Select) -> list[Filter]:
+        """The filters that have the queries of a kind."""
+        filters = [self._filters[select]]
+        return [*filters, self._first] if select == "nodes" else filters
 
     def states(self) -> int:
         """States of the engine's automata."""
@@ -158,12 +169,24 @@ class FeedFilters:
         for select, compiled in self._filters.items():
             if not len(compiled):
                 continue
-            table = compiled.table(batch)
-            rejected += compiled.rejected.to_pylist()
+            chosen = batch
+            if select == "nodes":
+                first = self._first.table(batch)
+                rejected += self._rejections(self._first)
+                if not first.num_rows:
+                    continue
+                places = sorted({int(name) for name in _plain(first, "document")})
+                chosen = [batch[place] for place in places]
+            table = compiled.table(chosen)
+            rejected += self._rejections(compiled)
             found += self._told(select, table)
         if len(self._filters) > 1:
             found.sort(key=lambda one: one[0])
         return found, rejected
+
+    def _rejections(self, used: Filter) -> list[dict[str, Any]]:
+        table = used.rejected
+        return table.to_pylist() if table.num_rows else []  # type: ignore[no-any-return]
 
     def _told(self, select: Select, table: Any) -> list[tuple[int, int, dict[str, Any]]]:
         if not table.num_rows:

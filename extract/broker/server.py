@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import signal
 import socket
-from typing import Any
+import sys
+from typing import Any, Final
 
 import uvicorn
 
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
-from extract.broker.security.tokens import Tokens
-from extract.broker.settings import LOOPBACK
+from extract.broker.security.access import Access
+from extract.broker.security.tokens import TokenError, Tokens
+from extract.broker.settings import LOOPBACK, Settings
+from extract.broker.store.documents import last_position, matched_position
+from extract.broker.store.store import Store
+from extract.broker.store.tables import VERSION
 from extract.errors import ExtractError
 
-_STOP_SECONDS = 10
+_log: Final = logging.getLogger("extract.broker")
+_STOP_SECONDS: Final = 10
+_SWITCH_SECONDS: Final = 0.0005  # a thread that wants to go on waits no longer for the others
 
 
 class ServeError(ExtractError):
@@ -50,20 +60,74 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
-def serve(broker: Broker, tokens: Tokens | None, sockets: list[socket.socket]) -> None:
-    """Serves until a signal ends it; what is under way is answered."""
+def check_store(location: str, settings: Settings, token_file: str | None) -> dict[str, Any]:
+    """Opens everything that a broker needs, and says what is there.
+
+    Raises:
+        ExtractError: Something cannot be used.
+    """
+    clients = None if token_file is None else len(Tokens.load(token_file))
+    store = Store.open(location)
+    try:
+        broker = Broker(store, settings)
+        broker.load()
+        with store.reader() as connection:
+            first, last = matched_position(connection), last_position(connection)
+        return {
+            "store": store.database.name,
+            "version": VERSION,
+            "bytes": store.database.size(),
+            "feeds": {one.name: one.kind for one in broker.registry.feeds.values()},
+            "subscriptions": sum([one.subscribers for one in broker.registry.feeds.values()]),
+            "blocks_to_match": last - first,
+            "clients": clients,
+        }
+    finally:
+        store.close()
+
+
+def serve_on(
+    store: Store, settings: Settings, token_file: str | None, sockets: list[socket.socket]
+) -> None:
+    """Serves until a signal ends it; what is under way is answered.
+
+    ``SIGHUP`` reads the file of tokens again.
+    """
+    broker = Broker(store, settings)
+    app = create_app(broker, None if token_file is None else Tokens.load(token_file))
+    if token_file is not None:
+        file = token_file
+        signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
     config = uvicorn.Config(
-        create_app(broker, tokens),
+        app,
         lifespan="on",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=65_536,
         **_fast(),
     )
-    uvicorn.Server(config).run(sockets)
+    server = uvicorn.Server(config)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
+        server.run(sockets)
+    if broker.start_failure is not None:
+        raise broker.start_failure
+
+
+def _reload(app: Access, broker: Broker, file: str) -> None:
+    try:
+        app.tokens = Tokens.load(file)
+    except TokenError as error:
+        _log.error("the tokens stay as they are: %s", error)
+        return
+    _log.info("the tokens were read again")
+    broker.tokens_changed(app.tokens)
 
 
 def _fast() -> dict[str, Any]:

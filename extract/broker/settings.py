@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
+from extract.errors import ExtractError
 from extract.limits import Limits
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -48,6 +51,37 @@ class BrokerLimits:
     schema_bytes: int = 8 * _MIB
     schema_seconds: float = 30
     schema_memory: int = 2 << 30
+
+
+def limit_descriptions() -> dict[str, str]:
+    """What each limit is about, as the class says it."""
+    found = re.findall(r"^ {8}(\w+): (.+)$", BrokerLimits.__doc__ or "", re.MULTILINE)
+    return dict(found)
+
+
+def limits_from(settings: Sequence[str]) -> BrokerLimits:
+    """The limits, some of them set by ``name=number``.
+
+    Raises:
+        ExtractError: There is no such limit, or it is no number.
+
+    >>> limits_from(["connections=9"]).connections
+    9
+    """
+    defaults = BrokerLimits()
+    types = {one.name: type(getattr(defaults, one.name)) for one in fields(BrokerLimits)}
+    values: dict[str, Any] = {}
+    for text in settings:
+        name, _, value = text.partition("=")
+        if name not in types:
+            raise ExtractError(f"there is no limit {name!r}", "--limit help lists them")
+        try:
+            values[name] = types[name](value)
+        except ValueError:
+            raise ExtractError(f"the limit {name} is a number, not {value!r}") from None
+        if values[name] < 0:
+            raise ExtractError(f"the limit {name} cannot be negative")
+    return BrokerLimits(**values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -147,7 +147,7 @@ def test_a_stream_goes_on_where_it_stopped(client: extract.Client, feed: str) ->
 
 
 def test_what_is_not_there(client: extract.Client, feed: str) -> None:
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: client.feed("nowhere"),
         lambda: client.publish("nowhere", IBM),
         lambda: client.subscription(feed, "nothing"),

@@ -13,14 +13,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from extract.broker.broker import Broker
-from extract.broker.http import documents, feeds, notifications, service, subscriptions
+from extract.broker.http import (
+    dead_letters,
+    documents,
+    feeds,
+    notifications,
+    service,
+    subscriptions,
+)
 from extract.broker.http.requests import json_response
+from extract.broker.http.single_documents import SingleDocuments
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
-from extract.broker.security.access import Access
+from extract.broker.security.access import Access, SafeAnswers
 from extract.broker.security.rates import Rates
 from extract.broker.security.tokens import Tokens
 
@@ -41,6 +48,10 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("PUT", "/feeds/{feed}/subscriptions/{id}", subscriptions.put_subscription),
     ("GET", "/feeds/{feed}/subscriptions/{id}", subscriptions.get_subscription),
     ("DELETE", "/feeds/{feed}/subscriptions/{id}", subscriptions.delete_subscription),
+    ("GET", "/feeds/{feed}/rejections", dead_letters.list_rejections),
+    ("GET", "/subscriptions/{id}/dead-letters", dead_letters.list_dead_letters),
+    ("DELETE", "/subscriptions/{id}/dead-letters/{seq}", dead_letters.delete_dead_letter),
+    ("POST", "/subscriptions/{id}/dead-letters/{seq}/resend", dead_letters.resend_dead_letter),
     ("GET", "/health", service.get_health),
     ("GET", "/metrics", service.get_metrics),
     ("GET", "/openapi.json", service.get_description),
@@ -48,14 +59,20 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
 )
 
 
-def create_app(broker: Broker, tokens: Tokens | None = None) -> ASGIApp:
+def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
     """The ASGI application of a broker, which starts and stops with it."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         broker.readers.bind(loop)
-        await loop.run_in_executor(None, broker.start)
+        broker.tokens_changed(tokens)
+        try:
+            await loop.run_in_executor(None, broker.start)
+        except Exception as error:
+            broker.start_failure = error
+            raise
+        await broker.start_webhooks()
         try:
             yield
         finally:
@@ -77,8 +94,9 @@ def create_app(broker: Broker, tokens: Tokens | None = None) -> ASGIApp:
     limits = broker.settings.limits
     rates = Rates(limits.requests_per_second, limits.bytes_per_second)
     app.state.rates = rates
-    app.state.access = Access(app, broker.settings.allowed_hosts, tokens, rates)
-    access: ASGIApp = app.state.access
+    inner = SingleDocuments(SafeAnswers(app), broker)
+    app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, rates)
+    access: Access = app.state.access
     return access
 
 

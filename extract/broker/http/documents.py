@@ -50,7 +50,7 @@ async def post_documents(request: Request) -> Response:
         raise Problem(415, f"documents do not come as {kind[:80]!r}", hint)
     content = await read_body(request, broker.settings.limits.document_bytes)
     name = request.query_params.get("name", "")
-    document = ArrivedDocument(_name(name), _time(request.query_params.get("time")), content)
+    document = ArrivedDocument(checked_name(name), _time(request.query_params.get("time")), content)
     fingerprint = _fingerprint(feed, name, content) if key else b""
     owner = client_of(request).name
     (receipt,) = await broker.submit(feed, [document], owner, key, fingerprint)
@@ -104,7 +104,7 @@ def read_lines(
         name, time, text = "", None, b""
         try:
             one = _line.decode(line) if isinstance(line, bytes) else line
-            name = _name(one.name)
+            name = checked_name(one.name)
             time = None if one.time is None else _time(one.time)
             text = one.document.encode()
             if len(text) > most_bytes:
@@ -117,7 +117,12 @@ def read_lines(
     return documents, refusals
 
 
-def _name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """The name of a document, if it is not too long.
+
+    Raises:
+        Problem: It is.
+    """
     if len(name) > _MOST_NAME:
         raise Problem(422, f"the name has more than {_MOST_NAME:,} characters")
     return name

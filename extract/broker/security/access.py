@@ -17,7 +17,7 @@ from extract.broker.problems import Problem
 from extract.broker.security.rates import Rates
 from extract.broker.security.tokens import LOCAL, Client, Tokens
 
-_HEADERS: Final = [
+HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -59,17 +59,12 @@ class Access:
             await self._app(scope, receive, send)
             return
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
-            await send(message)
-
         try:
             self._admit(scope)
         except Problem as problem:
-            await send_problem(problem, send_with_headers)
+            await send_problem(problem, send)
             return
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         """Lets a request pass, with its client in the scope.
@@ -124,12 +119,31 @@ def host_name(authority: str) -> str:
     return "" if port and not port.isdigit() else name
 
 
+class SafeAnswers:
+    """An ASGI application that tells browsers with every answer what they may do with it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
 async def send_problem(problem: Problem, send: Send) -> None:
     """Answers with an error."""
-    headers = [(b"content-type", b"application/json")]
+    headers = [(b"content-type", b"application/json"), *HEADERS]
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.retry_after:
         headers.append((b"retry-after", b"%d" % max(1, round(problem.retry_after))))
+    body = encode(problem.body())
+    headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-    await send({"type": "http.response.body", "body": encode(problem.body())})
+    await send({"type": "http.response.body", "body": body})

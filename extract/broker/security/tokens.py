@@ -102,6 +102,9 @@ class Tokens:
             raise TokenError("the file has no token", "", str(path))
         return cls(clients)
 
+    def __len__(self) -> int:
+        return len(self._clients)
+
     def client(self, token: str) -> Client | None:
         """The client with a token; every entry is compared, in constant time."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -60,6 +60,12 @@ def webhooks(connection: Connection) -> list[tuple[int, int, str]]:
     return [(int(key), int(delivered), str(secret)) for key, delivered, secret in rows]
 
 
+def webhook(connection: Connection, key: int) -> tuple[int, str] | None:
+    """How far a webhook's deliveries went, and its secret."""
+    rows = connection.query("SELECT delivered, secret FROM webhook WHERE key = ?", (key,))
+    return (int(rows[0][0]), str(rows[0][1])) if rows else None
+
+
 def put_webhook(connection: Connection, key: int, delivered: int, secret: str) -> None:
     """Adds a webhook; one that is there keeps its place."""
     connection.execute(

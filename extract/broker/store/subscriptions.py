@@ -14,7 +14,10 @@ _VERSION = "key, since, until, body"
 def all_subscribers(connection: Connection) -> list[SubscriberRow]:
     """All subscribers, deleted ones included."""
     rows = connection.query(f"SELECT {_SUBSCRIBER} FROM subscriber ORDER BY key")
-    return [SubscriberRow(*row[:6], bool(row[6])) for row in rows]
+    return [
+        SubscriberRow(key, identifier, feed, owner, floor, start, bool(active))
+        for key, identifier, feed, owner, floor, start, active in rows
+    ]
 
 
 def add_subscribers(connection: Connection, rows: Iterable[SubscriberRow]) -> None:

@@ -155,7 +155,7 @@ def test_a_feed_is_made_and_gets_a_document(page: Page, url: str) -> None:
     page.wait_for("document.querySelector('h1').textContent === 'made-here'")
     fill(page, "Document", "<a><b></a>")
     press(page, "Publish")
-    page.wait_for("document.querySelector('.error').textContent.includes('line 1, column')")
+    page.wait_for("document.querySelector('#content').innerText.includes('line 1, column')")
     fill(page, "Document", "<a><b/></a>")
     press(page, "Publish")
     page.wait_for("document.querySelector('.good-news').textContent.startsWith('Accepted')")
