@@ -26,14 +26,17 @@ if TYPE_CHECKING:
         BrokerError,
         DocumentError,
         ExtractError,
+        JoinError,
         MatcherError,
         QuerySyntaxError,
         SchemaError,
         SchemeError,
         SubscriptionsError,
     )
+    from extract.filtertool.joins.joined import Joined
     from extract.filtertool.results.findings import Match
     from extract.filtertool.results.locate_nodes import locate
+    from extract.joins import Joins
     from extract.limits import Limits
     from extract.live_filter import Filter
     from extract.pipeline import (
@@ -60,6 +63,9 @@ __all__ = [
     "ExtractError",
     "Filter",
     "InferredSchema",
+    "JoinError",
+    "Joined",
+    "Joins",
     "Limits",
     "Match",
     "MatchOptions",
@@ -95,14 +101,17 @@ _MODULES: Final = {
         "BrokerError",
         "DocumentError",
         "ExtractError",
+        "JoinError",
         "MatcherError",
         "QuerySyntaxError",
         "SchemaError",
         "SchemeError",
         "SubscriptionsError",
     ),
+    "extract.filtertool.joins.joined": ("Joined",),
     "extract.filtertool.results.findings": ("Match",),
     "extract.filtertool.results.locate_nodes": ("locate",),
+    "extract.joins": ("Joins",),
     "extract.limits": ("Limits",),
     "extract.live_filter": ("Filter",),
     "extract.pipeline": (

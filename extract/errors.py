@@ -176,6 +176,10 @@ class BrokerError(ExtractError):
         self.body: Mapping[str, Any] = body or {}
 
 
+class JoinError(ExtractError):
+    """Joins that cannot go on: a state past its limit, a stream or snapshot that cannot be used."""
+
+
 _SHOWN = 100
 
 

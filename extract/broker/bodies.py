@@ -122,6 +122,7 @@ class DocumentLine(Struct):
     document: str
     name: str = ""
     time: float | str | None = None
+    schema: Annotated[int, Meta(ge=0)] = 0
 
 
 class DocumentReceipt(Struct, omit_defaults=True):
@@ -131,6 +132,7 @@ class DocumentReceipt(Struct, omit_defaults=True):
     status: int
     number: int | UnsetType = UNSET
     feed: str | UnsetType = UNSET
+    schema: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     line: int | UnsetType = UNSET
     column: int | UnsetType = UNSET

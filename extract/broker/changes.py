@@ -106,14 +106,14 @@ def put_subscriptions(
                 again.append(row)
             answers.append(before is None or not before.active)
             registry.set_subscriber(row)
-            transaction.events.append(QueryChange(entry.key, row.key, one.body))
+            transaction.events.append(QueryChange(entry.key, row.key, one.body, revision))
         subscription_rows.add_subscribers(connection, new)
         for row in again:
             subscription_rows.change_subscriber(connection, row)
         subscription_rows.end_versions(connection, revision, [row.key for row in again])
         keys = [registry.subscribers[one.id].key for one in some]
         bodies = zip(keys, [one.body for one in some], strict=True)
-        subscription_rows.start_versions(connection, revision, bodies)
+        subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for key, one in zip(keys, some, strict=True):
             if one.webhook:
                 last = registry.last_number(key)
@@ -162,7 +162,7 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
         subscription_rows.change_subscriber(connection, row)
         notification_rows.remove_notifications(connection, before.key)
         registry.set_subscriber(row)
-        transaction.events.append(QueryChange(before.feed, before.key, None))
+        transaction.events.append(QueryChange(before.feed, before.key, None, revision))
     subscription_rows.end_versions(connection, revision, [one.key for one in some])
 
 

@@ -1,7 +1,7 @@
 """The filters of one feed: for nodes, counts, yes or no, and what FLWR queries make.
 
-Queries are called by the numbers of their subscribers. Answers do not depend on the schema of the
-feed; it says which documents keep to it, and which queries can match nothing.
+Queries are called by the numbers of their subscribers. The filters know no schema: answers do not
+depend on one, and so a feed may change it while documents come.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from extract.broker.bodies import DocumentReceipt, SubscriptionBody
+from extract.broker.bodies import SubscriptionBody
 from extract.broker.store.rows import ArrivedDocument
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.pipeline import prepare
-from extract.schema.model import Schema
 from extract.subscriptions import Subscription, Subscriptions
 
 _body = msgspec.json.Decoder(SubscriptionBody)
@@ -48,53 +47,15 @@ def as_subscription(key: int, body: SubscriptionBody) -> Subscription:
     return Subscription(str(key), text, namespaces)
 
 
-class DocumentCheck:
-    """Says which documents cannot be taken: not well-formed, too large, or against the schema."""
-
-    def __init__(self, schema: Schema | None, reject: bool, limits: Limits) -> None:
-        scheme = prepare(schema, Subscriptions.of({}))
-        policy: Any = "reject" if reject else "fallback"
-        self._filter = Filter(scheme, on_nonconforming=policy, limits=limits)
-
-    def __call__(self, documents: Sequence[ArrivedDocument]) -> dict[int, DocumentReceipt]:
-        """The refusals, by the place of the document."""
-        self._filter.table([(str(n), one.content) for n, one in enumerate(documents)])
-        refusals: dict[int, DocumentReceipt] = {}
-        rejected = self._filter.rejected
-        for row in rejected.to_pylist() if rejected.num_rows else ():
-            place = int(row["document"])
-            line, column = row["line"] or 0, 0
-            if row["offset"] is not None:
-                line, column = place_of(documents[place].content, row["offset"])
-            name = documents[place].name
-            receipt = DocumentReceipt(name, 400, reason=row["reason"], line=line, column=column)
-            refusals.setdefault(place, receipt)
-        return refusals
-
-
-def place_of(content: bytes, offset: int) -> tuple[int, int]:
-    """The line and column of a byte.
-
-    >>> place_of(b"<a>\\n</b>", 4)
-    (2, 1)
-    """
-    before = content[:offset]
-    start = before.rfind(b"\n") + 1
-    column = len(before[start:].decode("utf-8", "replace")) + 1
-    return before.count(b"\n") + 1, column
-
-
 class FeedFilters:
     """The filters of a feed, by what they give.
 
     Args:
-        schema: Of the documents; None if any may come.
         limits: For documents and answers.
         most_matches: Nodes in one notification.
     """
 
-    def __init__(self, schema: Schema | None, limits: Limits, most_matches: int) -> None:
-        self._schema = schema
+    def __init__(self, limits: Limits, most_matches: int) -> None:
         self._limits = limits
         self._most = most_matches
         self._filters: dict[Select, Filter] = {}
@@ -116,7 +77,7 @@ class FeedFilters:
             self._compile(select, queries)
 
     def _compile(self, select: Select, queries: Sequence[Subscription]) -> None:
-        scheme = prepare(self._schema, Subscriptions.of(queries), limits=self._limits)
+        scheme = prepare(None, Subscriptions.of(queries), limits=self._limits)
         self._filters[select] = Filter(scheme, select, limits=self._limits)
         if select == "nodes":
             self._first = Filter(scheme, "doc", limits=self._limits)
@@ -186,7 +147,7 @@ class FeedFilters:
 
     def _rejections(self, used: Filter) -> list[dict[str, Any]]:
         table = used.rejected
-        return table.to_pylist() if table.num_rows else []  # type: ignore[no-any-return]
+        return table.to_pylist() if table.num_rows else []
 
     def _told(self, select: Select, table: Any) -> list[tuple[int, int, dict[str, Any]]]:
         if not table.num_rows:

@@ -35,11 +35,13 @@ class QueryChange:
         feed: The key of the feed.
         key: Of the subscriber.
         body: The subscription as JSON; None if it ends.
+        revision: Of the subscriptions, with it.
     """
 
     feed: int
     key: int
     body: bytes | None
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,8 @@ class Journal:
         return taken
 
     def _write(self, taken: list[Operation | Submission]) -> None:
-        transaction = Transaction(self._store.writer, self._registry, now_us())
+        now = max(now_us(), self._registry.last_time + 1)  # arrival times rise, whatever clocks do
+        transaction = Transaction(self._store.writer, self._registry, now)
         begun = time.perf_counter()
         try:
             with self._store.writer.transaction():

@@ -11,20 +11,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from extract.broker.feed_filters import FeedFilters, read_body
+from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Event, FeedChange, QueryChange
+from extract.broker.recovery import Recovered
 from extract.broker.store.rows import ArrivedDocument, DocumentBlock, RejectionRow
 from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
 _BATCH_DOCUMENTS: Final = 5_000
 _BATCH_BYTES: Final = 16 << 20
+_SAVE_SECONDS: Final = 30.0  # between two saved states of joins
 _encode = msgspec.json.Encoder().encode
 
 
@@ -56,6 +59,9 @@ class Matcher:
         filters: Makes the filters of a feed, by its key, with the queries given.
         names: The name of each feed, by its key.
         matched: Called with the outcome of each batch, in their order.
+        joins: The joins between documents.
+        saved: Called with a state of the joins, and its position and revision.
+        seen: Called with the documents of a feed that were matched.
         max_delay: How many seconds a document may wait for others.
         observe: Called with the seconds and documents of each batch.
     """
@@ -65,6 +71,9 @@ class Matcher:
         filters: Callable[[int], FeedFilters],
         names: Callable[[int], str],
         matched: Callable[[MatchedBatch], None],
+        joins: JoinedFeeds,
+        saved: Callable[[int, int, bytes], None],
+        seen: Callable[[int, Sequence[ArrivedDocument]], None],
         max_delay: float,
         observe: Callable[[float, int], None] = lambda seconds, documents: None,
     ) -> None:
@@ -73,6 +82,11 @@ class Matcher:
         self._matched = matched
         self._max_delay = max_delay
         self._observe = observe
+        self._joins = joins
+        self._saved = saved
+        self._seen = seen
+        self._place = (0, 0)  # position and revision that all is done up to
+        self._next_save = time.monotonic() + _SAVE_SECONDS
         self._feeds: dict[int, FeedFilters] = {}
         self._backlog: list[Event] = []
         self._waiting: list[Event] = []
@@ -83,12 +97,21 @@ class Matcher:
         self._thread = threading.Thread(target=self._run, name="matcher", daemon=True)
         self.failure: BaseException | None = None
 
-    def load(self, queries: Mapping[int, Mapping[int, bytes]], backlog: list[Event]) -> None:
+    def load(self, start: Recovered) -> None:
         """Compiles what holds at the start, by feed, and takes what is to be done first."""
-        for feed, bodies in queries.items():
+        for feed, bodies in start.queries.items():
             self._feeds[feed] = filters = self._make(feed)
             filters.load({key: read_body(body) for key, body in bodies.items()})
-        self._backlog = backlog
+        if start.join_state:
+            self._joins.restore(start.join_state)
+        for event in start.replay:
+            if isinstance(event, DocumentBlock):
+                self._join(event, None)
+            elif isinstance(event, QueryChange):
+                body = None if event.body is None else read_body(event.body)
+                self._joins.change(event.key, body)
+        self._backlog = start.backlog
+        self._place = (start.position, start.revision)
 
     def start(self) -> None:
         """Starts the thread."""
@@ -123,8 +146,10 @@ class Matcher:
             while True:
                 events = self._next()
                 if not events:
+                    self._save_joins(0)
                     return
                 self._process(events)
+                self._save_joins(_SAVE_SECONDS)
         except BaseException as error:
             self.failure = error
             _log.critical("matching stopped: %s", error, exc_info=error)
@@ -164,6 +189,8 @@ class Matcher:
                 return
             if isinstance(event, QueryChange):
                 body = None if event.body is None else read_body(event.body)
+                self._place = (self._place[0], event.revision)
+                self._joins.change(event.key, body)
                 changes.setdefault(event.feed, {})[event.key] = body
             elif isinstance(event, FeedChange):
                 self._change(changes)
@@ -195,25 +222,57 @@ class Matcher:
             batch.received.append((block.received, len(block.documents)))
         for feed, some in feeds.items():
             self._match_feed(feed, some, batch)
+            for block in some:
+                self._seen(feed, block.documents)
+        for block in blocks:
+            self._join(block, batch)
+        self._place = (batch.position, blocks[-1].revision)
         self._observe(time.perf_counter() - begun, batch.documents)
         self._matched(batch)
+
+    def _join(self, block: DocumentBlock, batch: MatchedBatch | None) -> None:
+        """Gives documents to the joins; without a batch what they lead to is told already."""
+        if not len(self._joins):
+            return
+        name = self._name(block.feed)
+        for place, document in enumerate(block.documents):
+            when = block.received + place if document.time is None else document.time
+            told, rejected = self._joins.process(name, document, when)
+            if batch is None:
+                continue
+            for key, said in told:
+                entry = {"feed": name, "document": document.name, "number": block.first + place}
+                entry |= {"time": iso_time(when), **said}
+                batch.told.setdefault(key, []).append(_encode(entry))
+            for one in rejected:
+                query, document_name = one.query or "", one.document or ""
+                row = RejectionRow(
+                    block.feed, document_name, query, one.stage, one.reason, 0, 0, when
+                )
+                batch.rejected.append(row)
+
+    def _save_joins(self, every: float) -> None:
+        """Has the state of joins saved, if it has changed and the last time is long ago."""
+        if self._joins.changed and (not every or time.monotonic() >= self._next_save):
+            self._saved(*self._place, self._joins.save())
+            self._next_save = time.monotonic() + every
 
     def _match_feed(self, feed: int, blocks: list[DocumentBlock], batch: MatchedBatch) -> None:
         filters = self._filters(feed)
         if not len(filters):
             return
         documents: list[ArrivedDocument] = []
-        owners: list[DocumentBlock] = []
+        times: list[int] = []
         numbers: list[int] = []
         for block in blocks:
             documents += block.documents
-            owners += [block] * len(block.documents)
+            times += range(block.received, block.received + len(block.documents))
             numbers += range(block.first, block.first + len(block.documents))
         found, rejected = filters.match(documents)
         name = self._name(feed)
         for place, key, said in found:
             document = documents[place]
-            when = document.time if document.time is not None else owners[place].received
+            when = times[place] if document.time is None else document.time
             entry = {
                 "feed": name,
                 "document": document.name,

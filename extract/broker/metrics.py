@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -58,6 +59,26 @@ class Metrics:
         self._feeds = gauge("feeds", "Feeds.")
         self._states = gauge("engine_states", "States of the push engine's automata.")
         self._store = gauge("store_bytes", "Bytes of the store on disk.")
+
+    def committed(self, seconds: float, operations: int) -> None:
+        """A transaction was committed."""
+        self.commit.observe(seconds)
+        self.group.observe(operations)
+
+    def batch_done(self, seconds: float, documents: int) -> None:
+        """A batch was matched."""
+        self.matching.observe(seconds)
+        self.batch.observe(documents)
+
+    def told(
+        self, documents: int, notifications: int, rejections: int, seconds: Sequence[float]
+    ) -> None:
+        """The outcome of a batch was written; with how long each block of it took."""
+        self.matched.inc(documents)
+        self.notifications.inc(notifications)
+        self.rejections.inc(rejections)
+        for one in seconds:
+            self.latency.observe(one)
 
     def text(self, broker: Broker) -> bytes:
         """All figures, in the format of Prometheus."""

@@ -69,6 +69,7 @@ class Registry:
         connection = self._connection
         self.revision = int(feed_rows.meta(connection, "revision", "0"))
         self.position = document_rows.last_position(connection)
+        self.last_time = document_rows.last_time(connection)
         self.next_feed = int(feed_rows.meta(connection, "next_feed", "1"))
         numbers = document_rows.next_numbers(connection)
         feeds = {}

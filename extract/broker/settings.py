@@ -31,6 +31,8 @@ class BrokerLimits:
         pending_documents: That are not matched yet.
         notification_matches: Nodes in one notification.
         wait_seconds: Of a long poll.
+        join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
+        future_seconds: How far ahead the time of a document may be.
         schema_bytes: Of all files of a schema.
         schema_seconds: To compile a schema.
         schema_memory: To compile a schema.
@@ -48,6 +50,8 @@ class BrokerLimits:
     pending_documents: int = 200_000
     notification_matches: int = 1_000
     wait_seconds: float = 60
+    join_bytes: int = 512 * _MIB
+    future_seconds: float = 60
     schema_bytes: int = 8 * _MIB
     schema_seconds: float = 30
     schema_memory: int = 2 << 30

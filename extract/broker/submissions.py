@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from extract.broker.journal import Transaction
 
 Refusals = dict[int, DocumentReceipt]  # by the place in the list of documents
-Check = Callable[[Sequence[ArrivedDocument]], Refusals]
+Check = Callable[[Sequence[ArrivedDocument]], tuple[Refusals, dict[int, int]]]
 
 _answers = msgspec.json.Decoder(list[DocumentReceipt])
 _NOTED: Final = 100  # refusals that are kept of one transaction
@@ -46,7 +46,7 @@ class Submission:
     """
 
     feed: str
-    documents: Sequence[ArrivedDocument]
+    documents: list[ArrivedDocument]
     size: int
     check: Check | None
     refusals: Refusals
@@ -122,7 +122,10 @@ def _write_block(
             if place in refusals:
                 receipts.append(refusals[place])
                 continue
-            receipts.append(DocumentReceipt(document.name, 202, number, name))
+            receipt = DocumentReceipt(document.name, 202, number, name)
+            if document.schema:
+                receipt.schema = document.schema
+            receipts.append(receipt)
             accepted.append(document)
             one.written += 1
             one.written_bytes += len(document.content)
@@ -145,6 +148,8 @@ def _write_block(
         accepted,
     )
     document_rows.add_block(transaction.connection, block)
+    transaction.now += len(accepted)
+    registry.last_time = transaction.now
     feed.next_number = number
     return block
 
@@ -177,7 +182,10 @@ def _check_together(submissions: Sequence[Submission]) -> None:
     check = unchecked[0].check
     assert check is not None
     places = [(one, place) for one in unchecked for place in range(len(one.documents))]
-    refusals = check([one.documents[place] for one, place in places])
+    refusals, kept = check([one.documents[place] for one, place in places])
     for at, refusal in refusals.items():
         one, place = places[at]
         one.refusals[place] = refusal
+    for at, version in kept.items():
+        one, place = places[at]
+        one.documents[place] = one.documents[place]._replace(schema=version)

@@ -42,6 +42,7 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("GET", "/feeds", feeds.list_feeds),
     ("PUT", "/feeds/{feed}", feeds.put_feed),
     ("GET", "/feeds/{feed}", feeds.get_feed),
+    ("GET", "/feeds/{feed}/schema", feeds.get_schema),
     ("DELETE", "/feeds/{feed}", feeds.delete_feed),
     ("GET", "/feeds/{feed}/subscriptions", subscriptions.list_subscriptions),
     ("POST", "/feeds/{feed}/subscriptions", subscriptions.post_subscriptions),
@@ -72,7 +73,7 @@ def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
         except Exception as error:
             broker.start_failure = error
             raise
-        await broker.start_webhooks()
+        await broker.serve()
         try:
             yield
         finally:

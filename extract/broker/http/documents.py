@@ -22,10 +22,11 @@ from extract.broker.http.requests import (
     read_body,
 )
 from extract.broker.problems import Problem
+from extract.broker.settings import BrokerLimits
 from extract.broker.store import documents as document_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument
-from extract.broker.times import iso_time, read_time
+from extract.broker.times import iso_time, now_us, read_time
 
 _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _XML = ("application/xml", "text/xml", "application/octet-stream", "")
@@ -50,7 +51,10 @@ async def post_documents(request: Request) -> Response:
         raise Problem(415, f"documents do not come as {kind[:80]!r}", hint)
     content = await read_body(request, broker.settings.limits.document_bytes)
     name = request.query_params.get("name", "")
-    document = ArrivedDocument(checked_name(name), _time(request.query_params.get("time")), content)
+    future = broker.settings.limits.future_seconds
+    time = _time(request.query_params.get("time"), future)
+    schema = int(number_parameter(request, "schema", 0, 1e9))
+    document = ArrivedDocument(checked_name(name), time, content, schema)
     fingerprint = _fingerprint(feed, name, content) if key else b""
     owner = client_of(request).name
     (receipt,) = await broker.submit(feed, [document], owner, key, fingerprint)
@@ -68,9 +72,7 @@ async def _post_many(request: Request, broker: Broker, feed: str, kind: str, key
     limits = broker.settings.limits
     content = await read_body(request, limits.body_bytes)
     if kind in _LINES:
-        documents, refusals = await broker.in_thread(
-            read_lines, content, limits.bulk_lines, limits.document_bytes
-        )
+        documents, refusals = await broker.in_thread(read_lines, content, limits)
     else:
         content_type = request.headers.get("content-type", "")
         documents = await broker.in_thread(
@@ -85,13 +87,14 @@ async def _post_many(request: Request, broker: Broker, feed: str, kind: str, key
 
 
 def read_lines(
-    content: bytes, most: int, most_bytes: int
-) -> tuple[Sequence[ArrivedDocument], dict[int, DocumentReceipt]]:
+    content: bytes, limits: BrokerLimits
+) -> tuple[list[ArrivedDocument], dict[int, DocumentReceipt]]:
     """The documents of JSON lines, and refusals of lines that are none.
 
     Raises:
         Problem: There are too many lines.
     """
+    most, most_bytes = limits.bulk_lines, limits.document_bytes
     documents: list[ArrivedDocument] = []
     refusals: dict[int, DocumentReceipt] = {}
     try:  # all at once, where all lines are right
@@ -101,19 +104,20 @@ def read_lines(
     if len(lines) > most:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     for place, line in enumerate(lines):
-        name, time, text = "", None, b""
+        name, time, text, schema = "", None, b"", 0
         try:
             one = _line.decode(line) if isinstance(line, bytes) else line
             name = checked_name(one.name)
-            time = None if one.time is None else _time(one.time)
+            time = None if one.time is None else _time(one.time, limits.future_seconds)
             text = one.document.encode()
+            schema = one.schema
             if len(text) > most_bytes:
                 raise Problem(413, f"the document has more than {most_bytes:,} bytes")
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
             refusals[place] = DocumentReceipt(name, 400, reason=str(error), line=1, column=1)
         except Problem as problem:
             refusals[place] = DocumentReceipt(name, problem.status, reason=problem.reason)
-        documents.append(ArrivedDocument(name, time, text))
+        documents.append(ArrivedDocument(name, time, text, schema))
     return documents, refusals
 
 
@@ -128,13 +132,16 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _time(value: str | float | None) -> int | None:
+def _time(value: str | float | None, future: float) -> int | None:
     if value is None:
         return None
     try:
-        return read_time(value)
+        time = read_time(value)
     except (ValueError, OverflowError):
         raise Problem(422, "time is neither seconds since 1970 nor ISO 8601") from None
+    if time > now_us() + future * 1e6:  # joins would hold all later documents for late ones
+        raise Problem(422, f"time is more than {future:g} s ahead")
+    return time
 
 
 def _fingerprint(feed: str, name: str, content: bytes) -> bytes:

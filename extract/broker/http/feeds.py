@@ -54,6 +54,14 @@ async def get_feed(request: Request) -> Response:
     return json_response(view_of(feed))
 
 
+async def get_schema(request: Request) -> Response:
+    """The schema of a feed, as it was given or inferred."""
+    name = request.path_params["feed"]
+    broker = broker_of(request)
+    feed = broker.feed(name if client_of(request).sees(name) else "")
+    return json_response(await broker.read(broker.catalog.schema_text, feed))
+
+
 async def put_feed(request: Request) -> Response:
     """Makes a feed, or changes it."""
     if not re.match(NAME_PATTERN, request.path_params["feed"]):

@@ -47,6 +47,26 @@ def blocks_of_feed(
     return [_block(row) for row in connection.query(statement, (feed, number, most))]
 
 
+def blocks_between(connection: Connection, after: int, last: int) -> list[DocumentBlock]:
+    """The blocks behind a position of the log, up to another one."""
+    statement = f"SELECT {_BLOCK} FROM block WHERE position > ? AND position <= ? ORDER BY position"
+    return [_block(row) for row in connection.query(statement, (after, last))]
+
+
+def first_revision(connection: Connection, after: int) -> int | None:
+    """The revision of the first block behind a position; None if there is none."""
+    rows = connection.query(
+        "SELECT revision FROM block WHERE position > ? ORDER BY position LIMIT 1", (after,)
+    )
+    return int(rows[0][0]) if rows else None
+
+
+def last_time(connection: Connection) -> int:
+    """A time that no document of the log is later than."""
+    rows = connection.query("SELECT received + documents FROM block ORDER BY position DESC LIMIT 1")
+    return int(rows[0][0]) if rows else 0
+
+
 def last_position(connection: Connection) -> int:
     """The last position of the log."""
     rows = connection.query("SELECT MAX(position) FROM block")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import FeedRow
 
@@ -27,6 +29,7 @@ def remove_feed(connection: Connection, key: int) -> None:
     """Removes a feed with its schemas and documents; its subscriptions must be gone."""
     connection.execute("DELETE FROM feed_schema WHERE feed = ?", (key,))
     connection.execute("DELETE FROM block WHERE feed = ?", (key,))
+    connection.execute("DELETE FROM evidence WHERE feed = ?", (key,))
     connection.execute("DELETE FROM rejection WHERE feed = ?", (key,))
     connection.execute("DELETE FROM feed WHERE key = ?", (key,))
 
@@ -44,6 +47,19 @@ def put_schema(connection: Connection, feed: int, version: int, body: bytes, cre
         "ON CONFLICT (feed, version) DO UPDATE SET body = excluded.body",
         (feed, version, body, created),
     )
+
+
+def add_evidence(connection: Connection, feed: int, contents: Iterable[bytes]) -> None:
+    """Keeps documents that an inferred schema was widened for."""
+    connection.executemany(
+        "INSERT INTO evidence (feed, data) VALUES (?, ?)", [(feed, one) for one in contents]
+    )
+
+
+def evidence(connection: Connection, feed: int) -> list[bytes]:
+    """The documents that a schema is inferred from."""
+    rows = connection.query("SELECT data FROM evidence WHERE feed = ? ORDER BY number", (feed,))
+    return [bytes(data) for (data,) in rows]
 
 
 def remove_schemas(connection: Connection, feed: int, before: int) -> None:

@@ -13,11 +13,13 @@ class ArrivedDocument(NamedTuple):
         name: As the client called it.
         time: Its time in microseconds since 1970, if the client said so; else that of its arrival.
         content: The document.
+        schema: The version of the feed's schema that it keeps to, or says it does; 0 for none.
     """
 
     name: str
     time: int | None
     content: bytes
+    schema: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class DocumentBlock:
         revision: Of the subscriptions that the documents are matched with.
         received: When it was written, in microseconds since 1970.
         first: The number of the first document in its feed; the others follow.
-        documents: The documents.
-        schemas: The version of the feed's schema of each; empty if all have the latest of then.
+        documents: The documents; each has the time of the block plus its place, in microseconds,
+            where the client gave none.
     """
 
     position: int
@@ -81,12 +83,14 @@ class SubscriptionVersion:
 
     Attributes:
         key: Of the subscriber.
+        feed: Of its feed, then.
         since: The first revision that it holds for.
         until: The first revision that it does not hold for; None while it holds.
         body: The subscription as JSON.
     """
 
     key: int
+    feed: int
     since: int
     until: int | None
     body: bytes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import SubscriberRow, SubscriptionVersion
+from extract.broker.store.rows import Row, SubscriberRow, SubscriptionVersion
 
 _SUBSCRIBER = "key, id, feed, owner, floor, start, active"
-_VERSION = "key, since, until, body"
+_VERSION = "key, feed, since, until, body"
 
 
 def all_subscribers(connection: Connection) -> list[SubscriberRow]:
@@ -47,11 +47,13 @@ def raise_floors(connection: Connection, floors: Iterable[tuple[int, int]]) -> N
     )
 
 
-def start_versions(connection: Connection, since: int, rows: Iterable[tuple[int, bytes]]) -> None:
+def start_versions(
+    connection: Connection, feed: int, since: int, rows: Iterable[tuple[int, bytes]]
+) -> None:
     """Lets queries hold from a revision on."""
     connection.executemany(
-        f"INSERT INTO subscription ({_VERSION}) VALUES (?, ?, NULL, ?)",
-        [(key, since, body) for key, body in rows],
+        f"INSERT INTO subscription ({_VERSION}) VALUES (?, ?, ?, NULL, ?)",
+        [(key, feed, since, body) for key, body in rows],
     )
 
 
@@ -93,5 +95,8 @@ def present_bodies(connection: Connection, keys: Iterable[int]) -> dict[int, byt
     return bodies
 
 
-def _versions(rows: list[tuple[int, int, int | None, bytes]]) -> list[SubscriptionVersion]:
-    return [SubscriptionVersion(key, since, until, bytes(body)) for key, since, until, body in rows]
+def _versions(rows: list[Row]) -> list[SubscriptionVersion]:
+    return [
+        SubscriptionVersion(key, feed, since, until, bytes(body))
+        for key, feed, since, until, body in rows
+    ]

@@ -24,8 +24,8 @@ TABLES: Final[dict[str, str]] = {
     "subscriber": "key {key}, id {text} NOT NULL UNIQUE, feed {integer} NOT NULL, "
     "owner {text} NOT NULL, floor {integer} NOT NULL, start {integer} NOT NULL, "
     "active {integer} NOT NULL",
-    "subscription": "key {integer} NOT NULL, since {integer} NOT NULL, until {integer}, "
-    "body {blob} NOT NULL, PRIMARY KEY (key, since)",
+    "subscription": "key {integer} NOT NULL, feed {integer} NOT NULL, since {integer} NOT NULL, "
+    "until {integer}, body {blob} NOT NULL, PRIMARY KEY (key, since)",
     "block": "position {key}, feed {integer} NOT NULL, revision {integer} NOT NULL, "
     "received {integer} NOT NULL, first {integer} NOT NULL, documents {integer} NOT NULL, "
     "bytes {integer} NOT NULL, data {blob} NOT NULL",
@@ -41,6 +41,7 @@ TABLES: Final[dict[str, str]] = {
     "rejection": "number {serial}, feed {integer} NOT NULL, document {text} NOT NULL, "
     "query {text} NOT NULL, stage {text} NOT NULL, reason {text} NOT NULL, "
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
+    "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
 }
 CLUSTERED: Final = frozenset({"notification"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, Final
 
 from lxml import etree
@@ -124,15 +123,14 @@ class TreeOutput:
         if isinstance(part, Characters):
             return part.value
         value = self._inside[id(part)].at(node)
-        return " ".join(_string_values(value)) if isinstance(value, list) else str(value)
+        return " ".join(map(string_value, value)) if isinstance(value, list) else str(value)
 
 
-def _string_values(nodes: list[Any]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, str):
-            yield str(node)
-        else:
-            yield str(_STRING(node)) if isinstance(node.tag, str) else node.text or ""
+def string_value(node: Any) -> str:
+    """Returns the string value of a node of lxml, as XPath has it."""
+    if isinstance(node, str):
+        return str(node)
+    return str(_STRING(node)) if isinstance(node.tag, str) else node.text or ""
 
 
 def _is_true(value: Any) -> bool:
@@ -146,7 +144,7 @@ def _number_key(number: float) -> tuple[int, float]:
 def _string_key(value: Any) -> tuple[int, str]:
     if not isinstance(value, list):
         return 1, str(value)
-    return (1, next(_string_values(value))) if value else (0, "")
+    return (1, string_value(value[0])) if value else (0, "")
 
 
-__all__ = ["OutputError", "TreeOutput"]
+__all__ = ["OutputError", "TreeOutput", "string_value"]
