@@ -21,9 +21,10 @@ _BROKEN: Final = 40  # one message in so many is cut off
 EXAMPLES: Final = {
     "large-volumes": "//quote[volume >= 95000]",
     "falling-fast": "/quotes/quote[change < -6]/symbol",
-    "london-movers": "/quotes[@market = 'lse']/quote[change > 6 or change < -6]",
+    "london-movers": "/quotes[@market = 'lse']/quote[translate(change, '+', '') > 6 or change < -6]",
     "cheap-in-dollars": "//quote[@currency = 'USD'][price < 20]/name",
-    "winners": "<winners>{ for $q in //quote where $q/change > 4 order by $q/change descending "
+    "winners": "<winners>{ for $q in //quote where translate($q/change, '+', '') > 4 "
+    "order by number(translate($q/change, '+', '')) descending "
     'return <quote symbol="{ $q/symbol }">{ $q/price }{ $q/change }</quote> }</winners>',
 }
 
@@ -77,7 +78,7 @@ class Ticker:
     """
 
     def __init__(self, url: str, token: str = "", per_second: float = PER_SECOND) -> None:
-        self._client = Client(url, token, timeout=5.0)
+        self._client = Client(url, token)
         self._pause = 1.0 / per_second
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)

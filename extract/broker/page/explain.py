@@ -13,6 +13,7 @@ from extract.preptool.explain.query_report import explain_query
 from extract.schema.model import Schema
 from extract.scheme import Scheme
 from extract.subscriptions import Subscription, Subscriptions
+from extract.xscl import parse_xscl
 
 _LONGEST_PICTURE: Final = 400_000  # characters; a larger one nobody looks at
 
@@ -81,3 +82,30 @@ def explain_text(schema: Schema, query: Subscription, limits: Limits) -> Explana
         str(report),
         picture if len(picture) <= _LONGEST_PICTURE else "",
     )
+
+
+def explain_join(query: Subscription, limits: Limits) -> Explanation:
+    """Explains a join: which streams it reads, and what it compares; or why it is none.
+
+    >>> text = "a//order->x[id->y] JOIN{y=v, 60} b//invoice->z[order->v]"
+    >>> print(explain_join(Subscription("q", text), Limits()).words)
+    reads: a, b
+    compares: y=v
+    window: 60
+    left: a//order->x[id->y]
+    right: b//invoice->z[order->v]
+    """
+    try:
+        join = parse_xscl(query.xpath, query.namespaces, limits)
+    except QuerySyntaxError as error:
+        return Explanation("rejected", error.reason, error.hint, offset=error.offset)
+    lines = [
+        f"reads: {', '.join(sorted(join.streams))}",
+        f"compares: {', '.join(map(str, join.equalities))}",
+        f"window: {join.window}",
+        f"left: {join.left}",
+        f"right: {join.right}",
+    ]
+    if join.publish:
+        lines.append(f"publishes: {join.publish}")
+    return Explanation("satisfiable", "", "", "\n".join(lines))

@@ -8,7 +8,6 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from extract.broker.bodies import QueryFields
 from extract.broker.http.requests import (
     broker_of,
     client_of,
@@ -26,7 +25,7 @@ from extract.broker.page.bodies import (
     RecentNotifications,
     TryBody,
 )
-from extract.broker.page.explain import explain_text
+from extract.broker.page.explain import explain_join, explain_text
 from extract.broker.page.files import INDEX, PageFile, page_files
 from extract.broker.page.latest import latest_dead_letters, latest_notifications, latest_rejections
 from extract.broker.problems import Problem, not_found
@@ -70,7 +69,10 @@ async def explain_query(request: Request) -> Response:
     broker = broker_of(request)
     broker.feed(feed)
     body, _ = await read_json(request, ExplainBody, _MOST_BYTES)
-    query = _query(body, body.id)
+    if isinstance(body.xscl, str):
+        told = explain_join(_subscription(body.xscl, body), broker.limits)
+        return json_response(told.to_json())
+    query = _query(body)
     schema = broker.schema_of(feed) or Schema.none()
     async with _TURNS:
         told = await broker.in_thread(explain_text, schema, query, broker.limits)
@@ -83,7 +85,7 @@ async def try_document(request: Request) -> Response:
     broker = broker_of(request)
     broker.feed(feed)
     body, _ = await read_json(request, TryBody, _MOST_BYTES)
-    query = _query(body, body.id)
+    query = _query(body)
     document = body.document.encode("utf-8", "replace")
     schema = broker.schema_of(feed) or Schema.none()
     try:
@@ -98,7 +100,7 @@ async def try_document(request: Request) -> Response:
     return json_response(found.to_json())
 
 
-def _query(body: QueryFields, identifier: str) -> Subscription:
+def _query(body: ExplainBody | TryBody) -> Subscription:
     """The query of a body, as the library knows it.
 
     Raises:
@@ -109,8 +111,12 @@ def _query(body: QueryFields, identifier: str) -> Subscription:
         raise Problem(422, "a join looks at two documents", "subscribe, and publish some")
     if len(texts) != 1:
         raise Problem(422, "a query is one of xpath and flwr")
+    return _subscription(texts[0], body)
+
+
+def _subscription(text: str, body: ExplainBody | TryBody) -> Subscription:
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    return Subscription(identifier or "new", texts[0].strip(), namespaces)
+    return Subscription(body.id or "new", text.strip(), namespaces)
 
 
 # -- what happened lately

@@ -106,6 +106,12 @@ def test_a_query_is_explained_with_a_picture(ada: httpx.Client) -> None:
     assert "/quotes/quote" in told["words"]
 
 
+def test_a_join_is_explained_in_words(ada: httpx.Client) -> None:
+    told = explained(ada, xscl="a//b->x[c->y] FOLLOWED BY{y=v, 3600} d//e->z[f->v]")
+    assert (told["status"], told["picture"]) == ("satisfiable", "")
+    assert "reads: a, d" in told["words"]
+
+
 def test_a_query_that_matches_nothing_says_why(ada: httpx.Client) -> None:
     told = explained(ada, xpath="//quot/price")
     assert (told["status"], bool(told["reason"])) == ("unsatisfiable", True)
@@ -117,6 +123,7 @@ def test_a_query_that_matches_nothing_says_why(ada: httpx.Client) -> None:
     [
         ({"xpath": "//quote[price > ]"}, 16),
         ({"xpath": "//a:b"}, 2),
+        ({"xscl": "S//a->x JOIN{"}, 13),
         ({"flwr": "for $q in //quote where return <a/>"}, None),
     ],
 )
@@ -148,7 +155,7 @@ def test_a_query_is_tried_on_a_pasted_document(ada: httpx.Client) -> None:
         ("/feeds/stock/try", {"xpath": "//a"}, 422),
         ("/feeds/stock/explain", {}, 422),
         ("/feeds/stock/explain", {"xpath": "//a", "flwr": "for $a in //a return <b/>"}, 422),
-        ("/feeds/stock/explain", {"xscl": "x"}, 422),
+        ("/feeds/stock/try", {"xscl": "x", "document": "<a/>"}, 422),
         ("/feeds/stock/explain", [], 422),
         ("/feeds/news/explain", {"xpath": "//a"}, 404),  # ada may not see it
         ("/feeds/nowhere/explain", {"xpath": "//a"}, 404),
