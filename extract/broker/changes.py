@@ -78,7 +78,8 @@ def put_subscriptions(feed: str, owner: str, some: Sequence[NewSubscription], mo
             raise not_found("feed")
         for one in some:
             _check_free(registry.subscribers.get(one.id), entry.key, owner)
-        if registry.owned.get(owner, 0) + len(some) > most:
+        new_ones = [one for one in some if not _is_active(registry.subscribers.get(one.id))]
+        if new_ones and registry.owned.get(owner, 0) + len(new_ones) > most:
             reason = f"a client may have {most:,} subscriptions"
             raise Problem(403, reason, "delete some, or ask for more")
         revision = _next_revision(transaction)
@@ -118,6 +119,10 @@ def put_subscriptions(feed: str, owner: str, some: Sequence[NewSubscription], mo
         return answers
 
     return apply
+
+
+def _is_active(row: SubscriberRow | None) -> bool:
+    return row is not None and row.active
 
 
 def _check_free(before: SubscriberRow | None, feed: int, owner: str) -> None:
