@@ -83,7 +83,8 @@ def put_subscriptions(
             before = registry.subscribers.get(one.id)
             _check_free(before, entry.key, owner)
             _check_mode(before, one.id, mode)
-        if registry.owned.get(owner, 0) + len(some) > most:
+        new_ones = [one for one in some if not _is_active(registry.subscribers.get(one.id))]
+        if new_ones and registry.owned.get(owner, 0) + len(new_ones) > most:
             reason = f"a client may have {most:,} subscriptions"
             raise Problem(403, reason, "delete some, or ask for more")
         revision = _next_revision(transaction)
@@ -123,6 +124,10 @@ def put_subscriptions(
         return answers
 
     return apply
+
+
+def _is_active(row: SubscriberRow | None) -> bool:
+    return row is not None and row.active
 
 
 def _check_free(before: SubscriberRow | None, feed: int, owner: str) -> None:

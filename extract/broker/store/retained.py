@@ -30,7 +30,7 @@ def next_position(connection: Connection, cut: int, batches: int) -> int:
     """The position of some batches on, at most one given: to trim a little at a time."""
     rows = connection.query(
         "SELECT MAX(position) FROM (SELECT position FROM outcome WHERE position <= ? "
-        "ORDER BY position LIMIT ?) AS some",
+        "ORDER BY position LIMIT ?) AS batches",
         (cut, batches),
     )
     return int(rows[0][0] or 0)

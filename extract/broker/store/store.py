@@ -44,18 +44,21 @@ class Store:
     def __init__(self, database: Database, readers: int = 4) -> None:
         self.database = database
         database.lock()
+        self._readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         try:
             self.writer = database.connect(writes=True)
+        except BaseException:
+            database.close()
+            raise
+        try:
             if _has_tables(self.writer):
                 migrate(self.writer, database.types)
             else:
                 create_tables(self.writer, database.types)
-            self._readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
             for _ in range(readers):
                 self._readers.put(database.connect())
-            self._count = readers
         except BaseException:
-            database.close()
+            self.close()
             raise
 
     @classmethod
@@ -78,7 +81,7 @@ class Store:
 
     def close(self) -> None:
         """Closes all connections and gives the lock back."""
-        for _ in range(self._count):
+        while not self._readers.empty():
             self._readers.get().close()
         self.writer.close()
         self.database.close()
