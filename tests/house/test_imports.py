@@ -42,6 +42,8 @@ GROUND: Final = (
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
 RECIPES: Final = ("pipeline", "live_filter", "joins")  # that put the stages together
 
+SERVICE: Final = ("client", "broker")
+
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
 ROOMS: Final[Rooms] = {
@@ -58,11 +60,23 @@ ROOMS: Final[Rooms] = {
         "live_filter": (*GROUND, *STAGES, "live_queries"),
         "joins": (*GROUND, *STAGES, "pipeline", "live_filter"),
         "scenarios": GROUND,
-        "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
-        "__init__": (*GROUND, *STAGES, *RECIPES, "spark"),  # the stable API
+        "client": GROUND,  # of a broker, which may be elsewhere
+        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),  # __version__
+        "bench": (*GROUND, *STAGES, *RECIPES, *SERVICE, "scenarios", "__init__"),  # __version__
+        "cli": (*GROUND, *STAGES, *RECIPES, *SERVICE, "scenarios", "bench", "__init__"),
+        "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
         "__main__": ("cli",),
     },
+    "extract.broker": {
+        "store": (),
+        "security": (REST,),
+        "delivery": ("store", REST),
+        "http": ("store", "security", "delivery", "page", REST),
+        "page": ("store", "http", REST),  # its routes are among those of http
+        "server": ("store", "security", "http", REST),
+        REST: ("store", "security", "delivery"),
+    },
+    "extract.client": {REST: ()},
     "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
     "extract.transtool": {"rules": (REST,), REST: ("rules",)},  # a rule and the loop that runs it
     "extract.preptool": {
@@ -118,10 +132,15 @@ ROOMS: Final[Rooms] = {
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
     "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
-    "psycopg": ("extract.scheme.database",),
+    "httpcore": ("extract.broker.delivery",),
+    "httpx": ("extract.client",),
+    "msgspec": ("extract.broker",),
+    "prometheus_client": ("extract.broker.metrics",),
+    "psycopg": ("extract.scheme.database", "extract.broker.store"),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
     "sqlglot": ("extract.scheme.database",),
+    "starlette": ("extract.broker",),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 
