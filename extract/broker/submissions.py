@@ -13,7 +13,7 @@ from extract.broker.bodies import DocumentReceipt
 from extract.broker.problems import Problem, not_found
 from extract.broker.store import documents as document_rows
 from extract.broker.store import idempotency
-from extract.broker.store.rows import ArrivedDocument, DocumentBlock
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument
 
 if TYPE_CHECKING:
     from extract.broker.journal import Transaction
@@ -59,7 +59,7 @@ class Submission:
 
 def write_submissions(
     submissions: Sequence[Submission], transaction: Transaction
-) -> list[DocumentBlock]:
+) -> list[ArrivedBlock]:
     """Writes documents, those of a feed as one block, and returns the blocks.
 
     The outcome of each submission is a receipt for each of its documents, or a `Problem`.
@@ -103,7 +103,7 @@ def _answered_before(one: Submission, transaction: Transaction) -> bool:
 
 def _write_block(
     name: str, submissions: Sequence[Submission], transaction: Transaction
-) -> DocumentBlock | None:
+) -> ArrivedBlock | None:
     registry = transaction.registry
     feed = registry.feeds.get(name)
     if feed is None:
@@ -136,7 +136,7 @@ def _write_block(
     if not accepted:
         return None
     registry.position += 1
-    block = DocumentBlock(
+    block = ArrivedBlock(
         registry.position,
         feed.key,
         registry.revision,

@@ -14,7 +14,7 @@ import click
 from extract.errors import ExtractError
 
 if TYPE_CHECKING:
-    from extract.broker.settings import Settings
+    from extract.broker.settings import BrokerSettings
 
 _NEEDED = ("starlette", "uvicorn", "msgspec", "prometheus_client", "httpcore", "python_multipart")
 _POSITIVE = click.FloatRange(min=0)
@@ -110,7 +110,7 @@ def serve(
     """
     _check_installed()
     from extract.broker.server import check_address, check_store, listen, serve_on
-    from extract.broker.store.store import Store, database_of
+    from extract.broker.store.store import BrokerStore, database_of
 
     if limits == ("help",):
         click.echo(_limits_help())
@@ -131,7 +131,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{opened.getsockname()[1]}"
     click.echo(f"extract serve: {address}, store {database_of(store).name}", err=True)
-    serve_on(Store.open(store, sync), settings, token_file, [opened])
+    serve_on(BrokerStore.open(store, sync), settings, token_file, [opened])
     return None
 
 
@@ -142,10 +142,10 @@ def _check_installed() -> None:
         raise ExtractError(f"extract serve needs {', '.join(missing)}", hint)
 
 
-def _settings(host: str, limits: tuple[str, ...], options: Mapping[str, Any]) -> Settings:
-    from extract.broker.settings import LOOPBACK, Settings, WebhookSettings, limits_from
+def _settings(host: str, limits: tuple[str, ...], options: Mapping[str, Any]) -> BrokerSettings:
+    from extract.broker.settings import LOOPBACK, BrokerSettings, WebhookSettings, limits_from
 
-    return Settings(
+    return BrokerSettings(
         max_delay_ms=options["max_delay_ms"],
         retain_seconds=options["retain_hours"] * 3_600,
         retain_bytes=int(options["retain_mb"] * 1_000_000),

@@ -26,7 +26,7 @@ _END: Final = "/documents"
 _ANSWER: Final = [(b"content-type", b"application/json"), *HEADERS]
 
 
-class SingleDocuments:
+class DocumentShortcut:
     """An ASGI application that answers requests with one document, and hands on all others.
 
     Args:

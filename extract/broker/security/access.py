@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from extract.broker.bodies import encode
 from extract.broker.problems import Problem
 from extract.broker.security.rates import Rates
-from extract.broker.security.tokens import LOCAL, Client, Tokens
+from extract.broker.security.tokens import LOCAL, Client, TokenFile
 
 HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
@@ -45,7 +45,7 @@ class Access:
     """
 
     def __init__(
-        self, app: ASGIApp, hosts: Collection[str], tokens: Tokens | None, rates: Rates
+        self, app: ASGIApp, hosts: Collection[str], tokens: TokenFile | None, rates: Rates
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)

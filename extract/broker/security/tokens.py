@@ -1,4 +1,4 @@
-"""Tokens: a file with a line for each client.
+"""TokenFile: a file with a line for each client.
 
     # name   token                              roles               feeds
     desk     9vYk1oQ...                         publish,subscribe   stocks,news
@@ -66,14 +66,14 @@ class Client:
 LOCAL: Final = Client("local", frozenset(ROLES))  # without tokens, on the loopback
 
 
-class Tokens:
+class TokenFile:
     """The clients of a file, by the digests of their tokens."""
 
     def __init__(self, clients: dict[bytes, Client]) -> None:
         self._clients = clients
 
     @classmethod
-    def load(cls, path: str | Path) -> Tokens:
+    def load(cls, path: str | Path) -> TokenFile:
         """Reads a file.
 
         Raises:
