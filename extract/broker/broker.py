@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.changes import (
     NewSubscription,
+    PutMode,
     delete_feed,
     delete_subscription,
     put_subscriptions,
@@ -42,6 +43,7 @@ from extract.broker.store.rows import ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
 from extract.broker.submissions import Submission
 from extract.broker.times import now_us
+from extract.schema.model import Schema
 
 _T = TypeVar("_T")
 _SMALL: Final = 65_536  # bytes of a document that is checked together with others
@@ -179,6 +181,14 @@ class Broker:
             raise not_found("feed")
         return feed
 
+    def schema_of(self, name: str) -> Schema | None:
+        """The schema of a feed's documents; None if any may come.
+
+        Raises:
+            Problem: There is no such feed.
+        """
+        return self.catalog.schema(self.feed(name))
+
     async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
         """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
         if name in self.joins.published:
@@ -234,17 +244,17 @@ class Broker:
                 check_join(body, client, feeds, published, self.limits)
             else:
                 chosen.append(place)
-        schema = self.catalog.schema(self.feed(feed))
+        schema = self.schema_of(feed)
         some = check_queries([bodies[place] for place in chosen], schema, self.limits)
         for place, reason in zip(chosen, some, strict=True):
             reasons[place] = reason
         return reasons
 
     async def put_subscriptions(
-        self, feed: str, owner: str, some: Sequence[NewSubscription]
+        self, feed: str, owner: str, some: Sequence[NewSubscription], mode: PutMode = "put"
     ) -> list[bool]:
         """Makes or changes subscriptions; returns which are new."""
-        operation = put_subscriptions(feed, owner, some, self.settings.limits.subscriptions)
+        operation = put_subscriptions(feed, owner, some, self.settings.limits.subscriptions, mode)
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)

@@ -15,6 +15,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.rows import FeedRow, SubscriberRow
 
+PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
 Apply = Callable[[Transaction], Any]
 
 
@@ -68,7 +69,9 @@ def put_feed(
     return apply
 
 
-def put_subscriptions(feed: str, owner: str, some: Sequence[NewSubscription], most: int) -> Apply:
+def put_subscriptions(
+    feed: str, owner: str, some: Sequence[NewSubscription], most: int, mode: PutMode = "put"
+) -> Apply:
     """Makes subscriptions or changes them, all or none; the answer is which of them are new."""
 
     def apply(transaction: Transaction) -> list[bool]:
@@ -77,7 +80,9 @@ def put_subscriptions(feed: str, owner: str, some: Sequence[NewSubscription], mo
         if entry is None:
             raise not_found("feed")
         for one in some:
-            _check_free(registry.subscribers.get(one.id), entry.key, owner)
+            before = registry.subscribers.get(one.id)
+            _check_free(before, entry.key, owner)
+            _check_mode(before, one.id, mode)
         new_ones = [one for one in some if not _is_active(registry.subscribers.get(one.id))]
         if new_ones and registry.owned.get(owner, 0) + len(new_ones) > most:
             reason = f"a client may have {most:,} subscriptions"
@@ -129,6 +134,14 @@ def _check_free(before: SubscriberRow | None, feed: int, owner: str) -> None:
     if before is not None and before.active and (before.feed != feed or before.owner != owner):
         reason = f"the id {before.id!r} is taken"
         raise Problem(409, reason, "ids are unique in the whole broker; choose another one")
+
+
+def _check_mode(before: SubscriberRow | None, identifier: str, mode: PutMode) -> None:
+    is_there = before is not None and before.active
+    if mode == "create" and is_there:
+        raise Problem(409, f"the id {identifier!r} is taken", "replace it, or choose another one")
+    if mode == "replace" and not is_there:
+        raise Problem(404, f"there is no subscription {identifier!r}", "add it")
 
 
 def delete_subscription(key: int) -> Apply:

@@ -119,9 +119,11 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
         Joins({}, limits=limits).add(Subscription("0", str(body.xscl), namespaces))
         query = parse_xscl(str(body.xscl), namespaces, limits)
     except QuerySyntaxError as error:
-        place = {"line": 1, "column": error.offset + 1} if error.offset >= 0 else {}
+        place: dict[str, Any] = {"query": str(body.xscl), "offset": error.offset}
+        if error.offset >= 0:
+            place |= {"line": 1, "column": error.offset + 1}
         reason = error.reason.removeprefix("query '0': ")
-        raise Problem(422, reason, error.hint, **place) from None
+        raise Problem(422, reason, error.hint, about="query", **place) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
     return set(query.streams), query.publish

@@ -87,9 +87,8 @@ def _changes(
         if one.until is not None and one.until > revision:
             changes.append((one.until, 0, SubscriptionChange(one.feed, one.key, None, one.until)))
         if one.since > revision:
-            changes.append(
-                (one.since, 1, SubscriptionChange(one.feed, one.key, one.body, one.since))
-            )
+            begun = SubscriptionChange(one.feed, one.key, one.body, one.since)
+            changes.append((one.since, 1, begun))
     changes.sort(key=lambda change: change[:2])
     return [(number, event) for number, _, event in changes]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -18,6 +19,11 @@ from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
+
+# Never a path out of the folder, and never one that means something to a system.
+_FILE_NAME: Final = re.compile(
+    r"[A-Za-z0-9_][\w.-]{0,99}(/[A-Za-z0-9_][\w.-]{0,99}){0,9}", re.ASCII
+)
 
 
 class SchemaFilesBody(msgspec.Struct, omit_defaults=True):
@@ -55,8 +61,9 @@ def schema_files(body: FeedBody) -> SchemaFilesBody | None:
     if isinstance(body.schema, str):
         raise Problem(422, "schema says what holds without a dtd or xsd", "leave one of them out")
     for name in files:
-        if name.startswith(("/", ".")) or ".." in name.split("/") or "\\" in name or "\0" in name:
-            raise Problem(422, f"{name!r} cannot be the name of a file of a schema")
+        if not _FILE_NAME.fullmatch(name) or ".." in name.split("/"):
+            hint = "letters, digits and _ . - , with / between folders"
+            raise Problem(422, f"{name[:80]!r} cannot be the name of a file of a schema", hint)
     ((kind, text),) = given.items()
     return SchemaFilesBody(kind, text, files, root)
 
@@ -70,8 +77,12 @@ def compile_schema(files: SchemaFilesBody) -> Schema:
     with tempfile.TemporaryDirectory(prefix="extract-schema-") as folder:
         for name, text in files.files.items():
             path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:  # a name is too long, or is a file and a folder
+                reason = f"the file {name[:80]!r} cannot be used: {error.strerror}"
+                raise SchemaError(reason, "give it another name") from None
         main = Path(folder, f"schema.{files.kind}")
         main.write_text(files.text, encoding="utf-8")
         return Schema.load(main, root=files.root or None)
@@ -113,8 +124,11 @@ def check_queries(
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
     for one in scheme.rejected:
-        place = {"line": 1, "column": one.offset + 1} if one.offset >= 0 else {}
-        raise Problem(422, one.reason, one.hint, index=int(one.id), **place)
+        text = queries[int(one.id)].xpath
+        place: dict[str, Any] = {"index": int(one.id), "query": text, "offset": one.offset}
+        if one.offset >= 0:
+            place |= {"line": 1, "column": one.offset + 1}
+        raise Problem(422, one.reason, one.hint, about="query", **place)
     reasons = [""] * len(bodies)
     for two in scheme.unsatisfiable:
         reasons[int(two.subscriber.id)] = two.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -13,7 +13,8 @@ from extract.broker.bodies import DocumentReceipt
 from extract.broker.problems import Problem, not_found
 from extract.broker.store import documents as document_rows
 from extract.broker.store import idempotency
-from extract.broker.store.rows import ArrivedBlock, ArrivedDocument
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
 
 if TYPE_CHECKING:
     from extract.broker.journal import Transaction
@@ -22,6 +23,7 @@ Refusals = dict[int, DocumentReceipt]  # by the place in the list of documents
 Check = Callable[[Sequence[ArrivedDocument]], tuple[Refusals, dict[int, int]]]
 
 _answers = msgspec.json.Decoder(list[DocumentReceipt])
+_NOTED: Final = 100  # refusals that are kept of one transaction
 _encode = msgspec.json.Encoder().encode
 
 
@@ -133,6 +135,7 @@ def _write_block(
             answer = _encode(receipts)
             row = (one.owner, one.key, one.fingerprint, answer, transaction.now)
             idempotency.remember(transaction.connection, row)
+    _note_refusals(feed.key, submissions, transaction)
     if not accepted:
         return None
     registry.position += 1
@@ -149,6 +152,26 @@ def _write_block(
     registry.last_time = transaction.now
     feed.next_number = number
     return block
+
+
+def _note_refusals(feed: int, submissions: Sequence[Submission], transaction: Transaction) -> None:
+    """Keeps the reasons of some refusals, for who looks at the feed; the client has them all."""
+    receipts = [one for some in submissions for one in some.refusals.values()]
+    rows = [
+        RejectionRow(
+            feed,
+            one.name,
+            "",
+            "document",
+            str(one.reason or ""),
+            one.line if isinstance(one.line, int) else 0,
+            one.column if isinstance(one.column, int) else 0,
+            transaction.now,
+        )
+        for one in receipts[-_NOTED:]
+    ]
+    if rows:
+        notification_rows.add_rejections(transaction.connection, rows)
 
 
 def _check_together(submissions: Sequence[Submission]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib.util import find_spec
@@ -21,7 +23,7 @@ _POSITIVE = click.FloatRange(min=0)
 
 
 @click.command()
-@click.option("--store", required=True, metavar="DIR|URL", help="Where everything is kept.")
+@click.option("--store", metavar="DIR|URL", help="Where everything is kept.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve on.")
 @click.option(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 for any."
@@ -87,8 +89,13 @@ _POSITIVE = click.FloatRange(min=0)
     metavar="DIR",
     help="Copy the store as it is now into a new directory, while another process serves it.",
 )
+@click.option(
+    "--demo",
+    is_flag=True,
+    help="With a feed that ticks and subscriptions to it; without --store nothing is kept.",
+)
 def serve(
-    store: str,
+    store: str | None,
     host: str,
     port: int,
     token_file: str | None,
@@ -97,12 +104,16 @@ def serve(
     log_format: str,
     check: bool,
     backup: Path | None,
+    demo: bool,
     **options: Any,
 ) -> int | None:
     """Run a broker: subscriptions and documents in, notifications out, over HTTP.
 
+    A page at / shows what happens; /openapi.json describes the interface.
+
     \b
-    Examples:
+    Example:
+      extract serve --demo
       extract serve --store broker
       extract serve --store broker --host 0.0.0.0 --token-file tokens --allowed-host alerts.example
       extract serve --store postgresql://me@host/db?schema=broker --token-file tokens
@@ -115,23 +126,35 @@ def serve(
     if limits == ("help",):
         click.echo(_limits_help())
         return 0
-    if backup is not None:
-        database_of(store).backup(backup)
-        click.echo(f"{backup} is a copy of {store}; serve it with --store {backup}", err=True)
-        return 0
-    settings = _settings(host, limits, options)
-    check_address(host, token_file is not None)
-    if check:
-        click.echo(json.dumps(check_store(store, settings, token_file), indent=1))
-        return 0
-    from extract.broker.logs import start_logs
+    if demo and (token_file is not None or check or backup is not None):
+        raise click.UsageError("--demo goes with neither --token-file, --check nor --backup.")
+    if store is None and not demo:
+        raise click.UsageError("Say with --store where everything is kept, or try --demo.")
+    with contextlib.ExitStack() as stack:
+        if store is None:
+            store = stack.enter_context(tempfile.TemporaryDirectory(prefix="extract-demo-"))
+        if backup is not None:
+            database_of(store).backup(backup)
+            click.echo(f"{backup} is a copy of {store}; serve it with --store {backup}", err=True)
+            return 0
+        settings = _settings(host, limits, options)
+        check_address(host, token_file is not None)
+        if check:
+            click.echo(json.dumps(check_store(store, settings, token_file), indent=1))
+            return 0
+        from extract.broker.logs import start_logs
 
-    start_logs(log_format == "json")
-    opened = listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{opened.getsockname()[1]}"
-    click.echo(f"extract serve: {address}, store {database_of(store).name}", err=True)
-    serve_on(BrokerStore.open(store, sync), settings, token_file, [opened])
+        start_logs(log_format == "json")
+        opened = listen(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{opened.getsockname()[1]}"
+        click.echo(f"extract serve: {address}, store {database_of(store).name}", err=True)
+        if demo:
+            from extract.broker.demo import Ticker
+
+            click.echo(f"Look at {address}/ in a browser; Ctrl-C ends the demo.", err=True)
+            stack.enter_context(contextlib.closing(Ticker(address)))
+        serve_on(BrokerStore.open(store, sync), settings, token_file, [opened])
     return None
 
 

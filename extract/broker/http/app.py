@@ -25,6 +25,7 @@ from extract.broker.http import (
 )
 from extract.broker.http.requests import json_response
 from extract.broker.http.single_documents import DocumentShortcut
+from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
 from extract.broker.security.rates import Rates
@@ -55,6 +56,7 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("GET", "/health", service.get_health),
     ("GET", "/metrics", service.get_metrics),
     ("GET", "/openapi.json", service.get_description),
+    *PAGE_ROUTES,
 )
 
 

@@ -24,6 +24,7 @@ from extract.broker.bodies import (
     SubscriptionLine,
     SubscriptionView,
 )
+from extract.broker.page.description import PAGE_MODELS, page_paths
 
 _MODELS: Final = (
     BulkReceipt,
@@ -38,6 +39,7 @@ _MODELS: Final = (
     SubscriptionBody,
     SubscriptionLine,
     SubscriptionView,
+    *PAGE_MODELS,
 )
 _JSON: Final = "application/json"
 _FEED: Final = {
@@ -208,6 +210,14 @@ def _paths() -> dict[str, Any]:
             },
             "post": {
                 "summary": "Make or change many subscriptions, all or none",
+                "parameters": [
+                    _query(
+                        "mode",
+                        "create: 409 if an id is there; replace: 404 if one is not.",
+                        type="string",
+                        enum=["put", "create", "replace"],
+                    )
+                ],
                 "requestBody": _body(
                     {
                         "application/x-ndjson": {
@@ -297,7 +307,7 @@ def description() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"token": []}, {}],
-        "paths": _paths(),
+        "paths": _paths() | page_paths(),
         "components": {
             "schemas": models,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -6,7 +6,7 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +21,7 @@ from extract.broker.bodies import (
     gather_metadata,
 )
 from extract.broker.broker import Broker
-from extract.broker.changes import NewSubscription
+from extract.broker.changes import NewSubscription, PutMode
 from extract.broker.delivery.addresses import check_url
 from extract.broker.feed_filters import read_body as read_subscription
 from extract.broker.http.requests import (
@@ -95,7 +95,8 @@ async def put_subscription(request: Request) -> Response:
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
     new = NewSubscription(identifier, encode(kept), has_webhook, secret)
-    (is_new,) = await broker.put_subscriptions(feed, owner, [new])
+    mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
+    (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
     view = _view(broker.subscriber(identifier), feed, kept)
     view.unsatisfiable = reason or UNSET
     view.webhook_secret = secret or UNSET
@@ -107,6 +108,7 @@ async def post_subscriptions(request: Request) -> Response:
     feed = feed_name(request, "subscribe")
     broker, client = broker_of(request), client_of(request)
     broker.feed(feed)
+    mode = _mode(request)
     content = await read_body(request, broker.settings.limits.body_bytes)
     lines = [line for line in content.splitlines() if line.strip()]
     if len(lines) > broker.settings.limits.bulk_lines:
@@ -114,12 +116,19 @@ async def post_subscriptions(request: Request) -> Response:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     some, kept = await broker.in_thread(_read_lines, lines, broker)
     reasons = await broker.check_queries(feed, client, kept)
-    answers = await broker.put_subscriptions(feed, client.name, some)
+    answers = await broker.put_subscriptions(feed, client.name, some, mode)
     unsatisfiable = [one.id for one, reason in zip(some, reasons, strict=True) if reason]
     return json_response(
         {"created": sum(answers), "changed": len(answers) - sum(answers)}
         | ({"unsatisfiable": unsatisfiable} if unsatisfiable else {})
     )
+
+
+def _mode(request: Request) -> PutMode:
+    mode = request.query_params.get("mode", "put")
+    if mode not in get_args(PutMode):
+        raise Problem(422, f"there is no mode {mode[:40]!r}", "put, create or replace")
+    return cast(PutMode, mode)
 
 
 def _read_lines(
