@@ -33,7 +33,7 @@ from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections
-from extract.broker.security.tokens import Client, TokenFile
+from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
@@ -224,7 +224,7 @@ class Broker:
         return row is not None and row.active
 
     async def check_queries(
-        self, feed: str, client: Client, bodies: Sequence[SubscriptionBody]
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
         """Says for each query why it can match nothing; empty if it can.
 
@@ -234,7 +234,7 @@ class Broker:
         return await self.in_thread(self._check_queries, feed, client, bodies)
 
     def _check_queries(
-        self, feed: str, client: Client, bodies: Sequence[SubscriptionBody]
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
         reasons = [""] * len(bodies)
         chosen = []

@@ -56,11 +56,14 @@ ROOMS: Final[Rooms] = {
         "pipeline": (*GROUND, *STAGES),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
-        "joins": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "joins": (*GROUND, *STAGES, "pipeline", "live_filter", "join_patterns"),
         "scenarios": GROUND,
+        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
+        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "client": (*GROUND, *STAGES, *RECIPES, "__init__"),  # of a broker, over HTTP
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
-        "__init__": (*GROUND, *STAGES, *RECIPES, "spark"),  # the stable API
+        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
+        "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
         "__main__": ("cli",),
     },
     "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
@@ -111,6 +114,18 @@ ROOMS: Final[Rooms] = {
         "driver": ("worker", REST),
         REST: ("driver", "worker"),
     },
+    "extract.broker": {
+        # Values and errors, the store; then security; webhooks and the parts of the broker; HTTP.
+        "store": ("times",),
+        "security": ("problems", "bodies", "store"),
+        "delivery": ("store", "security", "problems", "bodies", REST),
+        "page": ("http", "store", "security", "delivery", "problems", "bodies", "times", REST),
+        "problems": (),
+        "bodies": (),
+        "times": (),
+        REST: ("store", "security", "delivery", "http", "page", "problems", "bodies", "times"),
+        "http": ("store", "security", "delivery", "page", "problems", "bodies", "times", REST),
+    },
     "extract.bench": {"experiments": (REST,), "report": ("experiments", REST), REST: ()},
     "extract.bench.experiments": {"rivals": (), REST: ("rivals",)},
 }
@@ -118,10 +133,13 @@ ROOMS: Final[Rooms] = {
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
     "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
-    "psycopg": ("extract.scheme.database",),
+    "httpcore": ("extract.broker.delivery",),
+    "psycopg": ("extract.scheme.database", "extract.broker.store.postgres_database"),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
     "sqlglot": ("extract.scheme.database",),
+    "starlette": ("extract.broker", "extract.bench.hello_server"),
+    "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 

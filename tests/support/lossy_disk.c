@@ -87,6 +87,19 @@ int ftruncate64(int fd, off64_t size) {
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
+int unlink(const char *path) {
+    static int (*real)(const char *);
+    const char *root = getenv("LOSSY_ROOT");
+    if (!real) real = dlsym(RTLD_NEXT, "unlink");
+    int done = real(path);
+    if (done == 0 && root && strncmp(path, root, strlen(root)) == 0) {
+        pthread_mutex_lock(&lock);
+        note('u', path, 0, NULL, 0);
+        pthread_mutex_unlock(&lock);
+    }
+    return done;
+}
+
 int fsync(int fd) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "fsync");

@@ -2,7 +2,8 @@
 
 `lossy_disk.c`, preloaded into a process, notes what it writes and syncs below a directory;
 `surviving_files` makes the files as they would be after the outage: of each file, what was written
-before its last sync, and nothing after.
+before its last sync, and nothing after. A file that was removed is gone when its directory was
+synced.
 """
 
 from __future__ import annotations
@@ -52,7 +53,17 @@ def surviving_files(log: Path, root: Path, target: Path) -> int:
     """Writes what survives into another directory; returns how many writes were lost."""
     contents: dict[str, bytearray] = {}
     waiting: dict[str, list[tuple[bytes, int, bytes]]] = {}
+    removed: set[str] = set()
     for kind, path, offset, data in _entries(log.read_bytes()):
+        if kind == b"u":
+            removed.add(path)
+            continue
+        if kind == b"s" and Path(path) == root:
+            for name in removed:
+                contents.pop(name, None)
+                waiting.pop(name, None)
+            removed.clear()
+            continue
         if kind != b"s":
             waiting.setdefault(path, []).append((kind, offset, data))
             continue
@@ -66,6 +77,6 @@ def surviving_files(log: Path, root: Path, target: Path) -> int:
                 content[place : place + len(written)] = written
     target.mkdir(parents=True)
     for path, content in contents.items():
-        if Path(path) != root and not path.endswith(" (deleted)"):
+        if not path.endswith(" (deleted)"):
             (target / Path(path).relative_to(root)).write_bytes(content)
     return sum(len(some) for some in waiting.values())
