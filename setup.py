@@ -22,9 +22,10 @@ HEADERS = ["chars.h", "tables.h", "scan.h", "c_scan.pxd"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
-    "memory", "strings", "sorted", "parts", "paths", "registry", "posting", "templates", "rows",
-    "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
-    "checks", "ahead", "postings", "results", "machine", "size", "outputs",
+    "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
+    "anchors", "checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size",
+    "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
@@ -87,6 +88,12 @@ def extensions() -> list[Extension]:
                 *(f"{XPATH}/{name}.h" for name in ("key_table", "number", "tokenise")),
                 f"{XPATH}/hashing.h",
             ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.xpath._node",
+            [f"{XPATH}/_node.pyx"],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

@@ -40,7 +40,7 @@ GROUND: Final = (
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
-RECIPES: Final = ("pipeline", "live_filter", "joins")  # that put the stages together
+RECIPES: Final = ("pipeline", "live_filter", "joins", "join_run")  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -56,10 +56,11 @@ ROOMS: Final[Rooms] = {
         "pipeline": (*GROUND, *STAGES),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
-        "joins": (*GROUND, *STAGES, "pipeline", "live_filter", "join_patterns"),
+        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "joins": (*GROUND, *STAGES, "join_patterns"),
+        "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
         "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
-        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
         "client": (*GROUND, *STAGES, *RECIPES, "__init__"),  # of a broker, over HTTP
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
         "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
