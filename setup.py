@@ -23,10 +23,9 @@ COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
-    "rows",
-    "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
-"checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size", "outputs",
-    "writing", "ordering", "declarations",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
+    "anchors", "checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size",
+    "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"

@@ -12,6 +12,7 @@ from extract.live_filter import Filter
 from extract.pipeline import prepare
 from extract.schema.model import Schema
 from extract.subscriptions.model import Subscription, Subscriptions
+from extract.xscl.ast import EVERY_STREAM
 
 FEW: Final = 32  # edges that are evaluated one by one in less time than a filter takes
 
@@ -29,7 +30,7 @@ class PatternFilter:
 
     Args:
         edges: The edges; those of a stream may change at any time.
-        schemas: The schemas of streams that have one.
+        schemas: The schemas of streams that have one; that of `EVERY_STREAM` is for all others.
         limits: How large documents may be.
     """
 
@@ -71,7 +72,7 @@ class PatternFilter:
         return ready
 
     def _made(self, paths: Sequence[Subscription], stream: str) -> Filter | None:
-        schema = self._schemas.get(stream, Schema.none())
+        schema = self._schemas.get(stream) or self._schemas.get(EVERY_STREAM) or Schema.none()
         scheme = prepare(schema, Subscriptions.of(paths), 1, limits=self._limits)
         return None if scheme.rejected else Filter(scheme, limits=self._limits)
 

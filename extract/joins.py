@@ -176,6 +176,20 @@ class Joins:
                 self._engine.remove(name)
                 self._streams.remove(name, query)
 
+    def replace_all(self, queries: Subscriptions | Mapping[str, str]) -> None:
+        """Makes these the queries: those that are the same go on, others come or go.
+
+        Those that cannot be evaluated are in `rejected_queries`.
+        """
+        with self._lock:
+            wanted = {one.id: one for one in _subscriptions(queries, None)}
+            texts = {name: (query.text, query.namespaces) for name, query in self.queries.items()}
+            same = {n for n, one in wanted.items() if texts.get(n) == (one.xpath, one.namespaces)}
+            self.remove([name for name in texts if name not in same])
+            source = queries.source if isinstance(queries, Subscriptions) else ""
+            new = tuple([one for name, one in wanted.items() if name not in same])
+            self._take(Subscriptions(new, source))
+
     def _take(self, subscriptions: Subscriptions) -> None:
         """Adds queries; those that cannot be evaluated are rejected."""
         rejections: list[Rejection] = []
@@ -370,9 +384,18 @@ class Joins:
         directory: str | Path,
         schemas: Mapping[str, Schema] | None = None,
         *,
+        lateness: Time | None = None,
+        max_state: int | None = None,
+        when_full: WhenFull | None = None,
         limits: Limits | None = None,
     ) -> Joins:
         """Goes on where `save` was called: the same documents give the same rows.
+
+        Args:
+            directory: Where `save` wrote.
+            schemas: As for `Joins`; they are not saved.
+            lateness, max_state, when_full: As for `Joins`; those of before by default.
+            limits: As for `Joins`.
 
         Raises:
             JoinError: There is no snapshot, or it is damaged or of another version.
@@ -382,10 +405,13 @@ class Joins:
         joins = cls(
             {},
             schemas,
-            max_state=facts["max_state"],
-            when_full=facts["when_full"],
+            lateness=lateness,
+            max_state=facts["max_state"] if max_state is None else max_state,
+            when_full=when_full or facts["when_full"],
             limits=limits,
         )
+        if lateness is None:
+            joins._lateness = facts["lateness"]
         joins._resume(snapshot)
         return joins
 
@@ -393,7 +419,6 @@ class Joins:
         facts = snapshot.facts
         for one in snapshot.queries:
             self._add(Subscription(one.id, one.xscl, one.namespaces), one.since, one.order)
-        self._lateness = facts["lateness"]
         self._clock, self._next_order = facts["clock"], facts["next_order"]
         self._counts = StreamCounts(facts["inputs"], facts["places"])
         self._latest, self._horizon = facts["latest"], facts["horizon"]

@@ -6,7 +6,7 @@ events and webhooks. `extract.broker.broker` puts the parts together:
     HTTP ──► Journal ──► store            one thread writes, many requests share one sync
                 │ what is committed
                 ▼
-             Matcher ──► Journal          batches of what has arrived, by `extract.Filter`
+             MatchingThread ──► Journal          batches of what has arrived, by `extract.Filter`
                             │ what is committed
                             ▼
                          readers: long polls, event streams, webhooks

@@ -21,7 +21,7 @@ from extract.broker.feed_catalog import FeedCatalog, present_queries
 from extract.broker.feed_filters import FeedFilters, read_body, select_of
 from extract.broker.joined_feeds import JoinedFeeds, check_join, joined_streams, may_read
 from extract.broker.journal import Journal, Operation, Transaction
-from extract.broker.matcher import MatchedBatch, Matcher
+from extract.broker.matcher import MatchedBatch, MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
 from extract.broker.pages import NotificationEntries, read_notifications
@@ -33,14 +33,14 @@ from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections
-from extract.broker.security.tokens import Client, Tokens
-from extract.broker.settings import Settings
+from extract.broker.security.tokens import KnownClient, TokenFile
+from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument, SubscriberRow
-from extract.broker.store.store import Store
+from extract.broker.store.store import BrokerStore
 from extract.broker.submissions import Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
@@ -58,9 +58,9 @@ class Broker:
         settings: The options.
     """
 
-    def __init__(self, store: Store, settings: Settings | None = None) -> None:
+    def __init__(self, store: BrokerStore, settings: BrokerSettings | None = None) -> None:
         self.store = store
-        self.settings = settings or Settings()
+        self.settings = settings or BrokerSettings()
         limits = self.settings.limits
         self.limits = self.settings.engine_limits()
         self.registry = Registry(store.writer)
@@ -70,7 +70,7 @@ class Broker:
         self.metrics = Metrics()
         self.stopping = False
         self.start_failure: Exception | None = None
-        self.tokens: Tokens | None = None
+        self.tokens: TokenFile | None = None
         self.barred: frozenset[int] = frozenset()  # joins whose owners may not read all they join
         self.with_webhook: set[int] = set()  # keys of subscribers that have, or had, one
         self._webhooks: Webhooks | None = None
@@ -81,7 +81,7 @@ class Broker:
             store, self.registry, self._heard, self._settled, self.metrics.committed
         )
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
-        self.matcher = Matcher(
+        self.matcher = MatchingThread(
             lambda key: FeedFilters(self.limits, limits.notification_matches),
             lambda key: self.registry.feeds_by_key[key].name,
             self._matched,
@@ -224,7 +224,7 @@ class Broker:
         return row is not None and row.active
 
     async def check_queries(
-        self, feed: str, client: Client, bodies: Sequence[SubscriptionBody]
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
         """Says for each query why it can match nothing; empty if it can.
 
@@ -234,7 +234,7 @@ class Broker:
         return await self.in_thread(self._check_queries, feed, client, bodies)
 
     def _check_queries(
-        self, feed: str, client: Client, bodies: Sequence[SubscriptionBody]
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
         reasons = [""] * len(bodies)
         chosen = []
@@ -269,7 +269,7 @@ class Broker:
         """Ends a subscription."""
         await self.journal.ask(delete_subscription(key))
 
-    def tokens_changed(self, tokens: Tokens | None) -> None:
+    def tokens_changed(self, tokens: TokenFile | None) -> None:
         """Hears who may do what now; whether owners may read what they join is checked again."""
         self.tokens = tokens
         barred = set()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from extract.broker.bodies import FeedBody, encode
-from extract.broker.journal import FeedChange, QueryChange, Transaction
+from extract.broker.journal import FeedChange, SubscriptionChange, Transaction
 from extract.broker.problems import Problem, not_found
 from extract.broker.registry import FeedEntry
 from extract.broker.store import feeds as feed_rows
@@ -107,7 +107,7 @@ def put_subscriptions(
                 again.append(row)
             answers.append(before is None or not before.active)
             registry.set_subscriber(row)
-            transaction.events.append(QueryChange(entry.key, row.key, one.body, revision))
+            transaction.events.append(SubscriptionChange(entry.key, row.key, one.body, revision))
         subscription_rows.add_subscribers(connection, new)
         for row in again:
             subscription_rows.change_subscriber(connection, row)
@@ -167,7 +167,7 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
         subscription_rows.change_subscriber(connection, row)
         notification_rows.remove_notifications(connection, before.key)
         registry.set_subscriber(row)
-        transaction.events.append(QueryChange(before.feed, before.key, None, revision))
+        transaction.events.append(SubscriptionChange(before.feed, before.key, None, revision))
     subscription_rows.end_versions(connection, revision, [one.key for one in some])
 
 

@@ -21,8 +21,8 @@ _BROKEN: Final = 40  # one message in so many is cut off
 EXAMPLES: Final = {
     "large-volumes": "//quote[volume >= 95000]",
     "falling-fast": "/quotes/quote[change < -6]/symbol",
-    "london-movers": "/quotes[@market = 'lse']/quote"
-    "[translate(change, '+', '') > 6 or change < -6]",
+    "london-movers": "/quotes[@market = 'lse']"
+    "/quote[translate(change, '+', '') > 6 or change < -6]",
     "cheap-in-dollars": "//quote[@currency = 'USD'][price < 20]/name",
     "winners": "<winners>{ for $q in //quote where translate($q/change, '+', '') > 4 "
     "order by number(translate($q/change, '+', '')) descending "

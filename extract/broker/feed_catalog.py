@@ -15,7 +15,7 @@ from extract.broker.journal import Operation, Transaction
 from extract.broker.problems import Problem
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.schemas import SchemaFilesBody, check_queries, compile_in_child, schema_files
-from extract.broker.settings import Settings
+from extract.broker.settings import BrokerSettings
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
@@ -38,7 +38,7 @@ class FeedCatalog:
     """
 
     def __init__(
-        self, registry: Registry, settings: Settings, submit: Callable[[Operation], None]
+        self, registry: Registry, settings: BrokerSettings, submit: Callable[[Operation], None]
     ) -> None:
         self._registry = registry
         self._settings = settings

@@ -15,7 +15,7 @@ from typing import Any
 
 from extract.broker.bodies import SubscriptionBody
 from extract.broker.problems import Problem, not_found
-from extract.broker.security.tokens import Client
+from extract.broker.security.tokens import KnownClient
 from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time
 from extract.errors import ExtractError, QuerySyntaxError
@@ -129,7 +129,7 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
     return set(query.streams), query.publish
 
 
-def may_read(streams: Collection[str], client: Client | None) -> bool:
+def may_read(streams: Collection[str], client: KnownClient | None) -> bool:
     """Whether a client may read all streams of a join."""
     if client is None:
         return False
@@ -140,7 +140,7 @@ def may_read(streams: Collection[str], client: Client | None) -> bool:
 
 def check_join(
     body: SubscriptionBody,
-    client: Client,
+    client: KnownClient,
     feeds: Collection[str],
     published: Collection[str],
     limits: Limits,

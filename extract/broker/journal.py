@@ -18,8 +18,8 @@ from typing import Any, Final
 from extract.broker.problems import Problem
 from extract.broker.registry import Registry
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import DocumentBlock
-from extract.broker.store.store import Store
+from extract.broker.store.rows import ArrivedBlock
+from extract.broker.store.store import BrokerStore
 from extract.broker.submissions import Submission, write_submissions
 from extract.broker.times import now_us
 
@@ -28,7 +28,7 @@ _ROUND_BYTES: Final = 32 << 20  # of documents in one transaction
 
 
 @dataclass(frozen=True, slots=True)
-class QueryChange:
+class SubscriptionChange:
     """A subscription whose query begins, changes or ends.
 
     Attributes:
@@ -51,7 +51,7 @@ class FeedChange:
     feed: int
 
 
-Event = DocumentBlock | QueryChange | FeedChange
+Event = ArrivedBlock | SubscriptionChange | FeedChange
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class Journal:
 
     def __init__(
         self,
-        store: Store,
+        store: BrokerStore,
         registry: Registry,
         heard: Callable[[list[Event]], None],
         settled: Callable[[list[Submission]], None] = lambda submissions: None,

@@ -19,9 +19,9 @@ import msgspec
 
 from extract.broker.feed_filters import FeedFilters, read_body
 from extract.broker.joined_feeds import JoinedFeeds
-from extract.broker.journal import Event, FeedChange, QueryChange
+from extract.broker.journal import Event, FeedChange, SubscriptionChange
 from extract.broker.recovery import Recovered
-from extract.broker.store.rows import ArrivedDocument, DocumentBlock, RejectionRow
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
 from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
@@ -52,7 +52,7 @@ class MatchedBatch:
     rejected: list[RejectionRow] = field(default_factory=list)
 
 
-class Matcher:
+class MatchingThread:
     """Matches documents in the order of the log.
 
     Args:
@@ -105,9 +105,9 @@ class Matcher:
         if start.join_state:
             self._joins.restore(start.join_state)
         for event in start.replay:
-            if isinstance(event, DocumentBlock):
+            if isinstance(event, ArrivedBlock):
                 self._join(event, None)
-            elif isinstance(event, QueryChange):
+            elif isinstance(event, SubscriptionChange):
                 body = None if event.body is None else read_body(event.body)
                 self._joins.change(event.key, body)
         self._backlog = start.backlog
@@ -131,7 +131,7 @@ class Matcher:
                 self._since = time.monotonic()
             self._waiting += events
             self._documents += sum(
-                [len(one.documents) for one in events if isinstance(one, DocumentBlock)]
+                [len(one.documents) for one in events if isinstance(one, ArrivedBlock)]
             )
             self._condition.notify()
 
@@ -172,11 +172,11 @@ class Matcher:
 
     def _process(self, events: list[Event]) -> None:
         """Matches blocks up to the next change, makes the changes, and so on."""
-        blocks: list[DocumentBlock] = []
+        blocks: list[ArrivedBlock] = []
         documents = size = 0
         changes: dict[int, dict[int, Any]] = {}
         for event in events:
-            if isinstance(event, DocumentBlock):
+            if isinstance(event, ArrivedBlock):
                 self._change(changes)
                 blocks.append(event)
                 documents += len(event.documents)
@@ -187,7 +187,7 @@ class Matcher:
             blocks, documents, size = [], 0, 0
             if self._stopping:
                 return
-            if isinstance(event, QueryChange):
+            if isinstance(event, SubscriptionChange):
                 body = None if event.body is None else read_body(event.body)
                 self._place = (self._place[0], event.revision)
                 self._joins.change(event.key, body)
@@ -209,12 +209,12 @@ class Matcher:
             self._filters(feed).change(some)
         changes.clear()
 
-    def _match(self, blocks: list[DocumentBlock]) -> None:
+    def _match(self, blocks: list[ArrivedBlock]) -> None:
         if not blocks:
             return
         begun = time.perf_counter()
         batch = MatchedBatch(blocks[-1].position)
-        feeds: dict[int, list[DocumentBlock]] = {}
+        feeds: dict[int, list[ArrivedBlock]] = {}
         for block in blocks:
             feeds.setdefault(block.feed, []).append(block)
             batch.documents += len(block.documents)
@@ -230,7 +230,7 @@ class Matcher:
         self._observe(time.perf_counter() - begun, batch.documents)
         self._matched(batch)
 
-    def _join(self, block: DocumentBlock, batch: MatchedBatch | None) -> None:
+    def _join(self, block: ArrivedBlock, batch: MatchedBatch | None) -> None:
         """Gives documents to the joins; without a batch what they lead to is told already."""
         if not len(self._joins):
             return
@@ -257,7 +257,7 @@ class Matcher:
             self._saved(*self._place, self._joins.save())
             self._next_save = time.monotonic() + every
 
-    def _match_feed(self, feed: int, blocks: list[DocumentBlock], batch: MatchedBatch) -> None:
+    def _match_feed(self, feed: int, blocks: list[ArrivedBlock], batch: MatchedBatch) -> None:
         filters = self._filters(feed)
         if not len(filters):
             return

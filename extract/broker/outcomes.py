@@ -8,7 +8,7 @@ from extract.broker.journal import Operation, Transaction
 from extract.broker.matcher import MatchedBatch
 from extract.broker.store import documents as document_rows
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store.rows import NotificationRow, Outcome
+from extract.broker.store.rows import BatchMark, NotificationRow
 
 Told = Callable[[MatchedBatch, list[int]], None]
 
@@ -38,7 +38,7 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
             notification_rows.add_rejections(connection, batch.rejected)
         size = batch.size + sum([len(row.data) for row in rows])
         count = sum([row.amount for row in rows])
-        outcome = Outcome(batch.position, transaction.now, batch.documents, count, size)
+        outcome = BatchMark(batch.position, transaction.now, batch.documents, count, size)
         document_rows.add_outcome(connection, outcome)
         transaction.afterwards.append(lambda: told(batch, [row.key for row in rows]))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from extract.broker.journal import Event, QueryChange
+from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import DocumentBlock, SubscriptionVersion
+from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
 
 _ALL = 1 << 60
 
@@ -80,20 +80,21 @@ def is_join(body: bytes) -> bool:
 
 def _changes(
     versions: Sequence[SubscriptionVersion], revision: int
-) -> list[tuple[int, QueryChange]]:
+) -> list[tuple[int, SubscriptionChange]]:
     """The changes after a revision, in their order; of one revision, ends come first."""
-    changes: list[tuple[int, int, QueryChange]] = []
+    changes: list[tuple[int, int, SubscriptionChange]] = []
     for one in versions:
         if one.until is not None and one.until > revision:
-            changes.append((one.until, 0, QueryChange(one.feed, one.key, None, one.until)))
+            changes.append((one.until, 0, SubscriptionChange(one.feed, one.key, None, one.until)))
         if one.since > revision:
-            changes.append((one.since, 1, QueryChange(one.feed, one.key, one.body, one.since)))
+            begun = SubscriptionChange(one.feed, one.key, one.body, one.since)
+            changes.append((one.since, 1, begun))
     changes.sort(key=lambda change: change[:2])
     return [(number, event) for number, _, event in changes]
 
 
 def _merged(
-    changes: Sequence[tuple[int, QueryChange]], blocks: Sequence[DocumentBlock]
+    changes: Sequence[tuple[int, SubscriptionChange]], blocks: Sequence[ArrivedBlock]
 ) -> list[Event]:
     """Changes and blocks in the order of the log."""
     events: list[Event] = []

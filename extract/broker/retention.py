@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from extract.broker.journal import Transaction
-from extract.broker.settings import Settings
+from extract.broker.settings import BrokerSettings
 from extract.broker.store import documents as document_rows
 from extract.broker.store import idempotency, retained
 from extract.broker.store import joins as join_rows
@@ -16,7 +16,7 @@ _BATCHES: Final = 200  # that one transaction removes
 _REJECTIONS: Final = 10_000  # that are kept
 
 
-def trim_store(transaction: Transaction, settings: Settings, has_joins: bool) -> bool:
+def trim_store(transaction: Transaction, settings: BrokerSettings, has_joins: bool) -> bool:
     """Removes a part of what need not be kept; returns whether there is more to remove.
 
     Documents that are not matched stay, and those that the state of joins would be read again from.

@@ -17,6 +17,7 @@ from extract.errors import ExtractError, SchemaError
 from extract.filtertool.processes.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
 from extract.pipeline import prepare
+from extract.schema.load import load_schema
 from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
 
@@ -85,7 +86,17 @@ def compile_schema(files: SchemaFilesBody) -> Schema:
                 raise SchemaError(reason, "give it another name") from None
         main = Path(folder, f"schema.{files.kind}")
         main.write_text(files.text, encoding="utf-8")
-        return Schema.load(main, root=files.root or None)
+        try:
+            return load_schema(main, files.root or None, alone=True)
+        except SchemaError as error:  # which does not tell where the files lay
+            inside = f"{folder}/"
+            raise SchemaError(
+                error.reason.replace(inside, ""),
+                error.hint.replace(inside, ""),
+                error.file.replace(inside, ""),
+                error.line,
+                error.column,
+            ) from None
 
 
 def compile_in_child(files: SchemaFilesBody, seconds: float, memory: int) -> Schema:

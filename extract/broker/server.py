@@ -14,10 +14,10 @@ import uvicorn
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
 from extract.broker.security.access import Access
-from extract.broker.security.tokens import TokenError, Tokens
-from extract.broker.settings import LOOPBACK, Settings
+from extract.broker.security.tokens import TokenError, TokenFile
+from extract.broker.settings import LOOPBACK, BrokerSettings
 from extract.broker.store.documents import last_position, matched_position
-from extract.broker.store.store import Store
+from extract.broker.store.store import BrokerStore
 from extract.broker.store.tables import VERSION
 from extract.errors import ExtractError
 
@@ -60,14 +60,14 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
-def check_store(location: str, settings: Settings, token_file: str | None) -> dict[str, Any]:
+def check_store(location: str, settings: BrokerSettings, token_file: str | None) -> dict[str, Any]:
     """Opens everything that a broker needs, and says what is there.
 
     Raises:
         ExtractError: Something cannot be used.
     """
-    clients = None if token_file is None else len(Tokens.load(token_file))
-    store = Store.open(location)
+    clients = None if token_file is None else len(TokenFile.load(token_file))
+    store = BrokerStore.open(location)
     try:
         broker = Broker(store, settings)
         broker.load()
@@ -87,14 +87,17 @@ def check_store(location: str, settings: Settings, token_file: str | None) -> di
 
 
 def serve_on(
-    store: Store, settings: Settings, token_file: str | None, sockets: list[socket.socket]
+    store: BrokerStore,
+    settings: BrokerSettings,
+    token_file: str | None,
+    sockets: list[socket.socket],
 ) -> None:
     """Serves until a signal ends it; what is under way is answered.
 
     ``SIGHUP`` reads the file of tokens again.
     """
     broker = Broker(store, settings)
-    app = create_app(broker, None if token_file is None else Tokens.load(token_file))
+    app = create_app(broker, None if token_file is None else TokenFile.load(token_file))
     if token_file is not None:
         file = token_file
         signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
@@ -122,7 +125,7 @@ def serve_on(
 
 def _reload(app: Access, broker: Broker, file: str) -> None:
     try:
-        app.tokens = Tokens.load(file)
+        app.tokens = TokenFile.load(file)
     except TokenError as error:
         _log.error("the tokens stay as they are: %s", error)
         return

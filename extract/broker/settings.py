@@ -112,7 +112,7 @@ class WebhookSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BrokerSettings:
     """The options of ``extract serve``.
 
     Attributes:

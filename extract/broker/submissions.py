@@ -14,7 +14,7 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import documents as document_rows
 from extract.broker.store import idempotency
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store.rows import ArrivedDocument, DocumentBlock, RejectionRow
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
 
 if TYPE_CHECKING:
     from extract.broker.journal import Transaction
@@ -61,7 +61,7 @@ class Submission:
 
 def write_submissions(
     submissions: Sequence[Submission], transaction: Transaction
-) -> list[DocumentBlock]:
+) -> list[ArrivedBlock]:
     """Writes documents, those of a feed as one block, and returns the blocks.
 
     The outcome of each submission is a receipt for each of its documents, or a `Problem`.
@@ -105,7 +105,7 @@ def _answered_before(one: Submission, transaction: Transaction) -> bool:
 
 def _write_block(
     name: str, submissions: Sequence[Submission], transaction: Transaction
-) -> DocumentBlock | None:
+) -> ArrivedBlock | None:
     registry = transaction.registry
     feed = registry.feeds.get(name)
     if feed is None:
@@ -139,7 +139,7 @@ def _write_block(
     if not accepted:
         return None
     registry.position += 1
-    block = DocumentBlock(
+    block = ArrivedBlock(
         registry.position,
         feed.key,
         registry.revision,

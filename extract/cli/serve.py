@@ -16,7 +16,7 @@ import click
 from extract.errors import ExtractError
 
 if TYPE_CHECKING:
-    from extract.broker.settings import Settings
+    from extract.broker.settings import BrokerSettings
 
 _NEEDED = ("starlette", "uvicorn", "msgspec", "prometheus_client", "httpcore", "python_multipart")
 _POSITIVE = click.FloatRange(min=0)
@@ -121,7 +121,7 @@ def serve(
     """
     _check_installed()
     from extract.broker.server import check_address, check_store, listen, serve_on
-    from extract.broker.store.store import Store, database_of
+    from extract.broker.store.store import BrokerStore, database_of
 
     if limits == ("help",):
         click.echo(_limits_help())
@@ -154,7 +154,7 @@ def serve(
 
             click.echo(f"Look at {address}/ in a browser; Ctrl-C ends the demo.", err=True)
             stack.enter_context(contextlib.closing(Ticker(address)))
-        serve_on(Store.open(store, sync), settings, token_file, [opened])
+        serve_on(BrokerStore.open(store, sync), settings, token_file, [opened])
     return None
 
 
@@ -165,10 +165,10 @@ def _check_installed() -> None:
         raise ExtractError(f"extract serve needs {', '.join(missing)}", hint)
 
 
-def _settings(host: str, limits: tuple[str, ...], options: Mapping[str, Any]) -> Settings:
-    from extract.broker.settings import LOOPBACK, Settings, WebhookSettings, limits_from
+def _settings(host: str, limits: tuple[str, ...], options: Mapping[str, Any]) -> BrokerSettings:
+    from extract.broker.settings import LOOPBACK, BrokerSettings, WebhookSettings, limits_from
 
-    return Settings(
+    return BrokerSettings(
         max_delay_ms=options["max_delay_ms"],
         retain_seconds=options["retain_hours"] * 3_600,
         retain_bytes=int(options["retain_mb"] * 1_000_000),

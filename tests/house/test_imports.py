@@ -40,9 +40,7 @@ GROUND: Final = (
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
-RECIPES: Final = ("pipeline", "live_filter", "joins")  # that put the stages together
-
-SERVICE: Final = ("client", "broker")
+RECIPES: Final = ("pipeline", "live_filter", "joins", "join_run")  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -58,25 +56,17 @@ ROOMS: Final[Rooms] = {
         "pipeline": (*GROUND, *STAGES),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
-        "joins": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "joins": (*GROUND, *STAGES, "join_patterns"),
+        "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
-        "client": GROUND,  # of a broker, which may be elsewhere
-        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),  # __version__
-        "bench": (*GROUND, *STAGES, *RECIPES, *SERVICE, "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, *RECIPES, *SERVICE, "scenarios", "bench", "__init__"),
+        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
+        "client": GROUND,  # of a broker, over HTTP
+        "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
+        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
         "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
         "__main__": ("cli",),
     },
-    "extract.broker": {
-        "store": (),
-        "security": (REST,),
-        "delivery": ("store", REST),
-        "http": ("store", "security", "delivery", "page", REST),
-        "page": ("store", "http", REST),  # its routes are among those of http
-        "server": ("store", "security", "http", REST),
-        REST: ("store", "security", "delivery"),
-    },
-    "extract.client": {REST: ()},
     "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
     "extract.transtool": {"rules": (REST,), REST: ("rules",)},  # a rule and the loop that runs it
     "extract.preptool": {
@@ -125,6 +115,18 @@ ROOMS: Final[Rooms] = {
         "driver": ("worker", REST),
         REST: ("driver", "worker"),
     },
+    "extract.broker": {
+        # Values and errors, the store; then security; webhooks and the parts of the broker; HTTP.
+        "store": ("times",),
+        "security": ("problems", "bodies", "store"),
+        "delivery": ("store", "security", "problems", "bodies", REST),
+        "page": ("http", "store", "security", "delivery", "problems", "bodies", "times", REST),
+        "problems": (),
+        "bodies": (),
+        "times": (),
+        REST: ("store", "security", "delivery", "http", "page", "problems", "bodies", "times"),
+        "http": ("store", "security", "delivery", "page", "problems", "bodies", "times", REST),
+    },
     "extract.bench": {"experiments": (REST,), "report": ("experiments", REST), REST: ()},
     "extract.bench.experiments": {"rivals": (), REST: ("rivals",)},
 }
@@ -134,13 +136,14 @@ ONLY: Final = {
     "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
     "httpcore": ("extract.broker.delivery",),
     "httpx": ("extract.client",),
-    "msgspec": ("extract.broker",),
+    "msgspec": ("extract.broker", "extract.bench.hello_server"),
     "prometheus_client": ("extract.broker.metrics",),
-    "psycopg": ("extract.scheme.database", "extract.broker.store"),
+    "psycopg": ("extract.scheme.database", "extract.broker.store.postgres_database"),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
     "sqlglot": ("extract.scheme.database",),
-    "starlette": ("extract.broker",),
+    "starlette": ("extract.broker", "extract.bench.hello_server"),
+    "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -23,6 +24,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
@@ -90,7 +92,9 @@ def _document(rng: random.Random, number: int) -> str:
     return f'<q n="{number}"><s>{symbol}</s><p>{price}</p></q>'
 
 
-def _send(asked: AskedBroker, sent: Sent, worker: str, seed: int, stop: threading.Event) -> None:
+def send_documents(
+    asked: AskedBroker, sent: Sent, worker: str, seed: float, stop: threading.Event
+) -> None:
     """Sends documents, single and in bulk, until the broker is gone."""
     rng = random.Random(seed)
     number = 0
@@ -107,8 +111,8 @@ def _send(asked: AskedBroker, sent: Sent, worker: str, seed: int, stop: threadin
                 is_taken = asked.post(some[0][1], some[0][0]).status == 202
             else:
                 is_taken = asked.post_lines(some).json["accepted"] == count
-        except (OSError, ValueError, Exception):
-            return
+        except (OSError, http.client.HTTPException, ValueError):
+            return  # it is gone
         if is_taken:
             with sent.lock:
                 sent.documents.update(some)
@@ -126,7 +130,9 @@ def run_round(store: str, sent: Sent, number: int, rng: random.Random, options: 
                 assert asked.put(name, xpath=xpath, select="doc").status == 201
         workers = [
             threading.Thread(
-                target=_send, args=(asked, sent, f"{number}.{n}", rng.random(), stop), daemon=True
+                target=send_documents,
+                args=(asked, sent, f"{number}.{n}", rng.random(), stop),
+                daemon=True,
             )
             for n in range(4)
         ]
@@ -140,50 +146,45 @@ def run_round(store: str, sent: Sent, number: int, rng: random.Random, options: 
             worker.join(30)
 
 
-def check_told(asked: AskedBroker, sent: Sent) -> dict[str, int]:
+def check_told(
+    asked: AskedBroker, sent: Sent, queries: Mapping[str, str] = _QUERIES
+) -> dict[str, int]:
     """Compares what subscriptions are told with what lxml says of the documents.
 
     Returns:
         How many notifications each subscription has.
     """
-    with asked_pages(asked) as pages:
-        counts = {}
-        for name, xpath in _QUERIES.items():
-            rows = pages(name)
-            numbers = [row["seq"] for row in rows]
-            assert numbers == list(range(1, len(rows) + 1)), f"{name}: numbers are missing"
-            log = [row["number"] for row in rows]
-            assert log == sorted(log), f"{name}: out of order"
-            told = [row["document"] for row in rows]
-            assert len(told) == len(set(told)), f"{name}: told twice"
-            query = etree.XPath(xpath)
-            expected = {
-                one for one, text in sent.documents.items() if query(etree.fromstring(text))
-            }
-            maybe = {one for one, text in sent.unknown.items() if query(etree.fromstring(text))}
-            assert not expected - set(told), f"{name}: {len(expected - set(told))} are lost"
-            assert set(told) <= expected | maybe, f"{name}: told what does not match"
-            counts[name] = len(rows)
-        return counts
+    _wait_until_matched(asked)
+    counts = {}
+    for name, xpath in queries.items():
+        rows = _all_rows(asked, name)
+        numbers = [row["seq"] for row in rows]
+        assert numbers == list(range(1, len(rows) + 1)), f"{name}: numbers are missing"
+        log = [row["number"] for row in rows]
+        assert log == sorted(log), f"{name}: out of order"
+        told = [row["document"] for row in rows]
+        assert len(told) == len(set(told)), f"{name}: told twice"
+        query = etree.XPath(xpath)
+        expected = {one for one, text in sent.documents.items() if query(etree.fromstring(text))}
+        maybe = {one for one, text in sent.unknown.items() if query(etree.fromstring(text))}
+        assert not expected - set(told), f"{name}: {len(expected - set(told))} are lost"
+        assert set(told) <= expected | maybe, f"{name}: told what does not match"
+        counts[name] = len(rows)
+    return counts
 
 
-@contextlib.contextmanager
-def asked_pages(asked: AskedBroker) -> Iterator[object]:
-    """Reads all notifications of a subscription, when all documents are matched."""
+def _wait_until_matched(asked: AskedBroker) -> None:
+    while "\nextract_pending_documents 0.0" not in asked.ask("GET", "/metrics").body.decode():
+        time.sleep(0.01)
+
+
+def _all_rows(asked: AskedBroker, name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     while True:
-        text = asked.ask("GET", "/metrics").body.decode()
-        if "\nextract_pending_documents 0.0" in text:
-            break
-
-    def pages(name: str) -> list[dict[str, object]]:
-        rows: list[dict[str, object]] = []
-        while True:
-            page = asked.notifications(name, rows[-1]["seq"] if rows else 0, wait=0)  # type: ignore[arg-type]
-            if not page:
-                return rows
-            rows += page
-
-    yield pages
+        page = asked.notifications(name, rows[-1]["seq"] if rows else 0, wait=0)
+        if not page:
+            return rows
+        rows += page
 
 
 def crash_rounds(store: str, rounds: int, seed: int = 1, *options: str) -> dict[str, int]:

@@ -15,10 +15,10 @@ import uvicorn
 
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
-from extract.broker.security.tokens import Tokens
+from extract.broker.security.tokens import TokenFile
 from extract.broker.server import listen
-from extract.broker.settings import Settings
-from extract.broker.store.store import Store
+from extract.broker.settings import BrokerSettings
+from extract.broker.store.store import BrokerStore
 
 XML = {"Content-Type": "application/xml"}
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -112,10 +112,10 @@ class AskedBroker:
 
 @contextlib.contextmanager
 def served(
-    store: str | Path, settings: Settings | None = None, tokens: Tokens | None = None
+    store: str | Path, settings: BrokerSettings | None = None, tokens: TokenFile | None = None
 ) -> Iterator[AskedBroker]:
     """Serves a broker in a thread until the block ends."""
-    broker = Broker(Store.open(str(store)), settings or Settings())
+    broker = Broker(BrokerStore.open(str(store)), settings or BrokerSettings())
     opened = listen("127.0.0.1", 0)
     config = uvicorn.Config(
         create_app(broker, tokens), lifespan="on", log_config=None, timeout_graceful_shutdown=5

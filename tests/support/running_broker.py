@@ -11,15 +11,15 @@ import uvicorn
 
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
-from extract.broker.security.tokens import Tokens
+from extract.broker.security.tokens import TokenFile
 from extract.broker.server import listen
-from extract.broker.settings import Settings
-from extract.broker.store.store import Store
+from extract.broker.settings import BrokerSettings
+from extract.broker.store.store import BrokerStore
 
 
 @contextmanager
 def running_broker(
-    folder: Path, tokens: Path | None = None, settings: Settings | None = None
+    folder: Path, tokens: Path | None = None, settings: BrokerSettings | None = None
 ) -> Iterator[str]:
     """Serves a store in a folder; yields the URL.
 
@@ -29,8 +29,8 @@ def running_broker(
         settings: Of the broker.
     """
     opened = listen("127.0.0.1", 0)
-    broker = Broker(Store.open(str(folder), synchronous=False), settings)
-    app = create_app(broker, None if tokens is None else Tokens.load(tokens))
+    broker = Broker(BrokerStore.open(str(folder), synchronous=False), settings)
+    app = create_app(broker, None if tokens is None else TokenFile.load(tokens))
     config = uvicorn.Config(app, lifespan="on", log_config=None, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([opened],), name="broker")

@@ -24,12 +24,12 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
-from extract.broker.http.single_documents import SingleDocuments
+from extract.broker.http.single_documents import DocumentShortcut
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
 from extract.broker.security.rates import Rates
-from extract.broker.security.tokens import Tokens
+from extract.broker.security.tokens import TokenFile
 
 _log: Final = logging.getLogger("extract.broker.http")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -60,7 +60,7 @@ ROUTES: Final[tuple[tuple[str, str, Handler], ...]] = (
 )
 
 
-def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
+def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     """The ASGI application of a broker, which starts and stops with it."""
 
     @contextlib.asynccontextmanager
@@ -95,7 +95,7 @@ def create_app(broker: Broker, tokens: Tokens | None = None) -> Access:
     limits = broker.settings.limits
     rates = Rates(limits.requests_per_second, limits.bytes_per_second)
     app.state.rates = rates
-    inner = SingleDocuments(SafeAnswers(app), broker)
+    inner = DocumentShortcut(SafeAnswers(app), broker)
     app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, rates)
     access: Access = app.state.access
     return access

@@ -276,6 +276,51 @@ def _paths() -> dict[str, Any]:
                 ),
             },
         },
+        "/feeds/{feed}/schema": {
+            "parameters": [_FEED],
+            "get": {
+                "summary": "Look at the schema of a feed, given or inferred",
+                "responses": _answers((200, "The schema.", _json({"type": "object"}))),
+            },
+        },
+        "/feeds/{feed}/rejections": {
+            "parameters": [_FEED],
+            "get": {
+                "summary": "List what could not be answered, the newest first",
+                "parameters": [_LIMIT],
+                "responses": _answers(
+                    (200, "The rejections.", _json(_list_of("rejections", RejectionView)))
+                ),
+            },
+        },
+        "/subscriptions/{id}/dead-letters": {
+            "parameters": [_ID],
+            "get": {
+                "summary": "List notifications that a webhook did not take",
+                "parameters": [_AFTER, _LIMIT],
+                "responses": _answers(
+                    (200, "The dead letters.", _json(_list_of("dead_letters", DeadLetterView)))
+                ),
+            },
+        },
+        "/subscriptions/{id}/dead-letters/{seq}": {
+            "parameters": [_ID, _SEQ],
+            "delete": {
+                "summary": "Forget a dead letter",
+                "responses": _answers((204, "It is gone.", None)),
+            },
+        },
+        "/subscriptions/{id}/dead-letters/{seq}/resend": {
+            "parameters": [_ID, _SEQ],
+            "post": {
+                "summary": "Send a dead letter again, at once",
+                "responses": _answers(
+                    (200, "The webhook took it.", _json({"type": "object"})),
+                    (410, "It is no longer kept.", _json(_reference(ProblemView))),
+                    (502, "The webhook did not take it.", _json(_reference(ProblemView))),
+                ),
+            },
+        },
         "/health": {
             "get": {
                 "summary": "Whether the broker works",

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from extract.broker.bodies import ID_PATTERN, NAME_PATTERN, encode
 from extract.broker.broker import Broker
 from extract.broker.problems import Problem, not_found
-from extract.broker.security.tokens import Client, Role
+from extract.broker.security.tokens import KnownClient, Role
 from extract.broker.store.rows import SubscriberRow
 
 _T = TypeVar("_T")
@@ -34,9 +34,9 @@ def broker_of(request: Request) -> Broker:
     return broker
 
 
-def client_of(request: Request) -> Client:
+def client_of(request: Request) -> KnownClient:
     """Who asks."""
-    client: Client = request.scope["extract.client"]
+    client: KnownClient = request.scope["extract.client"]
     return client
 
 

@@ -17,7 +17,7 @@ from extract.broker.http.documents import checked_name, refused
 from extract.broker.http.requests import too_large
 from extract.broker.problems import Problem
 from extract.broker.security.access import HEADERS, send_problem
-from extract.broker.security.tokens import Client
+from extract.broker.security.tokens import KnownClient
 from extract.broker.store.rows import ArrivedDocument
 
 _XML: Final = (b"application/xml", b"text/xml")
@@ -26,7 +26,7 @@ _END: Final = "/documents"
 _ANSWER: Final = [(b"content-type", b"application/json"), *HEADERS]
 
 
-class SingleDocuments:
+class DocumentShortcut:
     """An ASGI application that answers requests with one document, and hands on all others.
 
     Args:
@@ -45,7 +45,7 @@ class SingleDocuments:
             await self._app(scope, receive, send)
             return
         feed = path[len(_START) : -len(_END)]
-        client: Client = scope["extract.client"]
+        client: KnownClient = scope["extract.client"]
         # A feed that is there has a possible name; all other cases are told elsewhere.
         if (
             feed not in self._broker.registry.feeds
@@ -63,7 +63,7 @@ class SingleDocuments:
         await send({"type": "http.response.body", "body": answer[1]})
 
     async def _answer(
-        self, scope: Scope, receive: Receive, feed: str, client: Client
+        self, scope: Scope, receive: Receive, feed: str, client: KnownClient
     ) -> tuple[list[tuple[bytes, bytes]], bytes]:
         most = self._broker.settings.limits.document_bytes
         content = b""

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from extract.broker.bodies import encode
 from extract.broker.problems import Problem
 from extract.broker.security.rates import Rates
-from extract.broker.security.tokens import LOCAL, Client, Tokens
+from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
 
 HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
@@ -46,7 +46,7 @@ class Access:
     """
 
     def __init__(
-        self, app: ASGIApp, hosts: Collection[str], tokens: Tokens | None, rates: Rates
+        self, app: ASGIApp, hosts: Collection[str], tokens: TokenFile | None, rates: Rates
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
@@ -92,7 +92,7 @@ class Access:
         if client is None:
             if not is_open:
                 raise Problem(401, "this needs a token", "send Authorization: Bearer TOKEN")
-            client = Client("", frozenset())
+            client = KnownClient("", frozenset())
         if not is_open:
             name = client.name
             if self.tokens is None and scope.get("client"):
@@ -100,7 +100,7 @@ class Access:
             self._rates.request(name)
         scope["extract.client"] = client
 
-    def _client(self, authorization: bytes) -> Client | None:
+    def _client(self, authorization: bytes) -> KnownClient | None:
         scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or self.tokens is None:
             return None

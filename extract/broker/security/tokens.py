@@ -1,4 +1,4 @@
-"""Tokens: a file with a line for each client.
+"""TokenFile: a file with a line for each client.
 
     # name   token                              roles               feeds
     desk     9vYk1oQ...                         publish,subscribe   stocks,news
@@ -31,7 +31,7 @@ class TokenError(ExtractError):
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class KnownClient:
     """Somebody who may do something.
 
     Attributes:
@@ -63,17 +63,17 @@ class Client:
         )
 
 
-LOCAL: Final = Client("local", frozenset(ROLES))  # without tokens, on the loopback
+LOCAL: Final = KnownClient("local", frozenset(ROLES))  # without tokens, on the loopback
 
 
-class Tokens:
+class TokenFile:
     """The clients of a file, by the digests of their tokens."""
 
-    def __init__(self, clients: dict[bytes, Client]) -> None:
+    def __init__(self, clients: dict[bytes, KnownClient]) -> None:
         self._clients = clients
 
     @classmethod
-    def load(cls, path: str | Path) -> Tokens:
+    def load(cls, path: str | Path) -> TokenFile:
         """Reads a file.
 
         Raises:
@@ -87,7 +87,7 @@ class Tokens:
         if mode & 0o022:
             hint = f"chmod 600 {path}"
             raise TokenError("others may write to the file of tokens", hint, str(path))
-        clients: dict[bytes, Client] = {}
+        clients: dict[bytes, KnownClient] = {}
         names = set()
         for number, line in enumerate(text.splitlines(), 1):
             fields = line.split()
@@ -105,7 +105,7 @@ class Tokens:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def client(self, token: str) -> Client | None:
+    def client(self, token: str) -> KnownClient | None:
         """The client with a token; every entry is compared, in constant time."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         chosen = None
@@ -114,12 +114,12 @@ class Tokens:
                 chosen = client
         return chosen
 
-    def named(self, name: str) -> Client | None:
+    def named(self, name: str) -> KnownClient | None:
         """The client with a name."""
         return next((one for one in self._clients.values() if one.name == name), None)
 
 
-def _read_line(fields: list[str], file: str, line: int) -> tuple[bytes, Client]:
+def _read_line(fields: list[str], file: str, line: int) -> tuple[bytes, KnownClient]:
     if len(fields) == 1:
         fields = [f"admin{line}", fields[0], "admin"]
     if len(fields) not in (3, 4):
@@ -136,4 +136,4 @@ def _read_line(fields: list[str], file: str, line: int) -> tuple[bytes, Client]:
         raise TokenError(f"a token has at least {_SHORTEST} characters", hint, file, line)
     digest = bytes.fromhex(hashed[1]) if hashed else hashlib.sha256(token.encode()).digest()
     chosen = tuple(feeds[0].split(",")) if feeds and feeds[0] != "*" else None
-    return digest, Client(name, frozenset(roles.split(",")), chosen)
+    return digest, KnownClient(name, frozenset(roles.split(",")), chosen)

@@ -4,7 +4,7 @@ In: `extract.broker.store.rows` values, inside of a transaction. Out: the same, 
 
 Which to use:
     `open_store` opens a directory (SQLite) or a ``postgresql://`` URL; both have one interface,
-    `extract.broker.store.store.Store`, and one set of statements. What is different is in
+    `extract.broker.store.store.BrokerStore`, and one set of statements. What is different is in
     `sqlite_database` and `postgres_database`.
 
 Always holds:

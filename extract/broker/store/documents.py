@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import ArrivedDocument, DocumentBlock, Outcome, Row
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, BatchMark, Row
 
 _BLOCK = "position, feed, revision, received, first, documents, bytes, data"
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[ArrivedDocument])
 
 
-def add_block(connection: Connection, block: DocumentBlock) -> None:
+def add_block(connection: Connection, block: ArrivedBlock) -> None:
     """Adds a block."""
     data = _encoder.encode(block.documents)
     connection.execute(
@@ -30,15 +30,13 @@ def add_block(connection: Connection, block: DocumentBlock) -> None:
     )
 
 
-def blocks_after(connection: Connection, position: int, most: int) -> list[DocumentBlock]:
+def blocks_after(connection: Connection, position: int, most: int) -> list[ArrivedBlock]:
     """The blocks behind a position of the log, in its order, at most so many."""
     statement = f"SELECT {_BLOCK} FROM block WHERE position > ? ORDER BY position LIMIT ?"
     return [_block(row) for row in connection.query(statement, (position, most))]
 
 
-def blocks_of_feed(
-    connection: Connection, feed: int, number: int, most: int
-) -> list[DocumentBlock]:
+def blocks_of_feed(connection: Connection, feed: int, number: int, most: int) -> list[ArrivedBlock]:
     """The blocks of a feed from the one with a document's number on."""
     statement = (
         f"SELECT {_BLOCK} FROM block WHERE feed = ? AND first + documents > ? "
@@ -47,7 +45,7 @@ def blocks_of_feed(
     return [_block(row) for row in connection.query(statement, (feed, number, most))]
 
 
-def blocks_between(connection: Connection, after: int, last: int) -> list[DocumentBlock]:
+def blocks_between(connection: Connection, after: int, last: int) -> list[ArrivedBlock]:
     """The blocks behind a position of the log, up to another one."""
     statement = f"SELECT {_BLOCK} FROM block WHERE position > ? AND position <= ? ORDER BY position"
     return [_block(row) for row in connection.query(statement, (after, last))]
@@ -85,7 +83,7 @@ def matched_position(connection: Connection) -> int:
     return int(rows[0][0] or 0)
 
 
-def add_outcome(connection: Connection, outcome: Outcome) -> None:
+def add_outcome(connection: Connection, outcome: BatchMark) -> None:
     """Notes that documents are matched up to a position."""
     connection.execute(
         "INSERT INTO outcome (position, matched, documents, notifications, bytes) "
@@ -100,7 +98,7 @@ def add_outcome(connection: Connection, outcome: Outcome) -> None:
     )
 
 
-def _block(row: Row) -> DocumentBlock:
+def _block(row: Row) -> ArrivedBlock:
     position, feed, revision, received, first, _, _, data = row
     documents = _decoder.decode(data)
-    return DocumentBlock(position, feed, revision, received, first, documents)
+    return ArrivedBlock(position, feed, revision, received, first, documents)

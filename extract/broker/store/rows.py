@@ -23,7 +23,7 @@ class ArrivedDocument(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentBlock:
+class ArrivedBlock:
     """Documents of one feed that arrived together: one row.
 
     Attributes:
@@ -115,7 +115,7 @@ class NotificationRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchMark:
     """Up to which position of the log documents are matched, and what came of a batch."""
 
     position: int

@@ -30,7 +30,7 @@ def database_of(location: str, synchronous: bool = True) -> Database:
     return SqliteDatabase(Path(location), synchronous)
 
 
-class Store:
+class BrokerStore:
     """A store that is open, by the one process that writes to it.
 
     Args:
@@ -62,7 +62,7 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, location: str, synchronous: bool = True) -> Store:
+    def open(cls, location: str, synchronous: bool = True) -> BrokerStore:
         """Opens a directory or URL; what is missing is made.
 
         Raises:

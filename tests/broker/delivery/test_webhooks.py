@@ -16,7 +16,7 @@ import pytest
 from extract.broker.delivery.addresses import ForbiddenAddress, check_url, is_public, resolve
 from extract.broker.delivery.caller import CallFailed, WebhookCaller
 from extract.broker.problems import Problem
-from extract.broker.settings import Settings, WebhookSettings
+from extract.broker.settings import BrokerSettings, WebhookSettings
 from tests.support.broker_server import AskedBroker, served
 from tests.support.webhook_server import Received, webhook_receiver
 
@@ -31,7 +31,7 @@ def receiver() -> Iterator[Received]:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Iterator[AskedBroker]:
-    with served(tmp_path, Settings(webhooks=QUICK)) as broker:
+    with served(tmp_path, BrokerSettings(webhooks=QUICK)) as broker:
         broker.put_feed("f")
         yield broker
 
@@ -99,14 +99,14 @@ def test_one_that_wants_no_more_is_not_asked_again(asked: AskedBroker, receiver:
 def test_deliveries_go_on_after_a_restart(tmp_path: Path, receiver: Received) -> None:
     receiver.answer = lambda body: 503
     slow = WebhookSettings(attempts=50, first_delay=60, allow_private=True)
-    with served(tmp_path, Settings(webhooks=slow)) as asked:
+    with served(tmp_path, BrokerSettings(webhooks=slow)) as asked:
         asked.put_feed("f")
         asked.put("s", xpath="/a", select="doc", webhook=f"http://127.0.0.1:{receiver.port}/")
         asked.post("<a/>", "d1")
         asked.post("<a/>", "d2")
         receiver.wait_for(1)
     receiver.answer = lambda body: 200
-    with served(tmp_path, Settings(webhooks=slow)):
+    with served(tmp_path, BrokerSettings(webhooks=slow)):
         names = [one["document"] for one in receiver.wait_for(3)]
     assert names == ["d1", "d1", "d2"]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from extract.broker.security.tokens import TokenError, Tokens
+from extract.broker.security.tokens import TokenError, TokenFile
 from extract.broker.server import ServeError, check_address
-from extract.broker.settings import BrokerLimits, Settings
+from extract.broker.settings import BrokerLimits, BrokerSettings
 from tests.support.broker_crash import broker_process
 from tests.support.broker_server import LINES, XML, AskedBroker, served
 
@@ -35,7 +35,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedBroker]:
     file = folder / "tokens"
     file.write_text(FILE)
     file.chmod(0o600)
-    with served(folder / "store", tokens=Tokens.load(file)) as asked:
+    with served(folder / "store", tokens=TokenFile.load(file)) as asked:
         root = asked.as_client(ROOT)
         for feed in ("stocks", "news", "open.a"):
             assert root.put_feed(feed).status == 201
@@ -104,7 +104,7 @@ def test_a_join_reads_only_feeds_that_its_owner_may_read(root: AskedBroker, tmp_
     file = tmp_path / "tokens"
     file.write_text(FILE.replace("stocks,open.*", "open.*"))
     file.chmod(0o600)
-    root.broker.tokens_changed(Tokens.load(file))
+    root.broker.tokens_changed(TokenFile.load(file))
     assert desk.ask("GET", "/subscriptions/j1/notifications").status == 404
     assert root.ask("GET", "/subscriptions/j3/notifications").status == 200
     root.broker.tokens_changed(root.broker.tokens.load(file.with_name("tokens")))
@@ -163,7 +163,7 @@ def test_files_of_tokens_that_are_wrong(tmp_path: Path, line: str, reason: str) 
     file.write_text(line)
     file.chmod(0o600)
     with pytest.raises(TokenError, match=reason):
-        Tokens.load(file)
+        TokenFile.load(file)
 
 
 def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> No
     file.write_text(FILE)
     file.chmod(0o666)
     with pytest.raises(TokenError, match="others may write"):
-        Tokens.load(file)
+        TokenFile.load(file)
 
 
 def test_limits_of_a_client(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_limits_of_a_client(tmp_path: Path) -> None:
         connections=0,
         pending_documents=2,
     )
-    with served(tmp_path, Settings(limits=limits)) as asked:
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
         asked.put_feed("f")
         assert asked.post("<a>" + "x" * 1_000 + "</a>").status == 413
         lines = [("d", "<a/>")] * 4
@@ -213,7 +213,7 @@ def test_limits_of_a_client(tmp_path: Path) -> None:
 
 def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
     limits = BrokerLimits(requests_per_second=2)
-    with served(tmp_path, Settings(limits=limits)) as asked:
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
         answers = [asked.ask("GET", "/feeds") for _ in range(8)]
         refused = [one for one in answers if one.status == 429]
         assert refused
@@ -223,7 +223,7 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
 
 def test_documents_are_refused_while_too_many_wait(tmp_path: Path) -> None:
     limits = replace(BrokerLimits(), pending_documents=5)
-    with served(tmp_path, Settings(limits=limits)) as asked:
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
         asked.put_feed("f")
         asked.broker.pending.add(5, 10)
         answer = asked.post("<a/>")

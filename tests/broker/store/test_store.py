@@ -14,16 +14,16 @@ from extract.broker.store import documents, feeds, idempotency, notifications, r
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subs
 from extract.broker.store.rows import (
+    ArrivedBlock,
     ArrivedDocument,
+    BatchMark,
     DeadLetter,
-    DocumentBlock,
     FeedRow,
     NotificationRow,
-    Outcome,
     RejectionRow,
     SubscriberRow,
 )
-from extract.broker.store.store import Store, database_of
+from extract.broker.store.store import BrokerStore, database_of
 from extract.broker.store.tables import VERSION, StoreError
 from tests.support.postgres_server import PostgresServer
 
@@ -37,27 +37,27 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(location: str) -> Iterator[Store]:
-    opened = Store.open(location)
+def store(location: str) -> Iterator[BrokerStore]:
+    opened = BrokerStore.open(location)
     yield opened
     opened.close()
 
 
-def _block(position: int, revision: int = 0) -> DocumentBlock:
+def _block(position: int, revision: int = 0) -> ArrivedBlock:
     some = [ArrivedDocument("a", None, b"<a/>"), ArrivedDocument("\0\ud83d", 5, b"\xff\0", 2)]
     some = [one._replace(name=one.name.encode("utf-8", "replace").decode()) for one in some]
-    return DocumentBlock(position, 1, revision, 1_000 * position, 2 * position - 1, some)
+    return ArrivedBlock(position, 1, revision, 1_000 * position, 2 * position - 1, some)
 
 
 def test_what_is_committed_is_there_after_opening_again(location: str) -> None:
-    store = Store.open(location)
+    store = BrokerStore.open(location)
     with store.writer.transaction():
         feeds.add_feed(store.writer, FeedRow(1, "f", b"{}", 7))
         documents.add_block(store.writer, _block(1))
         subs.add_subscribers(store.writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
         subs.start_versions(store.writer, 1, 3, [(1, b'{"xpath": "//a"}')])
     store.close()
-    again = Store.open(location)
+    again = BrokerStore.open(location)
     with again.reader() as reader:
         assert feeds.all_feeds(reader) == [FeedRow(1, "f", b"{}", 7)]
         assert documents.blocks_after(reader, 0, 10) == [_block(1)]
@@ -67,7 +67,7 @@ def test_what_is_committed_is_there_after_opening_again(location: str) -> None:
     again.close()
 
 
-def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
+def test_a_transaction_that_fails_leaves_nothing(store: BrokerStore) -> None:
     def fail() -> None:
         with store.writer.transaction():
             documents.add_block(store.writer, _block(1))
@@ -81,7 +81,7 @@ def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
     assert documents.last_position(store.writer) == 1
 
 
-def test_readers_see_only_what_is_committed(store: Store) -> None:
+def test_readers_see_only_what_is_committed(store: BrokerStore) -> None:
     with store.writer.transaction():
         documents.add_block(store.writer, _block(1))
         with store.reader() as reader:
@@ -91,25 +91,28 @@ def test_readers_see_only_what_is_committed(store: Store) -> None:
         assert [one.position for one in documents.blocks_of_feed(reader, 1, 2, 9)] == [1]
 
 
-def test_a_reader_cannot_write(store: Store) -> None:
+def test_a_reader_cannot_write(store: BrokerStore) -> None:
     with store.reader() as reader, pytest.raises(Exception, match=r"(?i)read|attempt"):
         feeds.set_meta(reader, "a", "b")
 
 
 def test_one_process_writes(location: str) -> None:
-    store = Store.open(location)
+    store = BrokerStore.open(location)
     with pytest.raises(StoreError, match="another broker"):
-        Store.open(location)
-    program = "import sys; from extract.broker.store.store import Store; Store.open(sys.argv[1])"
+        BrokerStore.open(location)
+    program = (
+        "import sys; from extract.broker.store.store import BrokerStore; "
+        "BrokerStore.open(sys.argv[1])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program, location], capture_output=True, text=True, check=False
     )
     assert "another broker" in done.stderr
     store.close()
-    Store.open(location).close()
+    BrokerStore.open(location).close()
 
 
-def test_queries_by_revision(store: Store) -> None:
+def test_queries_by_revision(store: BrokerStore) -> None:
     writer = store.writer
     with writer.transaction():
         subs.start_versions(writer, 1, 1, [(1, b"a"), (2, b"b")])
@@ -127,7 +130,7 @@ def test_queries_by_revision(store: Store) -> None:
     assert subs.present_bodies(writer, [1, 2, 3]) == {1: b"c", 2: b"b"}
 
 
-def test_notifications_and_their_retention(store: Store) -> None:
+def test_notifications_and_their_retention(store: BrokerStore) -> None:
     writer = store.writer
     with writer.transaction():
         subs.add_subscribers(writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
@@ -135,7 +138,7 @@ def test_notifications_and_their_retention(store: Store) -> None:
             documents.add_block(writer, _block(position))
             row = NotificationRow(1, 2 * position, 2, position, b"[{},{}]")
             notifications.add_notifications(writer, [row])
-            outcome = Outcome(position, 1_000 * position, 2, 2, 100)
+            outcome = BatchMark(position, 1_000 * position, 2, 2, 100)
             documents.add_outcome(writer, outcome)
         notifications.add_dead_letter(writer, DeadLetter(1, 1, "gone", 3, 9))
     assert notifications.last_number(writer, 1) == 6
@@ -154,7 +157,7 @@ def test_notifications_and_their_retention(store: Store) -> None:
     assert notifications.dead_letters(writer, 1, 0, 9) == []
 
 
-def test_the_rest_of_the_tables(store: Store) -> None:
+def test_the_rest_of_the_tables(store: BrokerStore) -> None:
     writer = store.writer
     with writer.transaction():
         idempotency.remember(writer, ("me", "k", b"\0f", b"[1]", 5))
@@ -180,7 +183,7 @@ def test_the_rest_of_the_tables(store: Store) -> None:
 
 
 def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path) -> None:
-    store = Store.open(location)
+    store = BrokerStore.open(location)
     with store.writer.transaction():
         documents.add_block(store.writer, _block(1))
         feeds.add_evidence(store.writer, 1, [b"<a/>"])
@@ -191,7 +194,7 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
     with pytest.raises(StoreError, match="already"):
         database_of(location).backup(copy)
     store.close()
-    restored = Store.open(str(copy))
+    restored = BrokerStore.open(str(copy))
     assert documents.blocks_after(restored.writer, 0, 9) == [_block(1)]
     with restored.writer.transaction():
         feeds.add_evidence(restored.writer, 1, [b"<b/>"])
@@ -200,12 +203,12 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
 
 
 def test_a_store_of_a_later_version_is_refused(location: str) -> None:
-    store = Store.open(location)
+    store = BrokerStore.open(location)
     with store.writer.transaction():
         feeds.set_meta(store.writer, "version", str(VERSION + 1))
     store.close()
     with pytest.raises(StoreError, match=f"version {VERSION + 1}"):
-        Store.open(location)
+        BrokerStore.open(location)
 
 
 def test_an_older_version_is_migrated_step_by_step(
@@ -213,14 +216,14 @@ def test_an_older_version_is_migrated_step_by_step(
 ) -> None:
     from extract.broker.store import tables
 
-    Store.open(location).close()
+    BrokerStore.open(location).close()
     monkeypatch.setattr(tables, "VERSION", VERSION + 2)
     steps = {
         VERSION: ("CREATE TABLE added (key {key}, more {text})",),
         VERSION + 1: ("ALTER TABLE added ADD COLUMN third {integer}",),
     }
     monkeypatch.setattr(tables, "MIGRATIONS", steps)
-    store = Store.open(location)
+    store = BrokerStore.open(location)
     assert store.writer.query("SELECT key, more, third FROM added") == []
     assert feeds.meta(store.writer, "version") == str(VERSION + 2)
     store.close()
@@ -228,9 +231,9 @@ def test_an_older_version_is_migrated_step_by_step(
 
 def test_places_that_are_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no store of this kind"):
-        Store.open("mysql://x")
+        BrokerStore.open("mysql://x")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="cannot be made"):
-        Store.open(str(tmp_path / "file"))
+        BrokerStore.open(str(tmp_path / "file"))
     with pytest.raises(StoreError, match="there is no store"):
         database_of(str(tmp_path / "none")).backup(tmp_path / "copy")
