@@ -58,6 +58,8 @@ _NO_ROWS: Final[dict[str, Any]] = {
     for select, more in (("doc", ()), ("count", (("count", pa.int64()),)))
 }
 
+_NONE_REJECTED: Final = pa.Table.from_batches([rejected_batch([])])
+
 
 class Filter:
     """Filters documents for the queries of a scheme; compiled once, for any number of calls.
@@ -209,7 +211,7 @@ class Filter:
     def rejected(self) -> Any:
         """What the last call of this thread rejected: a ``pyarrow.Table`` as ``DIR/rejected``."""
         rejections: list[Rejection] = getattr(self._of_thread, "rejections", [])
-        return pa.Table.from_batches([rejected_batch(rejections)])
+        return pa.Table.from_batches([rejected_batch(rejections)]) if rejections else _NONE_REJECTED
 
     def figures(self) -> Mapping[str, float]:
         """What was done so far, as ``figures`` in ``report.json``."""

@@ -42,5 +42,6 @@ BENCHMARKS: Final = {
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
     "real": "all: real queries on real documents, next to a loop over lxml's XPaths",
     "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",
+    "serve": "BROKER: documents a second and latency of extract serve, next to a bare hello",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

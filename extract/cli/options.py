@@ -160,13 +160,19 @@ def query_options(required: bool, inferred_from: str) -> Callable[[Command], Com
     return decorate
 
 
-scheme_option = click.option(
-    "--scheme",
-    required=True,
-    type=_FILE,
-    metavar="FILE|URL",
-    help="The chunking scheme that `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
-)
+def _scheme_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--scheme",
+        required=required,
+        type=_FILE,
+        metavar="FILE|URL",
+        help="The chunking scheme that `extract prep` wrote: a file, duckdb:FILE or "
+        "postgresql://….",
+    )
+
+
+scheme_option = _scheme_option(required=True)
+optional_scheme_option = _scheme_option(required=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 output_option = click.option(
     "--output",
