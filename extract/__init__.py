@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from extract.chunktool.chunks import chunk
     from extract.chunktool.inference.infer import infer_schema
     from extract.chunktool.prefilter import Prefilter
+    from extract.client.client import Client
     from extract.errors import (
+        BrokerError,
         DocumentError,
         ExtractError,
         JoinError,
@@ -54,7 +56,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BrokerError",
     "ChunkMatches",
+    "Client",
     "DocumentError",
     "ExtractError",
     "Filter",
@@ -92,7 +96,9 @@ _MODULES: Final = {
     "extract.chunktool.chunks": ("chunk",),
     "extract.chunktool.inference.infer": ("infer_schema",),
     "extract.chunktool.prefilter": ("Prefilter",),
+    "extract.client.client": ("Client",),
     "extract.errors": (
+        "BrokerError",
         "DocumentError",
         "ExtractError",
         "JoinError",

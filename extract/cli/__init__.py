@@ -58,6 +58,9 @@ SECTIONS: Final = {
         "explain": "Say why a query is in its chunk, and what the chunks are.",
         "subs": "Add, remove or list subscriptions: revise a scheme.",
     },
+    "As a service": {
+        "serve": "Run a broker: documents in, notifications out, over HTTP.",
+    },
     "This machine": {
         "doctor": "Show versions, what is missing, and what is slow because of it.",
         "bench": "Measure, side by side with what one would do without extract.",

@@ -60,9 +60,11 @@ ROOMS: Final[Rooms] = {
         "joins": (*GROUND, *STAGES, "join_patterns"),
         "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
+        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
+        "client": GROUND,  # of a broker, over HTTP
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
-        "__init__": (*GROUND, *STAGES, *RECIPES, "spark"),  # the stable API
+        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
+        "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
         "__main__": ("cli",),
     },
     "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
@@ -104,14 +106,28 @@ ROOMS: Final[Rooms] = {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer
         "lxml": (REST,),
         "push": ("columnar", "lxml", REST),  # and columnar, which asks lxml
+        "sql": ("push", "columnar", "lxml", REST),  # reads values as push does
         "auto": ("columnar", "lxml", REST),
         REST: (),
     },
     "extract.filtertool.matchers.push": {"core": (), REST: ("core",)},
+    "extract.filtertool.matchers.sql": {"core": (), REST: ("core",)},
     "extract.filtertool.spark": {
         "worker": (),
         "driver": ("worker", REST),
         REST: ("driver", "worker"),
+    },
+    "extract.broker": {
+        # Values and errors, the store; then security; webhooks and the parts of the broker; HTTP.
+        "store": ("times",),
+        "security": ("problems", "bodies", "store"),
+        "delivery": ("store", "security", "problems", "bodies", REST),
+        "page": ("http", "store", "security", "delivery", "problems", "bodies", "times", REST),
+        "problems": (),
+        "bodies": (),
+        "times": (),
+        REST: ("store", "security", "delivery", "http", "page", "problems", "bodies", "times"),
+        "http": ("store", "security", "delivery", "page", "problems", "bodies", "times", REST),
     },
     "extract.bench": {"experiments": (REST,), "report": ("experiments", REST), REST: ()},
     "extract.bench.experiments": {"rivals": (), REST: ("rivals",)},
@@ -119,11 +135,27 @@ ROOMS: Final[Rooms] = {
 
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
-    "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
-    "psycopg": ("extract.scheme.database",),
+    "duckdb": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.bench.message_rivals",
+        "extract.bench.sql",
+    ),
+    "httpcore": ("extract.broker.delivery",),
+    "httpx": ("extract.client",),
+    "msgspec": ("extract.broker", "extract.bench.hello_server"),
+    "prometheus_client": ("extract.broker.metrics",),
+    "psycopg": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.broker.store.postgres_database",
+        "extract.bench.sql",
+    ),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
-    "sqlglot": ("extract.scheme.database",),
+    "sqlglot": ("extract.scheme.database", "extract.filtertool.matchers.sql"),
+    "starlette": ("extract.broker", "extract.bench.hello_server"),
+    "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 
