@@ -23,7 +23,7 @@ _TOKENS: Final = re.compile(
 )
 
 
-class Binding(NamedTuple):
+class VariableBinding(NamedTuple):
     """A binding in a text.
 
     Attributes:
@@ -37,7 +37,7 @@ class Binding(NamedTuple):
     name_start: int
 
 
-def take_bindings(text: str, start: int) -> tuple[str, list[Binding]]:
+def take_bindings(text: str, start: int) -> tuple[str, list[VariableBinding]]:
     """Returns a text with spaces in place of its bindings, and these in their order.
 
     Args:
@@ -49,11 +49,11 @@ def take_bindings(text: str, start: int) -> tuple[str, list[Binding]]:
     >>> [one.name for one in take_bindings("S//a->x'[b->y = '->z']", 0)[1]]
     ["x'", 'y']
     """
-    parts, bindings, at = [text[:start]], list[Binding](), start
+    parts, bindings, at = [text[:start]], list[VariableBinding](), start
     for token in _TOKENS.finditer(text, start):
         if token[1] is None:
             continue
-        bindings.append(Binding(token.start(), token[2] or "", token.end(1)))
+        bindings.append(VariableBinding(token.start(), token[2] or "", token.end(1)))
         parts += [text[at : token.start()], " " * (token.end() - token.start())]
         at = token.end()
     return "".join([*parts, text[at:]]), bindings

@@ -15,7 +15,7 @@ from extract.xpath.ast import Expr, FunctionCall, LocationPath, Number, Step, St
 from extract.xpath.mentions import Parsed
 from extract.xpath.parser import ExpressionParser
 from extract.xpath.traverse import children
-from extract.xscl.bindings import VARIABLE, Binding, take_bindings
+from extract.xscl.bindings import VARIABLE, VariableBinding, take_bindings
 
 _MARK: Final = "->"
 _AS: Final = re.compile(rf"AS[ \t\r\n]+({VARIABLE.pattern})")
@@ -65,7 +65,7 @@ class PatternParser(ExpressionParser):
             ours = self._claim(begin, self.at)
             word = _AS.match(self.text, self.at)
             if word:
-                ours.append(Binding(self.at, word[1], word.start(1)))
+                ours.append(VariableBinding(self.at, word[1], word.start(1)))
                 self.at = word.end()
             if not ours:
                 return step
@@ -90,7 +90,7 @@ class PatternParser(ExpressionParser):
         self.height = max(around, self.height)
         return expr
 
-    def _claim(self, begin: int, end: int) -> list[Binding]:
+    def _claim(self, begin: int, end: int) -> list[VariableBinding]:
         ours = [one for one in self._open if begin <= one.start < end]
         if ours:
             self._open = [one for one in self._open if one not in ours]
@@ -112,21 +112,21 @@ def is_mark(expr: Expr) -> bool:
     return isinstance(expr, FunctionCall) and expr.name == _MARK
 
 
-def binding_of(step: Step) -> Binding | None:
+def binding_of(step: Step) -> VariableBinding | None:
     """The binding of a step; None if it has none."""
     return next((_binding(one) for one in step.predicates if is_mark(one)), None)
 
 
-def bindings_in(expr: Expr) -> list[Binding]:
+def bindings_in(expr: Expr) -> list[VariableBinding]:
     """The bindings of all steps in an expression, in the order of the text."""
     if is_mark(expr):
         return [_binding(expr)]
     return [one for child in children(expr) for one in bindings_in(child)]
 
 
-def _binding(mark: Expr) -> Binding:
+def _binding(mark: Expr) -> VariableBinding:
     assert isinstance(mark, FunctionCall)
     name, place = mark.arguments
     assert isinstance(name, StringLiteral)
     assert isinstance(place, Number)
-    return Binding(int(place.text), name.value, int(place.text))
+    return VariableBinding(int(place.text), name.value, int(place.text))
