@@ -22,9 +22,10 @@ HEADERS = ["chars.h", "tables.h", "scan.h", "c_scan.pxd"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
-    "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates", "rows",
-    "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
-    "checks", "guards", "ahead", "postings", "results", "machine", "size", "outputs",
+    "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
+    "anchors", "checks", "guards", "ahead", "postings", "shapes", "results", "machine", "size",
+    "outputs",
 ]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"

@@ -417,6 +417,7 @@ cdef class Machine:
             "candidates": f.candidates,
             "checks": f.evaluated,
             "matches": f.matches,
+            "known_shapes": f.known,
             "states": self.m.states.count,
             "states_made": self.m.states.made,
             "states_dropped": self.m.states.dropped,
