@@ -24,8 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
-    "anchors", "checks", "guards", "ahead", "postings", "shapes", "results", "machine", "size",
-    "outputs",
+    "anchors", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
+    "size", "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
@@ -88,6 +88,12 @@ def extensions() -> list[Extension]:
                 *(f"{XPATH}/{name}.h" for name in ("key_table", "number", "tokenise")),
                 f"{XPATH}/hashing.h",
             ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
+        Extension(
+            "extract.xpath._node",
+            [f"{XPATH}/_node.pyx"],
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),

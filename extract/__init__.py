@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from extract.errors import (
         DocumentError,
         ExtractError,
+        JoinError,
         MatcherError,
         QuerySyntaxError,
         SchemaError,
         SchemeError,
         SubscriptionsError,
     )
+    from extract.filtertool.joins.joined import Joined
     from extract.filtertool.results.findings import Match
     from extract.filtertool.results.locate_nodes import locate
+    from extract.joins import Joins
     from extract.limits import Limits
     from extract.live_filter import Filter
     from extract.pipeline import (
@@ -56,6 +59,9 @@ __all__ = [
     "ExtractError",
     "Filter",
     "InferredSchema",
+    "JoinError",
+    "Joined",
+    "Joins",
     "Limits",
     "Match",
     "MatchOptions",
@@ -89,14 +95,17 @@ _MODULES: Final = {
     "extract.errors": (
         "DocumentError",
         "ExtractError",
+        "JoinError",
         "MatcherError",
         "QuerySyntaxError",
         "SchemaError",
         "SchemeError",
         "SubscriptionsError",
     ),
+    "extract.filtertool.joins.joined": ("Joined",),
     "extract.filtertool.results.findings": ("Match",),
     "extract.filtertool.results.locate_nodes": ("locate",),
+    "extract.joins": ("Joins",),
     "extract.limits": ("Limits",),
     "extract.live_filter": ("Filter",),
     "extract.pipeline": (

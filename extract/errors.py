@@ -151,6 +151,10 @@ class MatcherError(ExtractError):
     """A matcher that cannot be loaded, or that failed."""
 
 
+class JoinError(ExtractError):
+    """Joins that cannot go on: a state past its limit, a stream or snapshot that cannot be used."""
+
+
 _SHOWN = 100
 
 

@@ -37,6 +37,7 @@ BENCHMARKS: Final = {
     "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
     "messages": "FILTERTOOL: 1,000,000 queries on small messages, next to a parse (10 minutes)",
     "output": "FILTERTOOL: results of up to 100,000 FLWR queries, next to SaxonC (4 minutes)",
+    "joins": "FILTERTOOL: up to 100,000 joins between documents, next to one at a time (5 minutes)",
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
     "real": "all: real queries on real documents, next to a loop over lxml's XPaths",
     "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",

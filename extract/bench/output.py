@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from extract.bench.output_data import ELEMENTS, KINDS
+from extract.bench.output_data import ANYWHERE, ELEMENTS, KINDS
 from extract.bench.table import ResultTable
 from extract.live_filter import Filter
 from extract.preptool.prepare import prepare
@@ -27,19 +27,38 @@ _ROUNDS: Final = 3
 
 
 class OutputLoad(NamedTuple):
-    """One row: the kind of documents, and how many queries of which shape."""
+    """One row: the figure of the paper, the kind of documents, how many queries of which shape.
 
+    Attributes:
+        figure: What of the paper it repeats.
+        kind: The kind of documents.
+        queries: The number of subscriptions.
+        predicates, returns: The number of predicate paths, and of return paths.
+        anywhere: How often a step is ``//``.
+        copies: How many subscriptions have the same query.
+    """
+
+    figure: str
     kind: str
     queries: int
     predicates: int = 1
     returns: int = 2
+    anywhere: float = ANYWHERE
+    copies: int = 1
+
+    @property
+    def shape(self) -> tuple[str, int, int, float]:
+        """What a query of this load costs SaxonC depends on."""
+        return self.kind, self.predicates, self.returns, self.anywhere
 
 
 _LOADS: Final = (
-    *(OutputLoad("Book", count) for count in (5_000, 20_000, 50_000, 100_000)),
-    *(OutputLoad("Book", 20_000, predicates=count) for count in (2, 3)),
-    *(OutputLoad("Book", 20_000, returns=count) for count in (1, 4)),
-    OutputLoad("Bib", 50_000),
+    *(OutputLoad("8", kind, 20_000, n) for kind in ("Bib", "Book") for n in (1, 2, 3)),
+    *(OutputLoad("9", kind, 20_000, 1, n) for kind in ("Bib", "Book") for n in (1, 3, 4)),
+    *(OutputLoad("10", "Book", 10_000, anywhere=n) for n in (0.0, 0.2, 0.4)),
+    *(OutputLoad("11", "Bib", count) for count in (5_000, 20_000, 40_000, 100_000)),
+    *(OutputLoad("12", "Book", count) for count in (5_000, 20_000, 50_000, 100_000)),
+    OutputLoad("equal", "Book", 50_000, copies=50),
 )
 
 
@@ -47,24 +66,31 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Makes the results of more and more queries, of more predicates, and of more return paths."""
     saxon = _saxon()
     rows: list[list[str | int | float]] = []
+    known: dict[tuple[str, int, int, float], _SaxonTimes] = {}
     for load in _LOADS:
         count = max(100, int(load.queries * scale))
-        queries = KINDS[load.kind].queries(count, load.predicates, load.returns)
+        shape = (load.predicates, load.returns, load.anywhere)
+        queries = KINDS[load.kind].queries(max(100, count // load.copies), *shape)
         documents = KINDS[load.kind].documents(max(10, int(_DOCUMENTS * min(1, scale * 10))))
-        registered, ready = _registered(queries)
+        subscribed = [queries[n % len(queries)] for n in range(count)]
+        registered, ready = _registered(subscribed)
         seconds, outputs = _filtered(ready, documents)
-        row: list[str | int | float] = [load.kind, count, load.predicates, load.returns]
-        row += [registered / count * 1e6, seconds * 1e3, outputs, seconds / max(1, outputs) * 1e6]
+        row: list[str | int | float] = [load.figure, load.kind, count, load.predicates]
+        row += [load.returns, load.anywhere, registered / count * 1e6, seconds * 1e3, outputs]
+        row += [seconds / max(1, outputs) * 1e6]
         if saxon is not None:
-            times = _saxon_times(saxon, load, queries)
+            if load.shape not in known:
+                known[load.shape] = _saxon_times(saxon, load, queries)
+            times = known[load.shape]
             row += [times.compiled * count * 1e3, times.compiled * count / seconds]
             row += [times.called * count / seconds]
         rows.append(row)
-    columns: tuple[str, ...] = ("documents", "queries", "predicates", "returns", "register us")
-    columns += ("ms a document", "outputs", "us an output")
+    columns: tuple[str, ...] = ("figure", "documents", "queries", "predicates", "returns", "//")
+    columns += ("register us", "ms a document", "outputs", "us an output")
     remarks: tuple[str, ...] = (
-        f"Documents of {ELEMENTS} elements; binding paths of 1 to 3 steps, others of 1 or 2; //",
-        "with probability 0.2, values from 1 to 100. Processor time of one core, with parsing.",
+        "figure: of the paper (004); equal: 50 subscribers have each query.",
+        f"Documents of {ELEMENTS} elements; binding paths of 1 to 3 steps, others of 1 or 2;",
+        "values from 1 to 100. Processor time of one core, with parsing.",
         "register us: to parse, prepare and compile a query. outputs: results of a document.",
     )
     if saxon is None:

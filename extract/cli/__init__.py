@@ -41,6 +41,7 @@ SECTIONS: Final = {
     "The whole job": {
         "run": "Find all matches of all queries in all documents.",
         "match": "Find all matches in one document or a few, and print them.",
+        "join": "Join documents of streams by value, within windows.",
         "demo": "Show the whole pipeline once, on a bundled scenario.",
     },
     "Stage by stage": {

@@ -222,7 +222,17 @@ class _Limit(click.Option):
 # What is in none of them comes first.
 _GROUPS: Final = {
     "Input": (
-        *("scheme", "schema", "root", "queries", "query", "namespaces", "version", "sample"),
+        *(
+            "scheme",
+            "schema",
+            "schemas",
+            "root",
+            "queries",
+            "query",
+            "namespaces",
+            "version",
+            "sample",
+        ),
         *("messages", "records", "column", "name_column"),
     ),
     "Output": ("output", "select", "form", "joined", "as_json", "progress", "quiet", "verbose"),
@@ -230,6 +240,7 @@ _GROUPS: Final = {
         *("chunks", "workers", "weights", "matcher", "on_nonconforming", "assume_valid"),
         *("priority", "max_branches", "max_size", "max_filter_branches"),
     ),
+    "Joining": ("time", "lateness", "max_state", "when_full", "state"),
     "Engine": ("engine", "jobs", "master", "conf", "resume", "explain"),
     "Configuration and help": ("config", "no_config", "debug"),
 }

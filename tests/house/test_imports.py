@@ -23,23 +23,24 @@ from tests.support.source_rules import (
     wrong_directions,
 )
 
-# errors ← files ← limits ← xpath ← flwr ← markup ← schema ← subscriptions ← scheme ← {transtool ←
-# preptool | chunktool ← filtertool} ← pipeline, live_filter ← bench ← cli. The two halves of the
-# pipeline meet only in the scheme. Scenarios are data: they stand beside the stages. Nothing
-# imports the testing suites.
+# errors ← files ← limits ← xpath ← flwr ← xscl ← markup ← schema ← subscriptions ← scheme ←
+# {transtool ← preptool | chunktool ← filtertool} ← pipeline, live_filter ← joins ← bench ← cli. The
+# two halves of the pipeline meet only in the scheme. Scenarios are data: they stand beside the
+# stages. Nothing imports the testing suites.
 GROUND: Final = (
     "errors",
     "files",
     "limits",
     "xpath",
     "flwr",
+    "xscl",
     "markup",
     "schema",
     "subscriptions",
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
-RECIPES: Final = ("pipeline", "live_filter")  # that put the stages together
+RECIPES: Final = ("pipeline", "live_filter", "joins", "join_run")  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -55,6 +56,9 @@ ROOMS: Final[Rooms] = {
         "pipeline": (*GROUND, *STAGES),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
+        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "joins": (*GROUND, *STAGES, "join_patterns"),
+        "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
         "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
@@ -92,6 +96,7 @@ ROOMS: Final[Rooms] = {
         "flwr": ("processes", "matchers"),
         "whole": ("processes", "matchers", "results", "flwr"),
         REST: ("processes", "matchers", "results", "output", "flwr", "whole"),
+        "joins": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
         "local": ("processes", "results", REST),
         "spark": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
     },

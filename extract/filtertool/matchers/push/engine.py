@@ -72,18 +72,22 @@ class EngineRows(NamedTuple):
 
 
 class EngineOutputs(NamedTuple):
-    """What programs wrote, as columns, sorted by document and query.
+    """What programs wrote, as columns: rows sorted by document and query, and texts.
+
+    A text that several rows have is there once; no two documents have one text.
 
     Attributes:
-        unit: The document.
+        unit: The document of each row.
         query: The query.
-        end: Where the bytes of the result end; they start where those of the one before end.
-        too_long: Whether it was too long, and has no bytes.
-        bytes: The bytes of all results.
+        text: The text.
+        end: Where the bytes of each text end; they start where those of the one before end.
+        too_long: Whether a text was too long, and has no bytes.
+        bytes: The bytes of all texts.
     """
 
     unit: Indices
     query: Indices
+    text: Indices
     end: NDArray[np.int64]
     too_long: NDArray[np.int8]
     bytes: bytes

@@ -61,6 +61,7 @@ void px_machine_free(px_machine *m)
     free(m->maybe.lines);
     free(m->maybe.tops);
     free(m->ahead);
+    px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
     free(m);
@@ -134,6 +135,8 @@ static int begin(px_machine *m, const px_input *in)
         begin_counting(m);
     m->seen_count = m->anchor_count = m->arrival_count = 0;
     m->present_count = m->heavy_count = m->found_count = 0;
+    m->bindings.count = 0;
+    m->bindings.failed = 0;
     m->operand_count = m->test_count = m->node_count = m->document.set_count = 0;
     m->document.budget = m->budget;
     return px_document_begin(&m->document, in, m->registry->with_texts > 0);

@@ -95,6 +95,7 @@ int px_try_simple(px_machine *m)
 static int try_at(px_machine *m, px_item item, int32_t anchor)
 {
     if (item.clause == PX_SURE) {
+        px_note_bound(m, item.row, anchor);
         px_match_owner(m, &m->hits, item.row);
         return PX_OK;
     }
@@ -113,8 +114,10 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
     }
     if (holds < 0)
         return -holds;
-    if (holds)
+    if (holds) {
+        px_note_bound(m, t->owner[item.row], anchor);
         px_match_row(m, t, item.row);
+    }
     return PX_OK;
 }
 

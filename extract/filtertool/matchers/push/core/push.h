@@ -22,6 +22,7 @@
  *   guards.c     other values that must be there, too
  *   ahead.c      the same, loaded into the cache before it is needed
  *   shapes.c     what is known of documents of the same shape
+ *   bindings.c   the nodes that queries select, as far as matching has found them
  *   results.c    columns of results
  *   machine.c    one document from its nodes to its results
  *   size.c       how much memory there is
@@ -314,6 +315,8 @@ int32_t px_template_add(px_registry *r, const int32_t *words, size_t count);
 void px_template_remove(px_registry *r, int32_t number); /* which has no rows */
 /* Adds a query with its constants; strings have a use that the row takes over. */
 int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner);
+int px_rows_expect(px_registry *r, size_t more);
+void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells);
 void px_row_remove(px_registry *r, int32_t owner);
 /* The constant by which rows are found; -1: none. Rows that are added in its order are found side by
  * side. */
@@ -385,6 +388,13 @@ void px_crowds_free(px_registry *r);
 static inline int32_t px_some_owner(const px_registry *r, int32_t named)
 {
     return named >= 0 ? named : r->crowds[~named].owners[0];
+}
+
+/* The owner that stands for all that have the same row. */
+static inline int32_t px_first_owner(const px_registry *r, int32_t owner)
+{
+    int32_t crowd = r->owners[owner].crowd;
+    return crowd < 0 ? owner : r->crowds[crowd].owners[0];
 }
 
 /* paths.c */
@@ -692,6 +702,25 @@ typedef struct {
     int keep; /* whether it is to be kept */
 } px_shapes;
 
+/* An anchor at which a row was found, and the one that was noted before it; -1. */
+typedef struct {
+    int32_t node, next;
+} px_noted;
+
+/* The last anchor of a row, in the document with this stamp. */
+typedef struct {
+    uint64_t stamp;
+    int32_t last;
+} px_note;
+
+/* Anchors by the first owners of rows. */
+typedef struct {
+    int wanted, failed; /* failed: there was no memory */
+    px_note *notes;
+    px_noted *items;
+    size_t note_room, count, room;
+} px_bindings;
+
 /* A node at which a heavy slot was found. */
 typedef struct {
     int32_t node, anchor, next;
@@ -790,6 +819,7 @@ typedef struct {
 
     px_shapes shapes;
     px_set hits, maybe;
+    px_bindings bindings;
     px_results results, candidates;
     px_figures figures;
 } px_machine;
@@ -845,6 +875,19 @@ static inline void px_match_row(px_machine *m, const px_template *t, int32_t row
     px_set *set = t->exact ? &m->hits : &m->maybe;
     int32_t owner = t->owner[row], crowd = m->registry->owners[owner].crowd;
     px_match_owner(m, set, crowd < 0 ? owner : ~crowd);
+}
+
+/* bindings.c: notes the anchor at which the row of an owner, or of a crowd, was found */
+void px_note_anchor(px_machine *m, int32_t named, int32_t anchor);
+void px_bindings_free(px_bindings *b);
+/* Takes the nodes that a query selects into the document's set, in document order. */
+int px_bound_nodes(px_machine *m, int32_t query);
+int px_select_query(px_machine *m, int32_t owner); /* results.c: the same, by its path */
+
+static inline void px_note_bound(px_machine *m, int32_t named, int32_t anchor)
+{
+    if (PX_UNLIKELY(m->bindings.wanted))
+        px_note_anchor(m, named, anchor);
 }
 
 /* statistics.c: counts the value of a node, and forgets all that was counted */

@@ -49,8 +49,7 @@ static int add_node(px_machine *m, int32_t unit, int32_t owner, int32_t node)
     return add_result(&m->results, m->select, unit, owner, kind << 32 | row, number);
 }
 
-/* The nodes that an owner's query selects, each once, in document order. */
-static int select_nodes(px_machine *m, int32_t owner)
+int px_select_query(px_machine *m, int32_t owner)
 {
     const px_registry *r = m->registry;
     px_document *d = &m->document;
@@ -88,7 +87,7 @@ static int add_match(px_machine *m, int32_t unit, int32_t owner)
     m->figures.matches++;
     if (r->clauses[t->clause].condition)
         return add_result(&m->results, m->select, unit, owner, 1, 0);
-    int code = select_nodes(m, owner);
+    int code = px_select_query(m, owner);
     if (code == PX_OK && m->select == PX_SELECT_COUNT)
         return add_result(&m->results, m->select, unit, owner, (int64_t)d->set_count, 0);
     for (size_t i = 0; i < d->set_count && code == PX_OK; i++)
