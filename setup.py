@@ -24,8 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
-    "anchors", "checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size",
-    "outputs", "writing", "ordering", "declarations",
+    "anchors", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
+    "size", "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 SQL = "extract/filtertool/matchers/sql"
 SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine

@@ -103,6 +103,16 @@ class PushRound:
         for query in gone:
             del self._present[query]
 
+    def keep_shapes(self) -> None:
+        """Removes the queries of templates with constants."""
+        gone = [
+            query for query, (number, row) in self._present.items() if self._asked[number].rows[row]
+        ]
+        for engine in self.engines.values():
+            engine.remove([q for q in gone if self._taken(engine, q)])
+        for query in gone:
+            del self._present[query]
+
     def _taken(self, engine: PushEngine, query: int) -> bool:
         number = self._present[query][0]
         asked = self._asked[number]
@@ -118,12 +128,19 @@ class PushRound:
             for _ in range(count)
         ]
 
-    def compare(self, documents: Sequence[OracleDocument]) -> None:
+    def compare(self, documents: Sequence[OracleDocument], before: int = 0) -> None:
         """Compares all answers on some documents.
+
+        Args:
+            documents: The documents.
+            before: How often they are matched before: then the engines know them.
 
         Raises:
             AssertionError: One is wrong; says which.
         """
+        for engine in self.engines.values():
+            for _ in range(before):
+                engine.match([one.data for one in documents])
         found = {
             select: engine.match([one.data for one in documents])
             for select, engine in self.engines.items()
@@ -234,7 +251,9 @@ def round_of(
     one.add(0.5)
     elements, depth = random.choice(((25, 8), (10, 4), (40, 40), (300, 10)))
     few = documents if elements < 100 else 2
-    one.compare(one.documents(few, elements, depth))
+    one.compare(one.documents(few, elements, depth), before=random.choice((0, 2)))
+    one.keep_shapes()
+    one.compare(one.documents(few, elements, depth), before=random.choice((0, 2, 300 // few)))
     one.remove(1.0)
     for engine in one.engines.values():
         assert len(engine) == 0

@@ -432,6 +432,7 @@ cdef class Machine:
             "checks": f.evaluated,
             "matches": f.matches,
             "sorted": self.outputs.sorted,
+            "known_shapes": f.known,
             "states": self.m.states.count,
             "states_made": self.m.states.made,
             "states_dropped": self.m.states.dropped,

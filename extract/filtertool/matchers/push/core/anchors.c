@@ -90,7 +90,8 @@ static int arrive_below(px_machine *m, int32_t number, int32_t row)
             code = to < 0 ? -to : arrive(m, to, row, d->in.rows + i);
         }
     }
-    if (code == PX_OK && m->states.items[number].texts) {
+    /* Paths to texts may outlive their queries; then texts are not numbered. */
+    if (code == PX_OK && m->registry->with_texts && m->states.items[number].texts) {
         for (int32_t i = d->text_first[row]; i < d->text_first[row + 1] && code == PX_OK; i++) {
             int32_t to = px_states_step(&m->states, number, PX_STEP_TEXT, 0);
             code = to < 0 ? -to : arrive(m, to, row, d->in.rows + d->in.attributes + i);

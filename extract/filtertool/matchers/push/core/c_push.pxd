@@ -55,7 +55,7 @@ cdef extern from "push.h" nogil:
         int32_t *number
         size_t count
     ctypedef struct px_figures:
-        uint64_t documents, elements, slots, candidates, evaluated, matches
+        uint64_t documents, elements, slots, candidates, evaluated, matches, known
     ctypedef struct px_states:
         size_t count
         size_t bytes

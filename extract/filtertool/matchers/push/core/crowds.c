@@ -40,6 +40,7 @@ static void join(px_registry *r, int32_t number, int32_t owner)
 
 int px_crowd_add(px_registry *r, int32_t first, int32_t second)
 {
+    r->changes++;
     int32_t number = r->owners[first].crowd;
     if (number < 0) {
         if ((number = crowd_new(r)) < 0)
@@ -61,6 +62,7 @@ int px_crowd_add(px_registry *r, int32_t first, int32_t second)
 
 void px_crowd_remove(px_registry *r, int32_t owner)
 {
+    r->changes++;
     int32_t number = r->owners[owner].crowd, place = r->owners[owner].place;
     px_crowd *crowd = &r->crowds[number];
     int32_t last = crowd->owners[--crowd->count];

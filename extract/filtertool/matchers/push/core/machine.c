@@ -10,6 +10,7 @@ px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, 
         return NULL;
     m->registry = m->states.registry = r;
     m->states.most_bytes = most_bytes;
+    m->shapes.most_bytes = most_bytes / 4;
     m->select = select;
     m->budget = budget;
     m->context = (px_context){&m->document, r, NULL};
@@ -31,6 +32,7 @@ void px_machine_free(px_machine *m)
         return;
     px_forget_values(m);
     px_states_free(&m->states);
+    px_shapes_free(&m->shapes);
     px_document_free(&m->document);
     free(m->state);
     free(m->rank);
@@ -140,18 +142,10 @@ static int begin(px_machine *m, const px_input *in)
     return px_document_begin(&m->document, in, m->registry->with_texts > 0);
 }
 
-static int find(px_machine *m)
+/* Tries simple postings window by window; afterwards no slots are found. */
+static int try_windows(px_machine *m)
 {
-    int code = px_find_states(m);
-    if (code != PX_OK)
-        return code;
-    px_find_slots(m);
-    m->figures.slots += m->present_count;
-    if (m->counting)
-        count_presence(m);
-    code = px_try_others(m);
-    if (code == PX_OK && m->windows <= 1)
-        return px_try_simple(m);
+    int code = PX_OK;
     for (int32_t window = 0; window < m->windows && code == PX_OK; window++) {
         px_forget_slots(m);
         px_find_slots_in(m, window);
@@ -160,14 +154,39 @@ static int find(px_machine *m)
     return code;
 }
 
-int px_match(px_machine *m, const px_input *in, int32_t unit)
+/* Finds what matches, but for the owners in `known`. */
+static int find(px_machine *m, const px_shape *known)
 {
-    int code = begin(m, in);
+    int code = px_find_states(m);
     if (code != PX_OK)
         return code;
-    code = find(m);
+    px_find_slots(m);
+    m->figures.slots += m->present_count;
+    if (m->counting)
+        count_presence(m);
+    if (known == NULL && m->windows <= 1) {
+        code = px_try_simple(m);
+        if (code == PX_OK && m->shapes.keep)
+            code = px_keep_matches(m);
+    }
     if (code == PX_OK)
-        code = px_add_results(m, unit);
+        code = px_try_others(m);
+    return code == PX_OK && m->windows > 1 ? try_windows(m) : code;
+}
+
+int px_match(px_machine *m, const px_input *in, int32_t unit)
+{
+    const px_shape *known = NULL;
+    int code = begin(m, in);
+    if (code == PX_OK)
+        code = px_shapes_find(m, &known);
+    if (code != PX_OK)
+        return code;
+    m->figures.known += known != NULL;
+    if (known == NULL || m->counting || m->registry->more_slots)
+        code = find(m, known);
+    if (code == PX_OK)
+        code = px_add_results(m, unit, known);
     else
         px_drop_matches(m);
     px_forget_slots(m);

@@ -109,6 +109,14 @@ failed:
     return -1;
 }
 
+void px_slot_flag(px_registry *r, int32_t slot, uint8_t flags)
+{
+    uint8_t before = r->slot_flags[slot];
+    r->simple_slots += (size_t)!!(flags & PX_SIMPLE) - (size_t)!!(before & PX_SIMPLE);
+    r->more_slots += (size_t)!!(flags & PX_MORE) - (size_t)!!(before & PX_MORE);
+    r->slot_flags[slot] = flags;
+}
+
 static void slot_drop(px_registry *r, int32_t slot)
 {
     int32_t node = r->slot_node[slot];
@@ -126,7 +134,7 @@ static void slot_drop(px_registry *r, int32_t slot)
         r->values[slot] = NULL;
     }
     r->slot_node[slot] = -1;
-    r->slot_flags[slot] = 0;
+    px_slot_flag(r, slot, 0);
     r->slot_uses[slot] = r->slot_free;
     r->slot_free = slot;
 }

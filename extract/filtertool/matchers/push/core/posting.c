@@ -57,7 +57,7 @@ static void flag(px_registry *r, int32_t slot)
                       v->parts[1].fresh_count || v->parts[1].empty || v->ranges[0].items ||
                       v->ranges[1].items || v->ranges[2].items || v->ranges[3].items))
         flags |= PX_MORE;
-    r->slot_flags[slot] = flags;
+    px_slot_flag(r, slot, flags);
 }
 
 /* The kind of list that an atom's postings are in; -1: another one. */
@@ -309,10 +309,15 @@ static void unpost_some(px_registry *r, px_template *t, int32_t row, int32_t pos
     }
 }
 
-void px_unpost_row(px_registry *r, px_template *t, int32_t row) { unpost_some(r, t, row, t->posts); }
+void px_unpost_row(px_registry *r, px_template *t, int32_t row)
+{
+    r->changes++;
+    unpost_some(r, t, row, t->posts);
+}
 
 int px_post_row(px_registry *r, px_template *t, int32_t row)
 {
+    r->changes++;
     px_atom a = {0};
     while (px_next_atom(r, t, &a)) {
         int32_t *place = &t->place[(size_t)row * (size_t)t->posts + (size_t)a.post];

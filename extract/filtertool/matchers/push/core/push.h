@@ -21,6 +21,7 @@
  *   postings.c   what slots and values lead to
  *   guards.c     other values that must be there, too
  *   ahead.c      the same, loaded into the cache before it is needed
+ *   shapes.c     what is known of documents of the same shape
  *   bindings.c   the nodes that queries select, as far as matching has found them
  *   results.c    columns of results
  *   machine.c    one document from its nodes to its results
@@ -255,6 +256,8 @@ typedef struct {
 typedef struct {
     uint64_t version; /* changes when states made before do not hold any more */
     uint64_t numbering; /* changes when slots are numbered anew */
+    uint64_t changes; /* of rows and their owners */
+    size_t simple_slots, more_slots; /* slots with PX_SIMPLE, with PX_MORE */
     px_strings strings;
     px_map number_ids; /* bits of a number -> its number in `numbers` */
     struct {
@@ -398,6 +401,7 @@ static inline int32_t px_first_owner(const px_registry *r, int32_t owner)
 int32_t px_slot_use(px_registry *r, const int32_t *words, size_t *used);
 void px_slot_release(px_registry *r, int32_t slot);
 void px_slot_heavy(px_registry *r, int32_t slot, int change);
+void px_slot_flag(px_registry *r, int32_t slot, uint8_t flags); /* sets its flags */
 
 static inline uint64_t px_edge_key(int32_t node, int axis, int32_t test)
 {
@@ -674,8 +678,29 @@ typedef struct {
 } px_set;
 
 typedef struct {
-    uint64_t documents, elements, slots, candidates, evaluated, matches;
+    uint64_t documents, elements, slots, candidates, evaluated, matches, known;
 } px_figures;
+
+/* The names of a document's nodes, and the owners of queries without values that match it. */
+typedef struct {
+    uint64_t hash;
+    int32_t *words; /* and behind them the owners, ascending */
+    const int32_t *owners;
+    size_t word_count, owner_count;
+    uint8_t used; /* it was seen since shapes were forgotten */
+} px_shape;
+
+typedef struct {
+    uint64_t changes; /* of the registry, when they were made */
+    px_shape *items;
+    size_t count, room, bytes, most_bytes;
+    px_map by_hash;
+    uint64_t *seen; /* some hashes of shapes that are not kept */
+    int32_t *words; /* of the present document */
+    size_t word_count, word_room;
+    uint64_t hash;
+    int keep; /* whether it is to be kept */
+} px_shapes;
 
 /* An anchor at which a row was found, and the one that was noted before it; -1. */
 typedef struct {
@@ -792,6 +817,7 @@ typedef struct {
     size_t visited_room;
     uint64_t search;
 
+    px_shapes shapes;
     px_set hits, maybe;
     px_bindings bindings;
     px_results results, candidates;
@@ -890,7 +916,13 @@ int px_look_ahead(px_machine *m);
 /* postings.c: tries what the slots lead to; by simple postings, and by all others */
 int px_try_simple(px_machine *m);
 int px_try_others(px_machine *m);
-int px_add_results(px_machine *m, int32_t unit); /* results.c */
+/* shapes.c: what is known of documents of this shape; NULL: nothing */
+int px_shapes_find(px_machine *m, const px_shape **found);
+void px_shapes_keep(px_machine *m, const int32_t *owners, size_t count);
+void px_shapes_free(px_shapes *s);
+/* results.c: `known` are further owners that match */
+int px_add_results(px_machine *m, int32_t unit, const px_shape *known);
+int px_keep_matches(px_machine *m); /* what matches so far is kept for the shape */
 void px_drop_matches(px_machine *m);
 
 static inline int px_lowest_bit(uint64_t word)

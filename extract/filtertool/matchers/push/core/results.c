@@ -183,10 +183,27 @@ static int name_unit(px_results *results, size_t first, int32_t unit)
     return PX_OK;
 }
 
-int px_add_results(px_machine *m, int32_t unit)
+/* Adds owners that are ascending to the column of queries. */
+static int add_known(px_results *results, const px_shape *known)
+{
+    size_t n = results->count + known->owner_count;
+    if (px_grow(&results->query, &results->query_room, n, sizeof *results->query) != PX_OK)
+        return PX_MEMORY;
+    if (known->owner_count)
+        memcpy(results->query + results->count, known->owners, known->owner_count * sizeof *known->owners);
+    results->count = n;
+    return PX_OK;
+}
+
+static int has_matches(const px_set *set) { return next_marked(set->tops, 0, set->top_room) < set->top_room; }
+
+int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 {
     size_t results = m->results.count, candidates = m->candidates.count;
-    int code = take_set(m, &m->hits, &m->results, unit);
+    int code = PX_OK, only = known != NULL && m->select == PX_SELECT_DOC && !has_matches(&m->hits);
+    for (size_t i = 0; known != NULL && !only && i < known->owner_count; i++)
+        px_set_add(&m->hits, known->owners[i]);
+    code = only ? add_known(&m->results, known) : take_set(m, &m->hits, &m->results, unit);
     if (m->select == PX_SELECT_DOC) {
         m->figures.matches += m->results.count - results;
         code = code == PX_OK ? name_unit(&m->results, results, unit) : code;
@@ -200,6 +217,21 @@ int px_add_results(px_machine *m, int32_t unit)
         m->candidates.count = candidates;
         px_drop_matches(m);
     }
+    return code;
+}
+
+int px_keep_matches(px_machine *m)
+{
+    px_results kept = {0};
+    int32_t words[WORDS + 1];
+    int code = PX_OK;
+    const px_set *set = &m->hits;
+    for (size_t top = 0; (top = next_marked(set->tops, top, set->top_room)) < set->top_room && code == PX_OK; top++)
+        code = add_owners(&kept, (int32_t)(top << PX_TOP_BITS), set->bits + top * WORDS, words,
+                          marked_words(set, top, words));
+    if (code == PX_OK)
+        px_shapes_keep(m, kept.query, kept.count);
+    free(kept.query);
     return code;
 }
 

@@ -94,6 +94,7 @@ size_t px_machine_memory(const px_machine *m)
     bytes += m->found_room * sizeof *m->found + m->prepared_room * sizeof *m->prepared;
     bytes += m->operand_room * sizeof *m->operands + m->test_room * sizeof *m->tests;
     bytes += (m->node_room + m->chosen_room) * sizeof(int32_t);
-    bytes += set_bytes(&m->hits) + set_bytes(&m->maybe);
+    bytes += set_bytes(&m->hits) + set_bytes(&m->maybe) + m->shapes.bytes;
+    bytes += m->shapes.word_room * sizeof *m->shapes.words + m->shapes.room * sizeof *m->shapes.items;
     return bytes + results_bytes(&m->results) + results_bytes(&m->candidates);
 }
