@@ -30,7 +30,7 @@ from extract.filtertool.options import Options
 from extract.filtertool.other_filters import OtherFilters
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.push_stage import Failures, PushStage, StageMatches
-from extract.filtertool.results.account import added
+from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
@@ -96,37 +96,41 @@ class BatchFilter:
         Documents that were matched together have one outcome, at the place of the first of them;
         otherwise outcomes are in the order of the documents.
         """
-        return self.process_quietly(documents, self.figures)
+        outcomes = self.process_quietly(documents)
+        if outcomes:
+            figures = PresentFigures(self.figures)
+            outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
+        return outcomes
 
-    def process_quietly(
-        self,
-        documents: Iterable[NamedDocument],
-        figures: Callable[[], Mapping[str, float]] = dict,
-    ) -> list[FilterOutcome]:
+    def process_quietly(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """The same without figures: for callers that report nothing."""
         seconds, others = Seconds(), self._others
         started = time.perf_counter()
         most = LARGE if self._large.takes_columns else MOST_BYTES
         batch = LoadedBatch(documents, most, self.options.limits)
-        seconds.since("chunk", started)
-        started, spent = time.perf_counter(), time.thread_time()
+        matched_from = time.perf_counter()
+        seconds["chunk"] = matched_from - started
+        large = max(map(len, batch.loaded), default=0) >= LARGE
+        spent = time.thread_time() if large else 0.0
         found = self._stage.match(batch.loaded)
-        seconds.since("match", started)
-        self._large.note(False, batch.loaded, time.thread_time() - spent)
+        seconds["match"] = time.perf_counter() - matched_from
+        if large:
+            self._large.note(False, batch.loaded, time.thread_time() - spent)
         complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
         if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
-            return _with_figures([_whole(batch, found.rows, seconds)], figures())
+            return [_whole(batch, found.rows, seconds)]
         matched = np.zeros(len(batch), np.bool_)
         matched[batch.places] = found.done
         rest: Mapping[int, DocumentOutcome] = {}
         if others.has_rest:
             with self._in_turn:
                 rest = others.rest_of(batch, batch.places[found.done].tolist())
+        outcomes: list[Placed] = []
         if self.options.select == "nodes":
             with self._in_turn:
-                outcomes = list(self._one_by_one(batch, found, rest, seconds))
-        else:
-            outcomes = self._together(batch, matched, found, rest, seconds)
+                outcomes += self._one_by_one(batch, found, rest, seconds)
+        elif matched.any():
+            outcomes += self._together(batch, matched, found, rest, seconds)
         if not matched.all():
             odd = np.flatnonzero(~matched).tolist()
             strange = set(batch.places[found.strange].tolist())
@@ -136,7 +140,7 @@ class BatchFilter:
                 outcomes += self._odd(batch, odd, strange)
             outcomes.sort(key=lambda pair: pair[0])
         batch.close()
-        return _with_figures([outcome for _, outcome in outcomes], figures())
+        return [outcome for _, outcome in outcomes]
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
@@ -220,7 +224,7 @@ class BatchFilter:
         started = time.perf_counter()
         for unit, findings, failed in self._stage.nodes(found):
             place = int(batch.places[unit])
-            rejections = self._rejections(batch, {place: failed})[place]
+            rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
                 findings = Findings.together([findings, other.findings])
@@ -288,7 +292,7 @@ class BatchFilter:
             units = others.cutter.cut(batch.names[place], batch.data(place))
             if units.outcome.verdict is not Verdict.NONCONFORMING:
                 continue
-            rejections = self._rejections(batch, {place: failed})[place]
+            rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
                 findings = Findings.together([findings, other.findings])
@@ -343,12 +347,3 @@ def _runs(matched: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         return
     edges = np.flatnonzero(np.diff(matched, prepend=False, append=False)).tolist()
     yield from zip(edges[::2], edges[1::2], strict=True)
-
-
-def _with_figures(
-    outcomes: list[FilterOutcome], figures: Mapping[str, float]
-) -> list[FilterOutcome]:
-    """The outcomes, the last of them with the figures of this process."""
-    if outcomes and figures:
-        outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
-    return outcomes

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from extract.filtertool.matchers.column_prices import COLUMNS
+
 LARGE: Final = 1 << 18  # bytes from which on a document is large
 
-# Seconds of columns, measured on one core (`extract bench real`): for each question, for each
-# question and byte, and for each byte.
-_QUESTION: Final = 5e-4
-_QUESTION_BYTE: Final = 1e-9
-_BYTE: Final = 1e-8
 _NEW: Final = 0.3  # how much the last measurement counts
 
 
@@ -48,9 +45,8 @@ class LargeDocumentChoice:
             return False
         columns = self._rates.get(True)
         if columns is None:
-            a_question = _QUESTION / self._size + _QUESTION_BYTE
             # It is an estimate: only worth a try if it promises much.
-            columns = 2 * (self._questions * a_question + _BYTE)
+            columns = 2 * COLUMNS.of(self._questions, self._size) / self._size
         return columns < self._rates[False]
 
     def note(self, columns: bool, documents: Sequence[bytes], seconds: float) -> None:
