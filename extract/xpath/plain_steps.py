@@ -10,11 +10,12 @@ from extract.xpath.ast import Axis, Step, make_step, name_test
 from extract.xpath.mentions import Mention
 
 # What comes after the steps must make neither a call, an axis nor a longer name of the last one; if
-# it might, that one does not belong to them.
+# it might, that one does not belong to them. At most 64 at a time: a step that is read alone, for
+# the names are too long together, must not cost the length of the whole path.
 _ASCII: Final = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
 _PLAIN: Final = rf"@?{_ASCII}(?::{_ASCII})?"
 PLAIN_STEPS: Final = re.compile(
-    rf"{_PLAIN}(?:/{_PLAIN})*(?=[ \t\r\n]*+(?:[^ \t\r\n:(\x80-\U0010ffff]|\Z))"
+    rf"{_PLAIN}(?:/{_PLAIN}){{0,63}}(?=[ \t\r\n]*+(?:[^ \t\r\n:(\x80-\U0010ffff]|\Z))"
 )
 
 

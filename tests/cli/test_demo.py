@@ -11,9 +11,9 @@ from extract.cli import cli
 
 
 def test_the_demo_without_spark(tmp_path: Path) -> None:
-    for _ in range(2):  # a second time replaces the first
+    for arguments in (["figure4"], []):  # the second one replaces the first
         result = CliRunner().invoke(
-            cli, ["demo", "--engine", "local", "-o", str(tmp_path / "demo")]
+            cli, ["demo", *arguments, "--engine", "local", "-o", str(tmp_path / "demo")]
         )
         assert result.exit_code == 0, result.output
         assert "1 was rejected" in result.stdout

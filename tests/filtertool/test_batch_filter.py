@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.filtertool.batch_filter import MOST_BYTES
+from extract.filtertool import batch_filter
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
 from extract.live_filter import Filter
@@ -143,10 +143,11 @@ def test_documents_come_in_any_form(select: Select, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("select", SELECTS)
-def test_large_documents_and_limits(select: Select) -> None:
+def test_large_documents_and_limits(select: Select, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_filter, "MOST_BYTES", 1 << 16)
     scheme = scheme_of(QUERIES)
-    large = b"<r>" + b"<a>2<b>1</b></a>" * (MOST_BYTES // 16) + b"</r>"
-    assert len(large) > MOST_BYTES
+    large = b"<r>" + b"<a>2<b>1</b></a>" * (batch_filter.MOST_BYTES // 16) + b"</r>"
+    assert len(large) > batch_filter.MOST_BYTES
     batch = [("small", GOOD), ("large", large), ("small again", GOOD)]
     both_ways(scheme, select, batch)
     both_ways(scheme, select, batch, limits=Limits(document_bytes=1_000))

@@ -149,6 +149,7 @@ def test_depth(depth: int) -> None:
     compare(queries, [data])
 
 
+@pytest.mark.slow  # a document of a megabyte
 def test_more_attributes_and_texts_than_16_bits() -> None:
     data = b"<r>" + b"<a x='1' y='2'>3<b/>4</a>" * 40_000 + b"</r>"
     compare(["//@x", "//a[@y=2]/text()", "/r/a[b]", "//a[.='34']/@y", "//text()[.=4]"], [data])
