@@ -124,16 +124,16 @@ def _measured(one: RealSet, scheme: Scheme, select: Select, others: Sequence[str
         return lambda: [process([document]) for document in named]
 
     auto = filters[0].process
-    main = [plain, each(auto), lambda: auto(named)]
-    for work in main[1:]:  # compiles, and learns what documents cost
-        work()
+    main: list[Work] = [plain, each(auto), lambda: auto(named)]
+    for learning in main[1:]:  # compiles, and learns what documents cost
+        learning()
     before = dict(filters[0].figures())
     seconds = _medians(main, _TURNS)
     shares = _shares(before, filters[0].figures())
     for ready in filters[1:]:
         work = each(ready.process)
         first = _seconds(work)
-        seconds += [first] if first > _LONG else _medians([work], 2)
+        seconds += [first] if first > 1 else _medians([work], 2)
     ratios: list[str | float] = [spent / seconds[0] for spent in seconds[1:]]
     return _Measured(seconds[0], [*ratios, *["-"] * (len(_OTHERS) - len(others))], shares)
 

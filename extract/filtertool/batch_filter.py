@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan.driver import Verdict
-from extract.filtertool.large_documents import LARGE, LargeDocumentChoice
+from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.engine import EngineRows
@@ -77,7 +77,7 @@ class BatchFilter:
         self._in_turn = threading.RLock()  # for all but the engine
         self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
         self._open_stage: PushStage | None = None  # for documents that break the schema
-        self._large = LargeDocumentChoice(len(scheme.forms))
+        self._choice = DocumentChoice(len(scheme.forms))
         self._pairs: Counter[str] = Counter()
 
     def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
@@ -106,16 +106,16 @@ class BatchFilter:
         """The same without figures: for callers that report nothing."""
         seconds, others = Seconds(), self._others
         started = time.perf_counter()
-        most = LARGE if self._large.takes_columns else MOST_BYTES
-        batch = LoadedBatch(documents, most, self.options.limits)
+        most = self._choice.columns_from or MOST_BYTES
+        batch = LoadedBatch(documents, min(most, MOST_BYTES), self.options.limits)
         matched_from = time.perf_counter()
         seconds["chunk"] = matched_from - started
-        large = max(map(len, batch.loaded), default=0) >= LARGE
-        spent = time.thread_time() if large else 0.0
+        measured = max(map(len, batch.loaded), default=0) >= SMALL
+        spent = time.thread_time() if measured else 0.0
         found = self._stage.match(batch.loaded)
         seconds["match"] = time.perf_counter() - matched_from
-        if large:
-            self._large.note(False, batch.loaded, time.thread_time() - spent)
+        if measured:
+            self._choice.note(batch.loaded, time.thread_time() - spent)
         complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
         if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
             return [_whole(batch, found.rows, seconds)]
@@ -264,7 +264,7 @@ class BatchFilter:
             if place not in done:
                 spent = time.thread_time()
                 outcome = self._others.whole(batch.document(place))
-                self._large.learn(True, outcome.bytes, time.thread_time() - spent)
+                self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
                 how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
                 self._pairs[how] += len(self._others.view.numbers)
                 outcomes.append((place, outcome))

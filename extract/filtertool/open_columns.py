@@ -171,7 +171,7 @@ class OpenColumns:
         started = time.thread_time()
         answers = self._matcher.match([Unit(table(), document)], self._select)
         spent = time.thread_time() - started
-        self._adjust(spent / COLUMNS.of(len(self._chosen), len(document)))
+        self.adjust(spent / COLUMNS.of(len(self._chosen), len(document)))
         asked = frozenset(numbers)
         owner = self._numbers
         if answers.nodes is not None:
@@ -197,6 +197,6 @@ class OpenColumns:
                 collector.fail(unit, number, failure.reason)
         self.pairs += len(numbers)
 
-    def _adjust(self, factor: float) -> None:
+    def adjust(self, factor: float) -> None:
         """Takes note of what columns took, in units of their prices."""
         self._factor += _NEW * (min(factor, 4 * self._factor) - self._factor)

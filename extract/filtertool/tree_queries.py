@@ -147,13 +147,18 @@ class TreeQueries:
         if chosen:
             self.columns.match(collector, unit, document, table, chosen)
         if rest:
+            started = time.thread_time()
             tree = self._evaluation(document, table)
+            # Each has its share in the tree, which columns do not need.
+            share = 0.0
+            if all(queries[number].question.columnar for number in rest):
+                share = (time.thread_time() - started) / len(rest)
             for number in rest:
                 shared, row = queries[number]
                 question, values = shared.query(row, self._namespaces, self._limit)
                 started = time.thread_time()
                 tree.answer(collector, question, values, unit, number, self._select)
-                shared.learn(time.thread_time() - started, size)
+                shared.learn(share + time.thread_time() - started, size)
             self.pairs += len(rest)
             self.guarded += tree.guarded
         self.columns.review()

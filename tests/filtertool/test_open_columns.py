@@ -69,7 +69,7 @@ def test_rows_do_not_depend_on_the_choice(select: Select, monkeypatch: pytest.Mo
     assert len(wanted) > 10
     assert trees.figures()["pairs_columns"] == 0 < trees.figures()["pairs_lxml"]
     monkeypatch.setattr(open_columns, "COLUMNS", FREE)
-    monkeypatch.setattr(OpenColumns, "_adjust", lambda *_: None)  # free they stay
+    monkeypatch.setattr(OpenColumns, "adjust", lambda *_: None)  # free they stay
     columns = ready(select)
     assert rows(columns, select) == wanted
     figures = columns.figures()

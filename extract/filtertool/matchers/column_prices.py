@@ -38,4 +38,4 @@ class ColumnPrices:
         )
 
 
-COLUMNS: Final = ColumnPrices(7e-4, 5e-4, 1e-8, 1e-9)
+COLUMNS: Final = ColumnPrices(7e-4, 4e-4, 3e-9, 3e-10)

@@ -16,7 +16,7 @@ from extract.filtertool.results.native_nodes import native_nodes
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.results.owners import Indices, Longs
 
-_MANY = 500  # rows from which on arrays are faster than a dictionary
+MANY = 500  # rows from which on arrays are faster than a dictionary
 
 
 def direct_findings(
@@ -55,7 +55,7 @@ def direct_findings(
 
 def _distinct(query: Indices, refs: NodeRefs) -> tuple[Indices, Longs, NodeRefs]:
     """For each row its node and its number among those of its query; and the nodes, each once."""
-    native = native_nodes() if len(query) < _MANY else None
+    native = native_nodes() if len(query) < MANY else None
     if native is None:
         once, which = refs.distinct()
         first = np.flatnonzero(np.diff(query, prepend=-1))

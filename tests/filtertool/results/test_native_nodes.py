@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import extract
+from extract.chunktool.scan.node_table import NodeTable
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Nodes
@@ -23,7 +24,6 @@ from extract.filtertool.results.native_nodes import ENVIRONMENT, native_nodes
 from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.owners import Owners
 from extract.filtertool.scheme_view import SchemeView
-from extract.chunktool.scan.node_table import NodeTable
 from extract.limits import Limits
 from extract.markup.node_kinds import NodeKind
 
@@ -96,7 +96,7 @@ def test_declared_attributes_are_left_to_python(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("many", [0, 500])
 def test_rows_are_those_of_the_merger(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct_rows, "_MANY", many)
+    monkeypatch.setattr(direct_rows, "MANY", many)
     table = table_of(DOCUMENT)
     elements = [(NodeKind.ELEMENT.value, n, 0) for n in range(len(table))]
     chosen = [(0, elements[1]), (0, elements[3]), (2, elements[3]), (5, elements[0])]
