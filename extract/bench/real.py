@@ -24,9 +24,9 @@ from extract.scheme import Scheme
 
 _OTHERS: Final = ("push", "columnar", "lxml")
 _SELECTS: Final[tuple[Select, ...]] = ("doc", "count", "nodes")
-_LOOP_SECONDS: Final = 0.25  # that the loop may take for all documents of a set, about
+_LOOP_SECONDS: Final = 0.2  # that the loop may take for all documents of a set, about
 _TURNS: Final = 5
-_LONG: Final = 2.5  # seconds after which there are no more turns
+_LONG: Final = 1.5  # seconds after which there are no more turns
 _STAGES: Final = ("push", "excluded", "columns", "lxml", "whole")
 _COLUMNS: Final = ("set", "documents", "KB", "queries", "prepare", "select", "loop ms")
 
@@ -133,7 +133,7 @@ def _measured(one: RealSet, scheme: Scheme, select: Select, others: Sequence[str
     for ready in filters[1:]:
         work = each(ready.process)
         first = _seconds(work)
-        seconds += [first] if first > 1 else _medians([work], 2)
+        seconds += [first] if first > 0.5 else _medians([work], 2)
     ratios: list[str | float] = [spent / seconds[0] for spent in seconds[1:]]
     return _Measured(seconds[0], [*ratios, *["-"] * (len(_OTHERS) - len(others))], shares)
 
