@@ -22,11 +22,14 @@ HEADERS = ["chars.h", "tables.h", "scan.h", "c_scan.pxd"]
 COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
-    "memory", "strings", "sorted", "parts", "paths", "registry", "posting", "templates", "rows",
-    "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts", "anchors",
-    "checks", "ahead", "postings", "results", "machine", "size", "outputs",
+    "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
+    "anchors", "checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size",
+    "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 RESULTS = "extract/filtertool/results"
+SQL = "extract/filtertool/matchers/sql"
+SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
 MESSAGES = "extract/chunktool/input/messages"
@@ -91,6 +94,12 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
+        Extension(
+            "extract.xpath._node",
+            [f"{XPATH}/_node.pyx"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        ),
         *(
             Extension(
                 f"extract.subscriptions._{name}",
@@ -132,6 +141,25 @@ def extensions() -> list[Extension]:
                     f"{PUSH}/core/{name}"
                     for name in ("push.h", "outputs.h", "memory.h", "c_push.pxd")
                 ),
+                *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
+                *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
+            ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
+    modules.append(
+        Extension(
+            "extract.filtertool.matchers.sql._values",
+            [
+                f"{SQL}/_values.pyx",
+                f"{SQL}/core/values.c",
+                *(f"{PUSH}/core/{name}.c" for name in SQL_SOURCES),
+            ],
+            include_dirs=[f"{SQL}/core", f"{PUSH}/core", KERNEL, XPATH],
+            depends=[
+                *(f"{SQL}/core/{name}" for name in ("values.h", "c_values.pxd")),
+                *(f"{PUSH}/core/{name}" for name in ("push.h", "memory.h", "c_push.pxd")),
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],

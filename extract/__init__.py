@@ -21,17 +21,22 @@ if TYPE_CHECKING:
     from extract.chunktool.chunks import chunk
     from extract.chunktool.inference.infer import infer_schema
     from extract.chunktool.prefilter import Prefilter
+    from extract.client.client import Client
     from extract.errors import (
+        BrokerError,
         DocumentError,
         ExtractError,
+        JoinError,
         MatcherError,
         QuerySyntaxError,
         SchemaError,
         SchemeError,
         SubscriptionsError,
     )
+    from extract.filtertool.joins.joined import Joined
     from extract.filtertool.results.findings import Match
     from extract.filtertool.results.locate_nodes import locate
+    from extract.joins import Joins
     from extract.limits import Limits
     from extract.live_filter import Filter
     from extract.pipeline import (
@@ -51,11 +56,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BrokerError",
     "ChunkMatches",
+    "Client",
     "DocumentError",
     "ExtractError",
     "Filter",
     "InferredSchema",
+    "JoinError",
+    "Joined",
+    "Joins",
     "Limits",
     "Match",
     "MatchOptions",
@@ -86,17 +96,22 @@ _MODULES: Final = {
     "extract.chunktool.chunks": ("chunk",),
     "extract.chunktool.inference.infer": ("infer_schema",),
     "extract.chunktool.prefilter": ("Prefilter",),
+    "extract.client.client": ("Client",),
     "extract.errors": (
+        "BrokerError",
         "DocumentError",
         "ExtractError",
+        "JoinError",
         "MatcherError",
         "QuerySyntaxError",
         "SchemaError",
         "SchemeError",
         "SubscriptionsError",
     ),
+    "extract.filtertool.joins.joined": ("Joined",),
     "extract.filtertool.results.findings": ("Match",),
     "extract.filtertool.results.locate_nodes": ("locate",),
+    "extract.joins": ("Joins",),
     "extract.limits": ("Limits",),
     "extract.live_filter": ("Filter",),
     "extract.pipeline": (

@@ -7,7 +7,8 @@ these and never prints or exits: that is the command line's part.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 from unicodedata import category
 
 NO_ROOM: Final = "free some space, or choose a place on another disk"
@@ -149,6 +150,34 @@ class DocumentError(ExtractError):
 
 class MatcherError(ExtractError):
     """A matcher that cannot be loaded, or that failed."""
+
+
+class BrokerError(ExtractError):
+    """What a broker refuses, or a broker that does not answer.
+
+    Args:
+        status: Of HTTP; 0 if there was no answer.
+        body: What else the broker says, as ``oldest`` where ``status`` is 410.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        hint: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        status: int = 0,
+        body: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(reason, hint, file, line, column)
+        self.args = (reason, hint, file, line, column, status, body)
+        self.status = status
+        self.body: Mapping[str, Any] = body or {}
+
+
+class JoinError(ExtractError):
+    """Joins that cannot go on: a state past its limit, a stream or snapshot that cannot be used."""
 
 
 _SHOWN = 100

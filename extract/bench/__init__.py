@@ -30,6 +30,7 @@ BENCHMARKS: Final = {
     "cost": "PREPTOOL: the prices of the cost model behind auto",
     "register": "PREPTOOL: up to 1,000,000 subscriptions from file to matcher, next to lxml",
     "subs": "PREPTOOL: adding queries to a scheme of up to 1,000,000, and removing some",
+    "sql": "FILTERTOOL: up to 2,700,000 subscriptions in DuckDB and PostgreSQL (15 minutes)",
     "spark": "FILTERTOOL: the Spark engine next to Spark's own XML reader",
     "files": "FILTERTOOL: 100,000 small files, and the same messages in one file of each form",
     "frames": "FILTERTOOL: 1,000,000 messages of a Spark DataFrame, next to extract.Filter",
@@ -37,8 +38,10 @@ BENCHMARKS: Final = {
     "match": "FILTERTOOL: many queries on large and small documents, next to lxml",
     "messages": "FILTERTOOL: 1,000,000 queries on small messages, next to a parse (10 minutes)",
     "output": "FILTERTOOL: results of up to 100,000 FLWR queries, next to SaxonC (4 minutes)",
+    "joins": "FILTERTOOL: up to 100,000 joins between documents, next to one at a time (5 minutes)",
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
     "real": "all: real queries on real documents, next to a loop over lxml's XPaths",
     "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",
+    "serve": "BROKER: documents a second and latency of extract serve, next to a bare hello",
     "memory": "CHUNKTOOL: peak memory for documents of 20 MB, 200 MB and 2 GB",
 }

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from extract.schema.model import Schema
+
 ELEMENTS: Final = 83  # of a document, or one less
-_ANYWHERE: Final = 0.2  # how often a step is `//`
+ANYWHERE: Final = 0.2  # how often a step is `//`
 _VALUES: Final = 100  # from 1 on
 _BINDING, _INNER = 3, 2  # the most steps of a path that binds, and of one that starts there
 
@@ -38,24 +42,52 @@ class OutputData(NamedTuple):
     children: Mapping[str, tuple[str, ...]]
     document: Callable[[random.Random], bytes]
 
-    def query(self, chance: random.Random, predicates: int, returns: int) -> str:
-        """A query with so many predicates and return paths."""
+    def schema(self) -> Schema:
+        """What documents of this kind keep to."""
+        names = sorted({*self.children, *[one for some in self.children.values() for one in some]})
+        models = {name: "|".join(self.children.get(name, ("#PCDATA",))) for name in names}
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, f"{self.root}.dtd")
+            lines = [f"<!ELEMENT {name} ({model})*>\n" for name, model in models.items()]
+            file.write_text("".join(lines))
+            return Schema.load(file, self.root)
+
+    def query(
+        self,
+        chance: random.Random,
+        predicates: int,
+        returns: int,
+        anywhere: float = ANYWHERE,
+        texts: bool = False,
+    ) -> str:
+        """A query with so many predicates and return paths, and `//` so often.
+
+        If ``texts``, return paths end in text nodes.
+        """
         steps, bound = "", ""
         while bound not in self.children:
-            steps, bound = self._path(chance, self.root, _BINDING)
+            steps, bound = self._path(chance, self.root, _BINDING, anywhere)
         tests = [
-            f"$s{self._path(chance, bound, _INNER)[0]} = {chance.randint(1, _VALUES)}"
+            f"$s{self._path(chance, bound, _INNER, anywhere)[0]} = {chance.randint(1, _VALUES)}"
             for _ in range(predicates)
         ]
         where = f" where {' and '.join(tests)}" if tests else ""
-        made = "".join(f"{{$s{self._path(chance, bound, _INNER)[0]}}}" for _ in range(returns))
+        paths = [self._path(chance, bound, _INNER, anywhere)[0] for _ in range(returns)]
+        made = "".join(f"{{$s{path}{'/text()' if texts else ''}}}" for path in paths)
         return f"for $s in /{self.root}{steps}{where} return <r>{made}</r>"
 
-    def queries(self, count: int, predicates: int = 1, returns: int = 2) -> list[str]:
+    def queries(
+        self,
+        count: int,
+        predicates: int = 1,
+        returns: int = 2,
+        anywhere: float = ANYWHERE,
+        texts: bool = False,
+    ) -> list[str]:
         """So many queries, all different."""
         chance, different = random.Random(f"{count} {predicates} {returns}"), dict[str, None]()
         while len(different) < count:
-            different[self.query(chance, predicates, returns)] = None
+            different[self.query(chance, predicates, returns, anywhere, texts)] = None
         return list(different)
 
     def documents(self, count: int) -> list[bytes]:
@@ -63,15 +95,17 @@ class OutputData(NamedTuple):
         chance = random.Random(3)
         return [self.document(chance) for _ in range(count)]
 
-    def _path(self, chance: random.Random, start: str, most: int) -> tuple[str, str]:
+    def _path(
+        self, chance: random.Random, start: str, most: int, anywhere: float
+    ) -> tuple[str, str]:
         """Steps from an element that some document has, and the name at their end."""
         steps, name = "", start
         for _ in range(chance.randint(1, most)):
             if name not in self.children:
                 break
-            anywhere = chance.random() < _ANYWHERE
-            name = chance.choice(self._below(name) if anywhere else self.children[name])
-            steps += f"//{name}" if anywhere else f"/{name}"
+            far = chance.random() < anywhere
+            name = chance.choice(self._below(name) if far else self.children[name])
+            steps += f"//{name}" if far else f"/{name}"
         return steps, name
 
     def _below(self, name: str) -> list[str]:

@@ -41,6 +41,7 @@ SECTIONS: Final = {
     "The whole job": {
         "run": "Find all matches of all queries in all documents.",
         "match": "Find all matches in one document or a few, and print them.",
+        "join": "Join documents of streams by value, within windows.",
         "demo": "Show the whole pipeline once, on a bundled scenario.",
     },
     "Stage by stage": {
@@ -56,6 +57,9 @@ SECTIONS: Final = {
     "Look into a scheme, and change it": {
         "explain": "Say why a query is in its chunk, and what the chunks are.",
         "subs": "Add, remove or list subscriptions: revise a scheme.",
+    },
+    "As a service": {
+        "serve": "Run a broker: documents in, notifications out, over HTTP.",
     },
     "This machine": {
         "doctor": "Show versions, what is missing, and what is slow because of it.",

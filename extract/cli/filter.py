@@ -23,8 +23,8 @@ from extract.cli.progress import progress_option
 from extract.cli.standard_output import rows_to
 from extract.cli.terminal import warn
 from extract.cli.verbosity import Verbosity, verbosity_options
-from extract.errors import ExtractError
 from extract.filtertool.chunk_files import chunk_directories, chunk_file_filter
+from extract.filtertool.chunk_outputs import ChunkOutputFilter
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
@@ -81,20 +81,16 @@ def filter(  # noqa: A001 (it is the name of the command)
       extract filter --scheme scheme.json chunks -o matches.jsonl
     """
     started = time.perf_counter()
-    if select == "output":
-        raise ExtractError(
-            "chunks have not all that FLWR queries copy",
-            "give the documents to `extract run` or `extract match`, with --select output",
-        )
     loaded, digest = load_with_digest(scheme)
     loaded = scheme_of_queries(loaded, query, shown_scheme(scheme))
     factory = load_matcher(matcher)
-    ready = chunk_file_filter(loaded, factory, Options(select, limits=limits), digest)
+    make = ChunkOutputFilter if select == "output" else chunk_file_filter
+    ready = make(loaded, factory, Options(select, limits=limits), digest)
     report = Report(loaded, "local", factory.name, select)
     rejected: list[str] = []
     directories = chunk_directories(directory)
     with (
-        rows_to(output, form, ready.plan.ids, select) as writer,
+        rows_to(output, form, ready.ids, select) as writer,
         display(len(directories), verbosity.progress(progress)) as shown,
     ):
         for each in directories:

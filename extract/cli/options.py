@@ -160,13 +160,19 @@ def query_options(required: bool, inferred_from: str) -> Callable[[Command], Com
     return decorate
 
 
-scheme_option = click.option(
-    "--scheme",
-    required=True,
-    type=_FILE,
-    metavar="FILE|URL",
-    help="The chunking scheme that `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
-)
+def _scheme_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--scheme",
+        required=required,
+        type=_FILE,
+        metavar="FILE|URL",
+        help="The chunking scheme that `extract prep` wrote: a file, duckdb:FILE or "
+        "postgresql://….",
+    )
+
+
+scheme_option = _scheme_option(required=True)
+optional_scheme_option = _scheme_option(required=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 output_option = click.option(
     "--output",
@@ -194,7 +200,8 @@ matcher_option = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="What evaluates the queries; `extract doctor` lists the matchers.",
+    help="What evaluates the queries; `extract doctor` lists the matchers. With sql, the database "
+    "of --scheme matches.",
 )
 select_option = click.option(
     "--select",
@@ -222,7 +229,17 @@ class _Limit(click.Option):
 # What is in none of them comes first.
 _GROUPS: Final = {
     "Input": (
-        *("scheme", "schema", "root", "queries", "query", "namespaces", "version", "sample"),
+        *(
+            "scheme",
+            "schema",
+            "schemas",
+            "root",
+            "queries",
+            "query",
+            "namespaces",
+            "version",
+            "sample",
+        ),
         *("messages", "records", "column", "name_column"),
     ),
     "Output": ("output", "select", "form", "joined", "as_json", "progress", "quiet", "verbose"),
@@ -230,6 +247,7 @@ _GROUPS: Final = {
         *("chunks", "workers", "weights", "matcher", "on_nonconforming", "assume_valid"),
         *("priority", "max_branches", "max_size", "max_filter_branches"),
     ),
+    "Joining": ("time", "lateness", "max_state", "when_full", "state"),
     "Engine": ("engine", "jobs", "master", "conf", "resume", "explain"),
     "Configuration and help": ("config", "no_config", "debug"),
 }

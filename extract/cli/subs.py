@@ -9,6 +9,14 @@ from typing import Any
 
 import click
 
+from extract.cli.broker_subs import (
+    BROKER,
+    BrokerOptions,
+    add_remotely,
+    list_remotely,
+    remove_remotely,
+    replace_remotely,
+)
 from extract.cli.options import (
     Command,
     WithLimits,
@@ -16,7 +24,7 @@ from extract.cli.options import (
     limit_options,
     namespaces_option,
     optional_queries_option,
-    scheme_option,
+    optional_scheme_option,
     xpath_version_option,
 )
 from extract.cli.preparing import load_queries
@@ -48,13 +56,34 @@ output_option = click.option(
 
 
 @click.group()
-@scheme_option
+@optional_scheme_option
+@click.option(
+    "--url",
+    metavar="URL",
+    help="In place of a scheme, a broker (`extract serve`): http://host:8080, or with the feed, "
+    "http://host:8080/feeds/NAME.",
+)
+@click.option("--feed", metavar="NAME", help="The broker's feed; by default the only one.")
+@click.option(
+    "--token-file",
+    type=_FILE,
+    metavar="FILE",
+    help="The token for the broker, on the file's first line; by default in EXTRACT_TOKEN, or in "
+    "the file that EXTRACT_TOKEN_FILE names.",
+)
 @click.pass_context
-def subs(ctx: click.Context, scheme: str) -> None:
+def subs(
+    ctx: click.Context,
+    scheme: str | None,
+    url: str | None,
+    feed: str | None,
+    token_file: str | None,
+) -> None:
     """Add subscriptions to a scheme, replace or remove some, list, import or export them.
 
     The scheme is revised, not made again: that costs as much as the change. The result is the same
-    as that of `extract prep` with all queries. The scheme may be a file, or in a database.
+    as that of `extract prep` with all queries. The scheme may be a file, or in a database. With
+    --url the subscriptions are those of a broker's feed: a change holds for its next document.
 
     \b
     Example:
@@ -64,8 +93,18 @@ def subs(ctx: click.Context, scheme: str) -> None:
       extract subs --scheme scheme.json remove big
       extract subs --scheme scheme.json list --where owner=sales
       extract subs --scheme duckdb:subs.duckdb import alerts.parquet
+      extract subs --url http://127.0.0.1:8080 --feed orders add big '//order[total > 1000]'
     """
-    ctx.meta[SCHEME] = scheme
+    if url is not None and scheme is not None:
+        raise click.UsageError("Give --scheme or --url, not both.")
+    if url is None:
+        if feed is not None or token_file is not None:
+            raise click.UsageError("--feed and --token-file are for --url.")
+        if scheme is None:
+            raise click.UsageError("Give --scheme, or --url for a broker.")
+        ctx.meta[SCHEME] = scheme
+    else:
+        ctx.meta[BROKER] = BrokerOptions(url, feed, token_file)
 
 
 subs.add_command(import_)
@@ -121,6 +160,9 @@ def add(
       extract subs --scheme scheme.json add --queries more.jsonl --ns inv=urn:example:invoices
     """
     added = _given(query, queries, namespaces, version, weight, limits)
+    if BROKER in ctx.meta:
+        _no_output(output)
+        return add_remotely(ctx.meta[BROKER], added, as_json)
 
     def change(reviser: Reviser, revision: Revision) -> None:
         revision.source = added.source
@@ -158,6 +200,9 @@ def replace(
       extract subs --scheme scheme.json replace --queries corrected.jsonl
     """
     new = _given(query, queries, namespaces, version, weight, limits)
+    if BROKER in ctx.meta:
+        _no_output(output)
+        return replace_remotely(ctx.meta[BROKER], new, queries is not None, as_json)
 
     def change(reviser: Reviser, revision: Revision) -> None:
         revision.source = new.source
@@ -170,6 +215,11 @@ def replace(
                 revision.unsatisfiable.append(outcome)
 
     return revise_scheme(ctx.meta[SCHEME], output, as_json, "replace", change, limits)
+
+
+def _no_output(output: str | None) -> None:
+    if output is not None:
+        raise click.UsageError("--output is for a scheme: a broker keeps its subscriptions itself.")
 
 
 def _given(
@@ -227,6 +277,9 @@ def remove(
     if bool(ids) == bool(file):
         raise click.UsageError("Give the ID of a subscription, several of them, or --ids FILE.")
     names = list(dict.fromkeys(ids if file is None else _ids(file)))
+    if BROKER in ctx.meta:
+        _no_output(output)
+        return remove_remotely(ctx.meta[BROKER], names, as_json)
 
     def change(reviser: Reviser, revision: Revision) -> None:
         for name in names:
@@ -275,7 +328,10 @@ def list_(ctx: click.Context, where: tuple[Condition, ...], sql: bool, as_json: 
       extract subs --scheme scheme.json list --json | jq -r .owner
     """
     if sql:
-        _print_tables(ctx.meta[SCHEME])
+        _print_tables(ctx.meta.get(SCHEME, ""))
+        return
+    if BROKER in ctx.meta:
+        list_remotely(ctx.meta[BROKER], where, as_json)
         return
     scheme = Scheme.load(ctx.meta[SCHEME])
     rows = listed(scheme, where)

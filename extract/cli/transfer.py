@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from extract.cli.broker_subs import BROKER, add_remotely, exported_table
 from extract.cli.options import (
     WithLimits,
     json_option,
@@ -56,11 +57,14 @@ def import_(
     Example:
       extract subs --scheme duckdb:subs.duckdb import alerts.parquet
       extract subs --scheme scheme.json import alerts.csv
+      extract subs --url http://127.0.0.1:8080/feeds/orders import alerts.csv
     """
     if is_table_file(file):
         added = read_table_file(file, namespaces, limits, version)
     else:
         added = load_queries(file, namespaces, limits, version)
+    if BROKER in ctx.meta:
+        return add_remotely(ctx.meta[BROKER], added, as_json)
 
     def change(reviser: Reviser, revision: Revision) -> None:
         revision.source = added.source
@@ -96,13 +100,19 @@ def export(ctx: click.Context, file: str, form: str | None) -> None:
         suffix = ".jsonl"
     if suffix not in _FORMATS:
         raise click.UsageError(f"Name a file that ends in {', '.join(_FORMATS)}, or give --format.")
-    from extract.scheme.query_table import query_table
-
-    table = query_table(Scheme.load(ctx.meta[SCHEME]))
+    table = _table(ctx)
     with open_binary_output(file) as stream:
         _WRITERS[suffix](table, stream)
     if file != "-":
         click.echo(f"{table.num_rows:,} queries exported to {file}", err=True)
+
+
+def _table(ctx: click.Context) -> Any:
+    if BROKER in ctx.meta:
+        return exported_table(ctx.meta[BROKER])
+    from extract.scheme.query_table import query_table
+
+    return query_table(Scheme.load(ctx.meta[SCHEME]))
 
 
 @click.command()
@@ -112,7 +122,7 @@ def upgrade(ctx: click.Context) -> None:
 
     Every command that changes subscriptions does so as well; this one does nothing else.
     """
-    url = ctx.meta[SCHEME]
+    url = ctx.meta.get(SCHEME, "")
     if not is_database(url):
         raise click.UsageError("Only a scheme in a database can be upgraded; a file is read as is.")
     from extract.scheme.database.write import upgrade_tables

@@ -6,11 +6,10 @@ usual filter says which match, and `flwr.slow_outputs` makes their results on a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,29 +17,30 @@ from numpy.typing import NDArray
 from extract.chunktool.input.source import Document, open_source
 from extract.errors import DocumentError
 from extract.filtertool.batch_filter import MOST_BYTES
+from extract.filtertool.flwr.output_queries import OutputPrograms, ParsedQueries
 from extract.filtertool.flwr.slow_outputs import SlowOutputs
 from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
-from extract.filtertool.matchers.push.engine import EngineOutputs, PushEngine
+from extract.filtertool.matchers.push.engine import PushEngine
 from extract.filtertool.matchers.push.native import native_available
 from extract.filtertool.matchers.push.output_programs import OutputProgram
 from extract.filtertool.options import Options
+from extract.filtertool.output_pieces import OutputPieces, readable
 from extract.filtertool.push_queries import members_by_key, question_of
 from extract.filtertool.results.account import added
 from extract.filtertool.results.batch_outcome import FilterOutcome, document_outcomes
 from extract.filtertool.results.findings import Findings
-from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
-from extract.flwr.query import FlwrQuery, parse_flwr
+from extract.filtertool.results.output_rows import (
+    WrittenOutputs,
+    output_findings,
+    outputs_by_document,
+)
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import Scheme
-from extract.scheme.registered import CustomOutput
 from extract.scheme.selection import scheme_of_members
 from extract.subscriptions.columns import TextColumn
-
-OUTPUT: Final = "output"  # the kind of such rows
-_MANY: Final = 32  # results of a document from which on columns are faster than lists
 
 
 class OutputFilter:
@@ -50,47 +50,58 @@ class OutputFilter:
         scheme: The subscriptions; those that are no FLWR have no results.
         factory: Makes the matchers for what the engine does not do.
         options: How to filter.
+        claims: Whether to rely on the schema for the order of nodes; results are the same.
 
     Attributes:
         options: How to filter.
         ids: The ids of all subscribers of the scheme.
-        written: The numbers of subscribers whose results the engine writes.
     """
 
-    def __init__(self, scheme: Scheme, factory: MatcherFactory, options: Options) -> None:
+    def __init__(
+        self, scheme: Scheme, factory: MatcherFactory, options: Options, claims: bool = True
+    ) -> None:
         rows = [scheme.directory.find(one) for one in scheme.outputs]
         self._rows = np.array(sorted(row for row in rows if row >= 0), np.int64)
         self._scheme = scheme
         self._factory = factory
         self.options = options
         self.ids: TextColumn = scheme.directory.ids
-        self._flwr = _ParsedQueries(self.ids, scheme.outputs)
+        self._flwr = ParsedQueries(self.ids, scheme.outputs)
         self._slow = SlowOutputs(self._flwr, options.limits)
         self._engine: PushEngine | None = None
-        self.written: set[int] = set()
+        self._programs: dict[int, OutputProgram] = {}
         if native_available() and options.kernel is not False:
-            self._make_engine()
+            self._make_engine(claims)
 
-    def _make_engine(self) -> None:
+    def _make_engine(self, claims: bool) -> None:
         scheme = self._scheme
-        engine = PushEngine(scheme.schema, scheme.namespaces, "output", self.options.limits)
-        numbers_of: dict[OutputProgram, list[int]] = {}
+        limits = self.options.limits
+        engine = PushEngine(scheme.schema, scheme.namespaces, "output", limits, claims=claims)
+        programs = OutputPrograms(engine, self._flwr)
+        is_output = np.zeros(len(scheme.directory.forms) + 1, np.bool_)
+        is_output[self._rows] = True
         with no_collection():
             for form, members in members_by_key(scheme.directory.forms):
-                rows = members[np.isin(members, self._rows)]
+                rows = members[is_output[members]]
                 if not len(rows) or not engine.takes(form, question_of(scheme, form, rows)):
                     continue
-                programs = [engine.program(self._flwr[row]) for row in rows.tolist()]
-                own = rows[[one is not None for one in programs]]
+                own = rows[[programs.add(row) for row in rows.tolist()]]
                 if len(own):
                     engine.add(form, question_of(scheme, form, own), own.astype(np.int32))
-                for row, program in zip(rows.tolist(), programs, strict=True):
-                    if program is not None:
-                        numbers_of.setdefault(program, []).append(row)
-            for program, numbers in numbers_of.items():
+            for program, numbers in programs.numbers.items():
                 engine.add_program(program, numbers)
-                self.written.update(numbers)
+                self._programs |= dict.fromkeys(numbers, program)
         self._engine = engine
+
+    @property
+    def written(self) -> Collection[int]:
+        """The numbers of subscribers whose results the engine writes."""
+        return self._programs.keys()
+
+    @property
+    def on_pieces(self) -> Collection[int]:
+        """The numbers of those whose results on large documents it writes piece by piece."""
+        return set() if self._pieces is None else set(self._pieces.numbers.tolist())
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name; outcomes are in their order.
@@ -102,21 +113,29 @@ class OutputFilter:
         if self._engine is not None:
             done, written = self._engine.write(batch.loaded)
             matched = batch.places[done == 1].tolist()
-            made = _by_document(written, len(batch.loaded))
+            made = outputs_by_document(written, len(batch.loaded))
             rest = self._rest_of(batch, matched)
             for number in np.flatnonzero(done == 1).tolist():
                 place = int(batch.places[number])
-                outcomes[place] = self._outcome(batch, place, made[number], rest.get(place))
+                size = len(batch.loaded[number])
+                own, others = made[number], rest.get(place)
+                outcomes[place] = self._outcome(batch.names[place], size, own, others)
         for place in range(len(batch)):
             if place not in outcomes:
-                outcomes[place] = self._slowly(batch.document(place))
+                large = place in batch.large
+                outcomes[place] = self._one(batch.document(place), large)
+        batch.close()
         return [outcomes[place] for place in range(len(batch))]
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
         parts = [] if self._engine is None else [self._engine.figures()]
         engine = {f"push_{name}": n for part in parts for name, n in part.items()}
-        filters = [self.__dict__[key] for key in ("_all", "_rest") if key in self.__dict__]
+        filters = [
+            self.__dict__[key]
+            for key in ("_all", "_rest", "_beside_pieces")
+            if key in self.__dict__
+        ]
         return added([engine, *[one.filter.figures() for one in filters if one is not None]])
 
     # -- what the engine does not write
@@ -152,9 +171,52 @@ class OutputFilter:
         pairs = zip(places, done, strict=True)
         return {place: self._made(one, batch.data(place), numbers) for place, one in pairs}
 
-    def _slowly(self, document: NamedDocument) -> DocumentOutcome:
-        """The outcome of a document that the engine does not take."""
+    # -- one document
+
+    def _one(self, document: NamedDocument, large: bool) -> DocumentOutcome:
+        """The outcome of a document that the engine does not take as it is."""
+        if not large or self._pieces is None:
+            return self._slowly(document, self._all, large)
+        name, limits = document[0], self.options.limits
+        try:
+            with readable(document[1], name, limits) as (content, read):
+                joined = self._pieces.results(name, content, read)
+                if joined is None:
+                    return self._slowly((name, content), self._all, large)
+                rest = None
+                if self._beside_pieces is not None:
+                    rest = self._slowly((name, content), self._beside_pieces, large)
+        except DocumentError as error:
+            return _rejected(name, error)
+        size, texts = joined
+        made = [(number, text) for number, text in texts.items() if text is not None]
+        too_long = [number for number, text in texts.items() if text is None]
+        return self._outcome(name, size, WrittenOutputs(output_findings(made), too_long), rest)
+
+    @cached_property
+    def _pieces(self) -> OutputPieces | None:
+        """Answers what it can of large documents, piece by piece."""
+        if self._engine is None:
+            return None
+        pieces = OutputPieces(self._scheme, self._programs, self.options)
+        return pieces if len(pieces.numbers) else None
+
+    @cached_property
+    def _beside_pieces(self) -> _Matching | None:
+        """Says which of the other queries match."""
+        assert self._pieces is not None
+        matching = self._matching(np.setdiff1d(self._rows, self._pieces.numbers))
+        return matching if len(matching.numbers) else None
+
+    def _slowly(self, document: NamedDocument, matching: _Matching, large: bool) -> DocumentOutcome:
+        """The outcome of a document for some of the queries, with results made on its tree."""
         name, content = document
+        ready, numbers = matching
+        done = None
+        if large:  # it may not be needed in memory
+            (done,) = document_outcomes(ready.process([document]))
+            if done.fate == "rejected" or not len(done.findings):
+                return done
         try:
             with open_source(content, name, self.options.limits) as source:
                 data = source.load(self.options.limits.whole_bytes)
@@ -162,10 +224,15 @@ class OutputFilter:
             return _rejected(name, error)
         if data is None:
             limit = self.options.limits.passed("whole_bytes")
+            if done is not None:
+                ids = [self.ids[n] for n in numbers[done.findings.subscriber].tolist()]
+                failed = [Rejection(name, one, "filter", limit) for one in ids]
+                rejections = (*done.rejections, *failed)
+                return replace(done, findings=Findings.none(), rejections=rejections)
             hint = "raise the limit if there is memory for it"
             return _rejected(name, DocumentError(f"it is too large, and {limit}", hint, name))
-        ready, numbers = self._all
-        (done,) = document_outcomes(ready.process([(name, data)]))
+        if done is None:
+            (done,) = document_outcomes(ready.process([(name, data)]))
         return self._made(done, data, numbers)
 
     def _made(
@@ -184,13 +251,13 @@ class OutputFilter:
             elif text is not None:
                 made.append((number, text))
         rejections = (*done.rejections, *failed)
-        return replace(done, findings=_findings(made), rejections=rejections)
+        return replace(done, findings=output_findings(made), rejections=rejections)
 
     def _outcome(
-        self, batch: LoadedBatch, place: int, made: _Written, rest: DocumentOutcome | None
+        self, name: str, size: int, made: WrittenOutputs, rest: DocumentOutcome | None
     ) -> DocumentOutcome:
         """The outcome of a document whose results the engine wrote, with those of other queries."""
-        name, too_long = batch.names[place], self.options.limits.passed("query_bytes")
+        too_long = self.options.limits.passed("query_bytes")
         rejections = [
             Rejection(name, self.ids[number], "filter", too_long) for number in made.too_long
         ]
@@ -198,7 +265,6 @@ class OutputFilter:
         if rest is not None:
             findings = Findings.together([findings, rest.findings])
             rejections += rest.rejections
-        size = len(batch.data(place))
         return DocumentOutcome(
             name, "conforming", findings, tuple(rejections), bytes=size, scanner="kernel"
         )
@@ -209,77 +275,6 @@ class _Matching(NamedTuple):
 
     filter: JobFilter[Document]
     numbers: NDArray[np.int64]
-
-
-class _ParsedQueries(Mapping[int, FlwrQuery]):
-    """The queries of subscribers by their numbers, parsed when they are asked for."""
-
-    def __init__(self, ids: TextColumn, outputs: Mapping[str, CustomOutput]) -> None:
-        self._ids = ids
-        self._outputs = outputs
-        self._parsed: dict[int, FlwrQuery] = {}
-
-    def __getitem__(self, number: int) -> FlwrQuery:
-        query = self._parsed.get(number)
-        if query is None:
-            output = self._outputs[self._ids.text(number)]
-            query = self._parsed[number] = parse_flwr(output.flwr, output.namespaces)
-        return query
-
-    def __iter__(self) -> Iterator[int]:
-        return (n for n, one in enumerate(self._ids) if one in self._outputs)
-
-    def __len__(self) -> int:
-        return len(self._outputs)
-
-
-class _Written(NamedTuple):
-    """What the engine wrote for a document: results, and subscribers of those that are too long."""
-
-    results: Findings
-    too_long: list[int]
-
-
-def _by_document(written: EngineOutputs, documents: int) -> list[_Written]:
-    """What the engine wrote, document by document."""
-    bounds = np.searchsorted(written.unit, np.arange(documents + 1)).tolist()
-    offsets = np.concatenate([np.zeros(1, np.int64), written.end])
-    return [_written(written, offsets, slice(*pair)) for pair in pairwise(bounds)]
-
-
-def _written(written: EngineOutputs, offsets: NDArray[np.int64], rows: slice) -> _Written:
-    """Some rows of what the engine wrote."""
-    numbers, good = written.query[rows], written.too_long[rows] == 0
-    too_long = numbers[~good].tolist()
-    own = offsets[rows.start : rows.stop + 1]
-    if len(numbers) >= _MANY:
-        from extract.filtertool.results.node_batches import value_batch
-
-        # One that is too long has no bytes: without its offset, the others are as they were.
-        kept = own if not too_long else own[np.append(True, good)]
-        described = Described([value_batch(OUTPUT, kept, written.bytes)])
-        return _Written(_rows(numbers[good], described), too_long)
-    texts = [written.bytes[start:end].decode() for start, end in pairwise(own.tolist())]
-    pairs = zip(numbers.tolist(), texts, good.tolist(), strict=True)
-    return _Written(_findings([(n, text) for n, text, one in pairs if one]), too_long)
-
-
-def _findings(made: Sequence[tuple[int, str]]) -> Findings:
-    """Results as rows, whose value is the result."""
-    count = len(made)
-    numbers, texts = [number for number, _ in made], [text for _, text in made]
-    nothing: list[None] = [None] * count
-    lists = DescribedLists(
-        [OUTPUT] * count, [*nothing], [*nothing], [*nothing], [*nothing], [*texts], [*nothing]
-    )
-    return _rows(np.array(numbers, np.int32), Described([lists]))
-
-
-def _rows(numbers: NDArray[np.int32], described: Described) -> Findings:
-    """Rows of results for these subscribers."""
-    count = len(numbers)
-    rows, nothing = np.arange(count, dtype=np.int32), np.empty(0, np.int64)
-    return Findings(numbers, nothing, rows, np.zeros(count, np.int64), described)
 
 
 def _rejected(name: str, error: DocumentError) -> DocumentOutcome:

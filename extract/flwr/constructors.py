@@ -17,14 +17,13 @@ from extract.flwr.ast import (
     Markup,
 )
 from extract.flwr.hints import not_taken
+from extract.flwr.references import HINT, NO_REFERENCE, BadReference, character_at
 from extract.xpath.ast import Expr
 from extract.xpath.mentions import Mention
-from extract.xpath.names import NOT_XML, XML_NAMESPACE
+from extract.xpath.names import XML_NAMESPACE
 from extract.xpath.parser import ExpressionParser
 
 _SPACE: Final = " \t\r\n"
-_REFERENCE: Final = re.compile(r"&(?:#([0-9]+)|#x([0-9a-fA-F]+)|(lt|gt|amp|quot|apos));")
-_NAMED: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _TEXT: Final = re.compile(r"[^<&{}]+")
 _VALUE: Final = {'"': re.compile(r'[^<&{}"]+'), "'": re.compile(r"[^<&{}']+")}
 _TARGET: Final = re.compile(r"(?![xX][mM][lL](?:\s|$))[^\W\d][\w.\-]*(?:\s|$)")
@@ -256,18 +255,11 @@ class ConstructorParser(ABC):
             raise self.error("this '}' closes nothing", "write }} for a brace in the text")
         if two[0] == "{":
             return False
-        reference = _REFERENCE.match(self.x.text, at)
-        if not reference:
-            hint = "write &amp; for '&'; there are &lt; &gt; &amp; &quot; &apos; and &#…;"
-            raise self.error("this is no reference to a character", hint)
-        decimal, hexadecimal, name = reference.groups()
-        character = _NAMED.get(name or "", "")
-        if not character:
-            code = int(decimal) if decimal else int(hexadecimal, 16)
-            character = chr(code) if code < 0x110000 else "\0"
-        if NOT_XML.match(character):
-            raise self.error(f"{reference[0]} is no character of XML")
-        self.x.at = reference.end()
+        try:
+            character, self.x.at = character_at(self.x.text, at)
+        except BadReference as error:
+            hint = HINT if str(error) == NO_REFERENCE else ""
+            raise self.error(str(error), hint) from None
         text.append(character)
         return True
 

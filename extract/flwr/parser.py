@@ -9,12 +9,13 @@ from typing import Final, NoReturn
 from extract.errors import QuerySyntaxError
 from extract.flwr.ast import ElementConstructor, Let, Loop, OrderKey
 from extract.flwr.constructors import ConstructorParser
+from extract.flwr.expressions import FlwrExpressionParser, WrittenLiteral
 from extract.flwr.hints import CLAUSES, not_taken
 from extract.limits import DEFAULTS, Limits
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Step, Union
 from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import NOT_XML
-from extract.xpath.parser import SPLIT, ExpressionParser
+from extract.xpath.parser import SPLIT
 
 # What ends an expression; "order" would be read as "or" and a name.
 _WORDS: Final = re.compile(r"(?:" + "|".join(CLAUSES) + r")(?![\w.\-])")
@@ -41,6 +42,8 @@ class ParsedFlwr:
         loop: The loop.
         parsed: What its expressions mention.
         elements: The names of constructors: offset, prefix and name.
+        literals: The literals of expressions.
+        result: Where what ``return`` makes starts in the text.
     """
 
     text: str
@@ -48,10 +51,17 @@ class ParsedFlwr:
     loop: Loop
     parsed: Parsed
     elements: list[Mention] = field(default_factory=list)
+    literals: list[WrittenLiteral] = field(default_factory=list)
+    result: int = -1
 
 
-def parse_clauses(text: str, limits: Limits = DEFAULTS) -> ParsedFlwr:
+def parse_clauses(text: str, limits: Limits = DEFAULTS, marked: bool = False) -> ParsedFlwr:
     """Parses a FLWR expression.
+
+    Args:
+        text: The text.
+        limits: How long and deep it may be.
+        marked: Whether its literals have marks for values: see `FlwrExpressionParser`.
 
     Raises:
         QuerySyntaxError: It is none of the subset that is taken.
@@ -63,17 +73,19 @@ def parse_clauses(text: str, limits: Limits = DEFAULTS) -> ParsedFlwr:
     if bad:
         reason = f"the character U+{ord(bad[0]):04X} cannot occur in XML"
         raise QuerySyntaxError(reason, xpath=text, offset=bad.start())
-    return _FlwrParser(text, limits).query()
+    return _FlwrParser(text, limits, marked).query()
 
 
 class _FlwrParser(ConstructorParser):
     """One pass over one FLWR expression."""
 
-    def __init__(self, text: str, limits: Limits) -> None:
-        super().__init__(ExpressionParser(text, limits, _WORDS))
+    def __init__(self, text: str, limits: Limits, marked: bool) -> None:
+        self._expressions = FlwrExpressionParser(text, limits, _WORDS, marked)
+        super().__init__(self._expressions)
         self._loops: list[Loop] = []
         self._variables: list[str] = []
         self._inside = False  # the loop
+        self._result = -1  # where it starts
 
     def query(self) -> ParsedFlwr:
         """Reads the whole text."""
@@ -88,7 +100,9 @@ class _FlwrParser(ConstructorParser):
             self.loop()
         if self.x.skip():
             self._not_taken("unexpected text after the query")
-        return ParsedFlwr(self.x.text, outer, self._loops[0], self.x.parsed, self.elements)
+        literals = self._expressions.literals
+        parsed, loop = self.x.parsed, self._loops[0]
+        return ParsedFlwr(self.x.text, outer, loop, parsed, self.elements, literals, self._result)
 
     # -- the braces of constructors
 
@@ -148,7 +162,7 @@ class _FlwrParser(ConstructorParser):
         if self.x.skip() != "<":
             reason = "'return' takes an element"
             raise self.error(reason, f"write: return <result>{{ ${name} }}</result>")
-        self._inside = True
+        self._inside, self._result = True, self.x.at
         result = self.element()
         self._inside = False
         self._variables.clear()

@@ -97,14 +97,20 @@ def parse_flwr(text: str, namespaces: Mapping[str, str], limits: Limits | None =
     Raises:
         QuerySyntaxError: It is none of the subset that is taken, or can only fail.
     """
-    limits = limits or DEFAULTS
+    return parse_with_literals(text, namespaces, limits or DEFAULTS)[1]
+
+
+def parse_with_literals(
+    text: str, namespaces: Mapping[str, str], limits: Limits
+) -> tuple[ParsedFlwr, FlwrQuery]:
+    """Like `parse_flwr`, and what its text mentions, and where."""
     parsed = parse_clauses(text, limits)
     query = FlwrQuery(text, namespaces, parsed.outer, parsed.loop)
     _check_size(query, limits)
     check_mentions(parsed.parsed, namespaces, query.value)
     check_names(parsed.outer or parsed.loop.result, namespaces, text)
     _check_types(parsed, query)
-    return query
+    return parsed, query
 
 
 def enclosed(content: Content) -> Iterator[Enclosed]:

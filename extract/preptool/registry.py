@@ -8,6 +8,7 @@ normal form and the same constants are one *canonical query*.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from extract.errors import QuerySyntaxError
 from extract.flwr.parser import is_flwr
+from extract.flwr.templates import shared_reader
 from extract.limits import Limits
 from extract.preptool.forms import FormTable
 from extract.schema.model import Schema
@@ -25,6 +27,7 @@ from extract.scheme.registered import CustomOutput, Later, Rejected, Subscriber,
 from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.blocks import QueryBlock
+from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.flwr_queries import FLWR, as_xpath
 from extract.subscriptions.member_table import MemberColumns, MemberTable
 from extract.subscriptions.members import Members, templates_of
@@ -35,7 +38,7 @@ from extract.transtool.branch_syntax import BranchSyntax
 from extract.transtool.expansion import Expansion
 from extract.transtool.normalise import NormalForm, Normaliser
 from extract.transtool.prefixes import Prefixes, is_used
-from extract.transtool.queries import check_later, own_prefixes
+from extract.transtool.queries import check_later, own_prefixes, used_prefixes
 from extract.transtool.template_resolver import TemplateResolver
 from extract.xpath.ast import Expr
 from extract.xpath.later import FIRST
@@ -70,6 +73,16 @@ class _Members(NamedTuple):
     records: Records
     weights: NDArray[np.float64] | None
     metadata: Mapping[int, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, block: QueryBlock, records: Records, kept: NDArray[np.int64] | None) -> _Members:
+        """The records of queries at some places of a block; None for all places."""
+        weights, metadata = block.weights, block.metadata
+        if kept is not None:
+            weights = None if weights is None else weights[kept]
+            places = {old: new for new, old in enumerate(kept.tolist())} if metadata else {}
+            metadata = {places[old]: one for old, one in metadata.items() if old in places}
+        return cls(records, weights, metadata)
 
 
 class QueryRegistry:
@@ -110,6 +123,7 @@ class QueryRegistry:
         self.parts = normalisers.parts
         self._resolver = TemplateResolver(prefixes, normalisers.normalise, self.forms.add)
         self._wordings = Wordings(self._resolver, limits)
+        self._flwr = shared_reader(limits)
 
     @classmethod
     def of(cls, scheme: Scheme, limits: Limits) -> QueryRegistry:
@@ -239,21 +253,50 @@ class QueryRegistry:
 
     def _members_of(self, block: QueryBlock, source: str) -> _Members:
         """Reads the queries of a block; returns those that are not rejected."""
-        records, errors = self._wordings.read_all(block.xpaths, block.ids, block.namespaces)
+        records, errors, flwr = self._wordings.read_all(
+            block.xpaths, block.ids, block.namespaces, is_flwr
+        )
         for position, error in errors.items():
             query = block.subscription(position)
-            if is_flwr(query.xpath):
-                self.add(query, source)
-            else:
-                self._reject(query, error.at(source, query.line, query.column))
-        weights, metadata = block.weights, block.metadata
-        if errors:
+            self._reject(query, error.at(source, query.line, query.column))
+        kept = None
+        if errors or flwr:
             kept = np.flatnonzero(records.wordings != NO_WORDING)
             records = Records(records.wordings[kept], records.ends[kept], records.heap)
-            weights = None if weights is None else weights[kept]
-            places = {old: new for new, old in enumerate(kept.tolist())}
-            metadata = {places[old]: one for old, one in metadata.items() if old in places}
-        return _Members(records, weights, metadata)
+        members = _Members.of(block, records, kept)
+        return _together([self._flwr_members(block, flwr, source), members]) if flwr else members
+
+    def _flwr_members(self, block: QueryBlock, places: Sequence[int], source: str) -> _Members:
+        """Reads FLWR queries at some places of a block, as the XPath that they stand for."""
+        xpaths: list[str] = []
+        kept: list[int] = []
+        for place in places:
+            text = block.xpaths.text(place)
+            try:
+                flwr = self._flwr.read(text, block.namespaces)
+            except QuerySyntaxError as error:
+                query = block.subscription(place)
+                self._reject(query, error.at(source, query.line, query.column))
+                continue
+            if flwr.head.query.rest is not None:
+                self._add_later(replace(block.subscription(place), version=FLWR))
+                continue
+            self.outputs[block.ids.text(place)] = CustomOutput(
+                text, used_prefixes(text, block.namespaces), flwr
+            )
+            xpaths.append(flwr.xpath)
+            kept.append(place)
+        rows = np.array(kept, np.int64)
+        ids = TextColumn(block.ids.buffer, block.ids.starts[rows], block.ids.stops[rows])
+        read = self._wordings.read_all(TextColumn.of(xpaths), ids, block.namespaces)
+        for place, reason in read.errors.items():
+            query = block.subscription(kept[place])
+            del self.outputs[query.id]
+            self._reject(query, reason.at(source, query.line, query.column))
+        good = np.flatnonzero(read.records.wordings != NO_WORDING)
+        records = read.records
+        records = Records(records.wordings[good], records.ends[good], records.heap)
+        return _Members.of(block, records, rows[good])
 
     def discard(self, identifier: str) -> None:
         """Removes a query that is there."""
@@ -415,6 +458,7 @@ def register_all(
     """
     prefixes = Prefixes(dict(sorted(schema.prefixes.items())))
     registry = QueryRegistry(schema, prefixes, expansion, limits)
+    registry.table.expect(len(subscriptions))
     waiting: list[QueryBlock] = []
     size = 0
     with no_collection():

@@ -32,14 +32,19 @@ class SchemaFiles:
     Args:
         given: The main file as the user names it.
         content: Its bytes, where they are not those of the file: a DTD inside of a document.
+        alone: Whether only files below the main file's folder belong to the schema: strangers sent
+            them, and must not learn of any other file.
 
     Attributes:
         given: The main file as the user named it.
         main: Its absolute path.
     """
 
-    def __init__(self, given: str | Path, content: bytes | None = None) -> None:
+    def __init__(
+        self, given: str | Path, content: bytes | None = None, alone: bool = False
+    ) -> None:
         self.given = str(given)
+        self._alone = alone
         self.main = Path(os.path.abspath(given))
         self._notes: list[str] = []
         self._namesakes: dict[str, Path] = {}
@@ -124,12 +129,12 @@ class SchemaFiles:
         catalog = self.catalog
         target = catalog.by_address(reference, address)
         if target is None:
-            path = local_path(address)
+            path = self._local(address)
             if path is not None and path.is_file():
                 return path
             target = catalog.by_public(public)
         if target is not None:
-            path = local_path(target)
+            path = self._local(target)
             if path is not None and path.is_file():
                 return path
             raise SchemaError(
@@ -144,12 +149,21 @@ class SchemaFiles:
             self._namesakes[reference] = path
             return path
         name = _file_name(address) or reference
-        if local_path(address) is None:
+        if self._alone:
+            reason = f"{what} refers to {reference}, which is not among the files of the schema"
+        elif local_path(address) is None:
             reason = f"{what} refers to {reference}, and nothing is ever read from the network"
         else:
             reason = f"{what} refers to {reference}, which does not exist"
         hint = f"put {name} beside {referrer.name}, or say where it is in a {CATALOG} beside "
         raise SchemaError(reason, hint + self.main.name, self.show(referrer), line)
+
+    def _local(self, address: str) -> Path | None:
+        """The path that an address means, if it may be part of the schema."""
+        path = local_path(address)
+        if path is not None and self._alone and not path.is_relative_to(self.main.parent):
+            return None
+        return path
 
     @property
     def catalog(self) -> Catalog:

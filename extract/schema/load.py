@@ -14,14 +14,19 @@ from extract.schema.model import Schema
 
 
 def load_schema(
-    path: str | Path, root: str | None = None, namespaces: Mapping[str, str] | None = None
+    path: str | Path,
+    root: str | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    alone: bool = False,
 ) -> Schema:
     """Loads a DTD or an XSD with all its parts; see `Schema.load`.
+
+    With ``alone``, only files below its folder can be parts.
 
     Raises:
         SchemaError: The file or a part of it is missing, broken or on the network.
     """
-    files = SchemaFiles(path)
+    files = SchemaFiles(path, alone=alone)
     if schema_kind(files) == "dtd":
         return load_dtd(files, root, namespaces or {})
     from extract.schema.xsd import load_xsd  # importing xmlschema takes a third of a second

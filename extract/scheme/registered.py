@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from extract.flwr.templates import ReadFlwr
 from extract.subscriptions.flwr_queries import FLWR
 from extract.subscriptions.metadata import NO_METADATA
 from extract.xpath.functions import Type
@@ -96,10 +97,15 @@ class CustomOutput:
     Attributes:
         flwr: The query as written.
         namespaces: What its prefixes stand for; they are its own, not the scheme's.
+        read: The query as its templates, if it was read in this process.
     """
 
     flwr: str
     namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
+    read: ReadFlwr | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[CustomOutput], tuple[str, Mapping[str, str]]]:
+        return CustomOutput, (self.flwr, self.namespaces)
 
 
 @dataclass(frozen=True, slots=True)

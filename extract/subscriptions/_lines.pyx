@@ -12,11 +12,13 @@ cdef extern from "key_table.h":
     ctypedef struct KeyTable:
         uint64_t secret[2]
     void key_table_free(KeyTable*) nogil
+    int key_table_expect(KeyTable*, int64_t) nogil
     uint64_t key_table_hash(const KeyTable*, const uint8_t*, int64_t) nogil
     int64_t key_table_get(const KeyTable*, const uint8_t*, int64_t, uint64_t) nogil
     int key_table_put(KeyTable*, const uint8_t*, int64_t, uint64_t, int64_t) nogil
 
 END, DIRECTIVE, DOUBTFUL, TAKEN = range(4)
+SOME_BYTES = 1 << 16
 
 cdef struct Row:
     int64_t id_stop, start, stop, line
@@ -76,6 +78,11 @@ cdef class LineScanner:
         self.data, self.rows, self.heap = data, NULL, NULL
         self.at = self.pending = self.room = self.heap_size = self.heap_room = 0
         self.line = self.start = self.stop = self.first = self.count = 0
+        # As many ids as there would be if all lines were as long as the first: otherwise the table
+        # grows, and each id is put in its place several times.
+        lines = data.count(b"\n", 0, SOME_BYTES)
+        if lines and not key_table_expect(&self.ids, len(data) // max(8, min(SOME_BYTES, len(data)) // lines)):
+            raise MemoryError
 
     def __dealloc__(self):
         key_table_free(&self.ids)

@@ -11,9 +11,12 @@ from libc.string cimport memcmp, memcpy
 cdef extern from "hashing.h":
     uint64_t hash_of(const uint8_t*, size_t, const uint64_t*) nogil
     uint64_t hash_mix(uint64_t, uint64_t) nogil
+    void prefetch(const void*) nogil
 
 
 cdef uint64_t NUMBER = 0xFFFFFFFF
+cdef enum:
+    TOGETHER = 256  # rows whose places are asked for before they are looked at
 
 
 cdef struct Field:
@@ -131,15 +134,43 @@ cdef class MemberTable:
         if more > 1000:
             self.grow_queries(self.canonical_count + more, &shapes)
         for i in range(more):
-            row = &self.rows[self.count]
+            row = &self.rows[self.count + i]
             row.end = start + ends[i]
             row.wording, row.template, row.alive = wordings[i], templates[i], 1
-            self.count += 1
-            row.canonical = self.canonical_of(self.count - 1, &shapes)
-            if row.canonical >= 0:
+        for i in range(0, more, TOGETHER):
+            self.take_in(min(TOGETHER, more - i), &shapes)
+
+    cdef int take_in(self, int64_t more, const Shapes* shapes) except -1:
+        """Counts rows that have been written behind the last one, `TOGETHER` at most.
+
+        The table of canonical queries does not fit in a processor's caches when there are a
+        million, and each row has its place anywhere: so all the places are asked for, then looked at.
+        """
+        cdef uint64_t[TOGETHER] hashes
+        cdef int64_t i
+        cdef Row* row
+        for i in range(more):
+            row = &self.rows[self.count + i]
+            if shapes.forms[row.template] >= 0:
+                hashes[i] = self.query_hash(self.count + i, shapes)
+                if self.by_query_count:
+                    prefetch(&self.by_query[hashes[i] & <uint64_t>(self.by_query_count - 1)])
+        for i in range(more):
+            row = &self.rows[self.count]
+            row.canonical = -1
+            if shapes.forms[row.template] >= 0:
+                row.canonical = self.canonical_of(self.count, hashes[i], shapes)
                 self.canonical[row.canonical].members += 1
+            self.count += 1
             if self.by_id_count:
                 self.index_id(self.count - 1)
+        return 0
+
+    def expect(self, int64_t more):
+        """Makes room for so many rows, if there are none yet."""
+        cdef Shapes none
+        if not self.canonical_count:
+            self.grow_queries(more, &none)
 
     def remove(self, int64_t row):
         """Removes a row; returns how many members its canonical query has left."""
@@ -261,17 +292,14 @@ cdef class MemberTable:
                 return False
         return True
 
-    cdef int32_t canonical_of(self, int64_t row, const Shapes* shapes) except -2:
-        """The canonical query of a row, perhaps a new one; -1 if its template matches nothing."""
-        cdef uint64_t mask, slot, hashed
+    cdef int32_t canonical_of(self, int64_t row, uint64_t hashed, const Shapes* shapes) except -2:
+        """The canonical query of a row with this hash, perhaps a new one."""
+        cdef uint64_t mask, slot
         cdef int64_t number
         cdef void* larger
-        if shapes.forms[self.rows[row].template] < 0:
-            return -1
         if 3 * (self.canonical_count + 1) > 2 * self.by_query_count:
             self.grow_queries(self.canonical_count + 1, shapes)
         mask = self.by_query_count - 1
-        hashed = self.query_hash(row, shapes)
         slot = hashed & mask
         while self.by_query[slot]:
             if (self.by_query[slot] ^ hashed) >> 32 == 0:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from extract.flwr.parser import is_flwr
-from extract.flwr.query import parse_flwr
-from extract.limits import Limits
+from extract.flwr.templates import shared_reader
+from extract.limits import DEFAULTS, Limits
 from extract.subscriptions.model import Subscription
 from extract.xpath.later import FIRST
 
@@ -27,7 +27,7 @@ def as_xpath(query: Subscription, limits: Limits | None = None) -> Subscription:
     """
     if query.version != FIRST or not is_flwr(query.xpath):
         return query
-    flwr = parse_flwr(query.xpath, query.namespaces, limits)
-    if flwr.rest is not None:
+    flwr = shared_reader(limits or DEFAULTS).read(query.xpath, query.namespaces)
+    if flwr.head.query.rest is not None:
         return replace(query, version=FLWR)
-    return replace(query, xpath=str(flwr.binding))
+    return replace(query, xpath=flwr.xpath)

@@ -119,6 +119,10 @@ class MemberTable:
         """The number of canonical queries so far, including those that have no members any more."""
         return self._rows.canonical_queries
 
+    def expect(self, members: int) -> None:
+        """Makes room for so many members, if there are none yet; more may come all the same."""
+        self._rows.expect(members)
+
     def extend(
         self,
         records: Records,
@@ -229,6 +233,8 @@ class _Rows(Protocol):
 
     def __len__(self) -> int: ...
 
+    def expect(self, more: int) -> None: ...
+
     def extend(
         self,
         heap: Any,
@@ -278,6 +284,9 @@ class _PythonRows:
 
     def __len__(self) -> int:
         return len(self._codes)
+
+    def expect(self, more: int) -> None:
+        """A dictionary grows by itself."""
 
     @property
     def canonical_queries(self) -> int:

@@ -26,7 +26,7 @@ Metadata: TypeAlias = Mapping[str, Any]
 # One empty mapping for the many subscriptions without metadata: never change it.
 NO_METADATA: Final[Metadata] = {}
 
-OWN_KEYS: Final = frozenset({"id", "xpath", "flwr", "namespaces", "weight", "version"})
+OWN_KEYS: Final = frozenset({"id", "xpath", "flwr", "xscl", "namespaces", "weight", "version"})
 # What `extract subs list --json` says about a query besides; such lines can be loaded again.
 LISTED_KEYS: Final = frozenset({"written", "status", "chunks", "reason"})
 

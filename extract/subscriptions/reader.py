@@ -294,21 +294,23 @@ class _Reader:
     def json_line(self, line: str, number: int) -> Subscription:
         """``{"id": …, "xpath": …, "namespaces": {…}, "weight": …, "version": …}``, and metadata.
 
-        In place of ``xpath`` there may be ``flwr``.
+        In place of ``xpath`` there may be ``flwr`` or ``xscl``.
         """
 
         def wrong(key: str, reason: str, hint: str = _RECORD) -> SubscriptionsError:
             return self.error(reason, hint, number, line.find(f'"{key}"') + 1 or 1)
 
         record = self.json_object(line, number)
-        key = "flwr" if "flwr" in record else "xpath"
+        key = next((one for one in ("flwr", "xscl") if one in record), "xpath")
         name, xpath = record.get("id", number), record.get(key)
         weight, namespaces = record.get("weight", 1.0), record.get("namespaces", {})
         if not isinstance(xpath, str):
             problem = f'"{key}" is not a string' if key in record else 'there is no "xpath"'
             raise wrong(key, problem)
-        if len(record.keys() & {"flwr", "xpath"}) > 1:
-            raise wrong("flwr", 'there are both "xpath" and "flwr"', "leave one of them out")
+        others = [one for one in ("xpath", "flwr", "xscl") if one in record and one != key]
+        if others:
+            reason = f'there are both "{others[0]}" and "{key}"'
+            raise wrong(key, reason, "leave one of them out")
         if key == "flwr" and not is_flwr(xpath):
             hint = 'write for $x in //a return <b/>; the key for an XPath is "xpath"'
             raise wrong(key, '"flwr" is no FLWR query', hint)

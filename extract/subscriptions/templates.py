@@ -155,7 +155,8 @@ class Templates:
         if version != FIRST:
             return self._add_all_later(texts, bound, version)
         nameless = np.zeros(len(texts), np.int64)
-        records, errors = self._wordings.read_all(texts, TextColumn(b"", nameless, nameless), bound)
+        ids = TextColumn(b"", nameless, nameless)
+        records, errors, _ = self._wordings.read_all(texts, ids, bound)
         templates = np.full(len(texts), -1, np.int32)
         read = records.wordings != NO_WORDING
         templates[read] = templates_of(records.wordings[read], self._wordings.templates)

@@ -8,7 +8,7 @@ or quotes their tokens (`extract.xpath.tokens`) are looked up here.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from extract.errors import QuerySyntaxError
@@ -64,12 +64,14 @@ class ReadQueries(NamedTuple):
     """The outcome of reading many queries.
 
     Attributes:
-        records: For each its wording, `NO_WORDING` if it is rejected, and a record.
+        records: For each its wording, `NO_WORDING` if it is rejected or passed over, and a record.
         errors: Why a query is rejected, by position.
+        passed_over: The positions of texts that are no XPath, and were to be passed over.
     """
 
     records: Records
     errors: dict[int, QuerySyntaxError]
+    passed_over: list[int]
 
 
 class _Family(NamedTuple):
@@ -179,21 +181,38 @@ class Wordings(WordingNumbers):
         return match
 
     def read_all(
-        self, xpaths: TextColumn, ids: TextColumn, namespaces: Mapping[str, str]
+        self,
+        xpaths: TextColumn,
+        ids: TextColumn,
+        namespaces: Mapping[str, str],
+        is_other: Callable[[str], bool] = lambda _: False,
     ) -> ReadQueries:
-        """Reads many queries; one that cannot be evaluated does not stop the others."""
+        """Reads many queries; one that cannot be evaluated does not stop the others.
+
+        Args:
+            xpaths: The queries.
+            ids: Their ids.
+            namespaces: What their prefixes stand for.
+            is_other: Whether to pass over a text that no known template has.
+        """
         scope = self._scope(namespaces)
         errors: dict[int, QuerySyntaxError] = {}
+        passed_over: list[int] = []
 
         def learn(position: int) -> bool:
+            text = xpaths.text(position)
+            if is_other(text):
+                passed_over.append(position)
+                return False
             try:
-                self._learn(xpaths.text(position), namespaces, scope)
+                self._learn(text, namespaces, scope)
             except QuerySyntaxError as error:
                 errors[position] = error
                 return False
             return True
 
-        return ReadQueries(self._index.find_all(xpaths, ids, scope, learn), errors)
+        records = self._index.find_all(xpaths, ids, scope, learn)
+        return ReadQueries(records, errors, passed_over)
 
     def _scope(self, namespaces: Mapping[str, str]) -> int:
         """A number for some bindings; equal ones have one number."""

@@ -46,7 +46,8 @@ class Prefixes:
         self._prefixes = {XML_NAMESPACE: "xml"}
         self._expanded: dict[NameTest, str] = {}
         self._tests: dict[str, NameTest] = {}
-        self._renamings: dict[int, _Names] = {}
+        self._renamings: dict[frozenset[tuple[str, str]], _Names] = {}
+        self._last: tuple[Mapping[str, str], _Names] | None = None
         for wish, uri in (start or {}).items():
             self.prefix(uri, wish)
 
@@ -100,10 +101,19 @@ class Prefixes:
         """
         if not namespaces:
             return expr
-        names = self._renamings.get(id(namespaces))
-        if names is None or names.namespaces is not namespaces:
-            names = self._renamings[id(namespaces)] = _Names(self, namespaces)
+        names = self._names(namespaces)
         return expr if names.are_those_of_table() else _rename(expr, names)
+
+    def _names(self, namespaces: Mapping[str, str]) -> _Names:
+        """Returns the renaming for some bindings; equal ones have one, and share what it knows."""
+        if self._last is not None and self._last[0] is namespaces:
+            return self._last[1]
+        bindings = frozenset(namespaces.items())
+        names = self._renamings.get(bindings)
+        if names is None:
+            names = self._renamings[bindings] = _Names(self, dict(namespaces))
+        self._last = namespaces, names
+        return names
 
     def knows(self, prefix: str, uri: str) -> bool:
         """Whether a prefix of this table is that of a namespace."""

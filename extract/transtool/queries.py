@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
@@ -124,8 +124,12 @@ def check_query(subscription: Subscription, source: str = "", limits: Limits | N
 
 def own_prefixes(subscription: Subscription) -> dict[str, str]:
     """Returns the bindings of a query that keeps its own prefixes, without unused ones."""
-    bound = subscription.namespaces.items()
-    return {prefix: uri for prefix, uri in bound if f"{prefix}:" in subscription.xpath}
+    return used_prefixes(subscription.xpath, subscription.namespaces)
+
+
+def used_prefixes(text: str, namespaces: Mapping[str, str]) -> dict[str, str]:
+    """Returns the bindings without those of prefixes that a text does not use."""
+    return {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
 
 
 def normalise_all(

@@ -10,10 +10,11 @@ test and predicates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache, reduce
-from operator import attrgetter
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Final, Literal, TypeAlias, TypeVar, get_args
+
+from extract.xpath.node import Node
 
 T = TypeVar("T")
 
@@ -54,60 +55,6 @@ PRECEDENCE: Final[dict[str, int]] = {
     "mod": 6,
 }
 _UNARY, _UNION, _PATH, _PRIMARY = 7, 8, 9, 10
-
-
-class Node:
-    """What all nodes share: equality by value, and a hash and a text that are computed once."""
-
-    __slots__ = ("cached_hash", "cached_text")
-
-    cached_hash: int
-    cached_text: str
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other):
-            return NotImplemented
-        return hash(self) == hash(other) and _values(self) == _values(other)
-
-    def __hash__(self) -> int:
-        value: int | None = getattr(self, "cached_hash", None)  # `try` costs more
-        if value is None:
-            kind = type(self)
-            value = hash((kind.__name__, _VALUES[kind](self)))
-            _set_hash(self, value)
-        return value
-
-    def __str__(self) -> str:
-        text: str | None = getattr(self, "cached_text", None)
-        if text is None:
-            text = self._format()
-            _set_text(self, text)
-        return text
-
-    def _format(self) -> str:
-        raise NotImplementedError
-
-
-# Nodes are frozen; these two set what is computed once.
-_set_hash: Final = Node.__dict__["cached_hash"].__set__
-_set_text: Final = Node.__dict__["cached_text"].__set__
-
-
-class _FieldGetters(dict[type, Callable[[Any], Any]]):
-    """For each class of nodes a function that gets the values of its fields."""
-
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        getter = self[kind] = attrgetter(*[one.name for one in fields(kind)])
-        return getter
-
-
-_VALUES: Final = _FieldGetters()
-
-
-def _values(node: object) -> object:
-    return _VALUES[type(node)](node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,15 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b) {
 }
 #endif
 
+/* Asks for a place of a table that will be looked at soon, and may be far away in memory. */
+static inline void prefetch(const void *at) {
+#if defined(__GNUC__)
+    __builtin_prefetch(at);
+#else
+    (void)at;
+#endif
+}
+
 static inline uint64_t hash_8(const uint8_t *at) {
     uint64_t word;
     memcpy(&word, at, sizeof(word));

@@ -12,6 +12,8 @@
 
 #include "hashing.h"
 
+#define KEY_NUMBER 0xFFFFFFFFu /* the half of a slot that is a number */
+
 typedef struct {
     uint64_t hash;
     int64_t start, size; /* in the bytes of all strings */
@@ -21,7 +23,9 @@ typedef struct {
 typedef struct {
     KeyEntry *entries;
     int64_t count, places;
-    int64_t *slots; /* number of an entry plus 1, or 0; as many as a power of two */
+    /* Half of a hash and the number of an entry plus 1, or 0; as many as a power of two. With half
+       of the hash at hand, an entry is looked at only where it is most likely the one. */
+    uint64_t *slots;
     int64_t slot_count;
     uint8_t *bytes;
     int64_t size, room;
@@ -47,16 +51,45 @@ static inline int64_t key_table_get(const KeyTable *table, const uint8_t *key, i
     }
     uint64_t mask = (uint64_t)table->slot_count - 1;
     for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
-        int64_t number = table->slots[slot];
-        if (!number) {
+        if (!table->slots[slot]) {
             return -1;
         }
-        const KeyEntry *entry = &table->entries[number - 1];
+        if ((table->slots[slot] ^ hash) >> 32) {
+            continue;
+        }
+        const KeyEntry *entry = &table->entries[(table->slots[slot] & KEY_NUMBER) - 1];
         if (entry->hash == hash && entry->size == size &&
             memcmp(table->bytes + entry->start, key, (size_t)size) == 0) {
             return entry->value;
         }
     }
+}
+
+/* Makes slots for so many strings in all; 0 if there is no memory. */
+static inline int key_table_expect(KeyTable *table, int64_t count) {
+    int64_t slot_count = table->slot_count ? table->slot_count : 128;
+    while (3 * count > 2 * slot_count) {
+        slot_count *= 2;
+    }
+    if (slot_count == table->slot_count) {
+        return 1;
+    }
+    uint64_t *slots = calloc((size_t)slot_count, sizeof(uint64_t));
+    if (slots == NULL) {
+        return 0;
+    }
+    uint64_t mask = (uint64_t)slot_count - 1;
+    for (int64_t number = 0; number < table->count; number++) {
+        uint64_t hash = table->entries[number].hash, slot = hash & mask;
+        while (slots[slot]) {
+            slot = (slot + 1) & mask;
+        }
+        slots[slot] = (hash & ~(uint64_t)KEY_NUMBER) | (uint64_t)(number + 1);
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = slot_count;
+    return 1;
 }
 
 static inline int key_table_grow(KeyTable *table, int64_t size) {
@@ -78,25 +111,7 @@ static inline int key_table_grow(KeyTable *table, int64_t size) {
         table->bytes = bytes;
         table->room = room;
     }
-    if (3 * (table->count + 1) > 2 * table->slot_count) {
-        int64_t slot_count = table->slot_count ? 2 * table->slot_count : 128;
-        int64_t *slots = calloc((size_t)slot_count, sizeof(int64_t));
-        if (slots == NULL) {
-            return 0;
-        }
-        uint64_t mask = (uint64_t)slot_count - 1;
-        for (int64_t number = 0; number < table->count; number++) {
-            uint64_t slot = table->entries[number].hash & mask;
-            while (slots[slot]) {
-                slot = (slot + 1) & mask;
-            }
-            slots[slot] = number + 1;
-        }
-        free(table->slots);
-        table->slots = slots;
-        table->slot_count = slot_count;
-    }
-    return 1;
+    return table->count < KEY_NUMBER && key_table_expect(table, table->count + 1);
 }
 
 /* Adds a string that is not there; 0 if there is no memory. */
@@ -118,7 +133,7 @@ static inline int key_table_put(KeyTable *table, const uint8_t *key, int64_t siz
     while (table->slots[slot]) {
         slot = (slot + 1) & mask;
     }
-    table->slots[slot] = table->count;
+    table->slots[slot] = (hash & ~(uint64_t)KEY_NUMBER) | (uint64_t)table->count;
     return 1;
 }
 

@@ -23,23 +23,24 @@ from tests.support.source_rules import (
     wrong_directions,
 )
 
-# errors ← files ← limits ← xpath ← flwr ← markup ← schema ← subscriptions ← scheme ← {transtool ←
-# preptool | chunktool ← filtertool} ← pipeline, live_filter ← bench ← cli. The two halves of the
-# pipeline meet only in the scheme. Scenarios are data: they stand beside the stages. Nothing
-# imports the testing suites.
+# errors ← files ← limits ← xpath ← flwr ← xscl ← markup ← schema ← subscriptions ← scheme ←
+# {transtool ← preptool | chunktool ← filtertool} ← pipeline, live_filter ← joins ← bench ← cli. The
+# two halves of the pipeline meet only in the scheme. Scenarios are data: they stand beside the
+# stages. Nothing imports the testing suites.
 GROUND: Final = (
     "errors",
     "files",
     "limits",
     "xpath",
     "flwr",
+    "xscl",
     "markup",
     "schema",
     "subscriptions",
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
-RECIPES: Final = ("pipeline", "live_filter")  # that put the stages together
+RECIPES: Final = ("pipeline", "live_filter", "joins", "join_run")  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -55,10 +56,15 @@ ROOMS: Final[Rooms] = {
         "pipeline": (*GROUND, *STAGES),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
+        "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),
+        "joins": (*GROUND, *STAGES, "join_patterns"),
+        "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
+        "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
+        "client": GROUND,  # of a broker, over HTTP
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
-        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "bench", "__init__"),  # __version__
-        "__init__": (*GROUND, *STAGES, *RECIPES, "spark"),  # the stable API
+        "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
+        "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
         "__main__": ("cli",),
     },
     "extract.scheme": {"database": (REST,), REST: ("database",)},  # a file or a database
@@ -92,6 +98,7 @@ ROOMS: Final[Rooms] = {
         "flwr": ("processes", "matchers"),
         "whole": ("processes", "matchers", "results", "flwr"),
         REST: ("processes", "matchers", "results", "output", "flwr", "whole"),
+        "joins": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
         "local": ("processes", "results", REST),
         "spark": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
     },
@@ -99,14 +106,28 @@ ROOMS: Final[Rooms] = {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer
         "lxml": (REST,),
         "push": ("columnar", "lxml", REST),  # and columnar, which asks lxml
+        "sql": ("push", "columnar", "lxml", REST),  # reads values as push does
         "auto": ("columnar", "lxml", REST),
         REST: (),
     },
     "extract.filtertool.matchers.push": {"core": (), REST: ("core",)},
+    "extract.filtertool.matchers.sql": {"core": (), REST: ("core",)},
     "extract.filtertool.spark": {
         "worker": (),
         "driver": ("worker", REST),
         REST: ("driver", "worker"),
+    },
+    "extract.broker": {
+        # Values and errors, the store; then security; webhooks and the parts of the broker; HTTP.
+        "store": ("times",),
+        "security": ("problems", "bodies", "store"),
+        "delivery": ("store", "security", "problems", "bodies", REST),
+        "page": ("http", "store", "security", "delivery", "problems", "bodies", "times", REST),
+        "problems": (),
+        "bodies": (),
+        "times": (),
+        REST: ("store", "security", "delivery", "http", "page", "problems", "bodies", "times"),
+        "http": ("store", "security", "delivery", "page", "problems", "bodies", "times", REST),
     },
     "extract.bench": {"experiments": (REST,), "report": ("experiments", REST), REST: ()},
     "extract.bench.experiments": {"rivals": (), REST: ("rivals",)},
@@ -114,11 +135,27 @@ ROOMS: Final[Rooms] = {
 
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
-    "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
-    "psycopg": ("extract.scheme.database",),
+    "duckdb": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.bench.message_rivals",
+        "extract.bench.sql",
+    ),
+    "httpcore": ("extract.broker.delivery",),
+    "httpx": ("extract.client",),
+    "msgspec": ("extract.broker", "extract.bench.hello_server"),
+    "prometheus_client": ("extract.broker.metrics",),
+    "psycopg": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.broker.store.postgres_database",
+        "extract.bench.sql",
+    ),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
-    "sqlglot": ("extract.scheme.database",),
+    "sqlglot": ("extract.scheme.database", "extract.filtertool.matchers.sql"),
+    "starlette": ("extract.broker", "extract.bench.hello_server"),
+    "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 

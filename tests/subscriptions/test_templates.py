@@ -238,7 +238,7 @@ def check_records(xpaths: list[str], namespaces: Mapping[str, str]) -> None:
 
     wordings = Wordings(resolve)
     ids = [f"q{i}" for i in range(len(xpaths))]
-    (codes, ends, heap), errors = wordings.read_all(
+    (codes, ends, heap), errors, _ = wordings.read_all(
         TextColumn.of(xpaths), TextColumn.of(ids), namespaces
     )
     starts = [0, *ends.tolist()]

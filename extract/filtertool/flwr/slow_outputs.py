@@ -7,7 +7,7 @@ from typing import Any
 
 from lxml import etree
 
-from extract.filtertool.flwr.tree_outputs import OutputError, TreeOutput
+from extract.filtertool.flwr.tree_outputs import BindingPath, OutputError, TreeOutput
 from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.matchers.lxml.parsed_unit import local_names
 from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
@@ -21,9 +21,10 @@ from extract.xpath.ast import Expr, LocationPath, make_path
 class _SlowOutput:
     """One query, and a bound of what it costs."""
 
-    def __init__(self, query: FlwrQuery, limits: Limits) -> None:
+    def __init__(self, query: FlwrQuery, limits: Limits, binding: BindingPath | None) -> None:
         self.query = query
-        self.output = TreeOutput(query, limits)
+        self.binding = binding
+        self.output = TreeOutput(query, limits, binding)
         rest = [] if query.rest is None else [query.rest]
         anywhere = make_path(True, ())
         exprs = [query.binding, *[_anywhere(one, query.loop.name, anywhere) for one in query.bound]]
@@ -45,11 +46,21 @@ class SlowOutputs:
     Args:
         queries: The queries, by the numbers of their subscribers.
         limits: What a query may take, and how long its result may be.
+        bindings: XPaths that select what queries bind on these documents, if not their own do.
+        namespaces: What prefixes in these stand for.
     """
 
-    def __init__(self, queries: Mapping[int, FlwrQuery], limits: Limits) -> None:
+    def __init__(
+        self,
+        queries: Mapping[int, FlwrQuery],
+        limits: Limits,
+        bindings: Mapping[int, str] | None = None,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
         self._queries = queries
         self._limits = limits
+        self._bindings = bindings or {}
+        self._namespaces = namespaces or {}
         self._compiled: dict[int, _SlowOutput] = {}
 
     def make(self, data: bytes, numbers: Iterable[int]) -> Iterator[tuple[int, str | None, str]]:
@@ -82,7 +93,10 @@ class SlowOutputs:
     def _query(self, number: int) -> _SlowOutput:
         one = self._compiled.get(number)
         if one is None:
-            one = self._compiled[number] = _SlowOutput(self._queries[number], self._limits)
+            xpath = self._bindings.get(number)
+            binding = None if xpath is None else BindingPath(xpath, self._namespaces)
+            one = _SlowOutput(self._queries[number], self._limits, binding)
+            self._compiled[number] = one
         return one
 
     def _in_child(self, one: _SlowOutput, opening: Before) -> str | None:
@@ -91,6 +105,7 @@ class SlowOutputs:
             _make_in_child,
             one.query,
             self._limits,
+            one.binding,
             seconds=self._limits.query_seconds,
             memory=self._limits.query_memory,
             before=opening,
@@ -107,5 +122,5 @@ def _open_in_child(data: bytes) -> None:
     _tree = parse_tree(data)
 
 
-def _make_in_child(query: FlwrQuery, limits: Limits) -> str | None:
-    return TreeOutput(query, limits).output(_tree)
+def _make_in_child(query: FlwrQuery, limits: Limits, binding: BindingPath | None) -> str | None:
+    return TreeOutput(query, limits, binding).output(_tree)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
@@ -20,19 +20,30 @@ from extract.xpath.functions import Type
 _STRING: Final = etree.XPath("string()", smart_strings=False)
 
 
+class BindingPath(NamedTuple):
+    """An XPath that selects what a query binds, and what its prefixes stand for."""
+
+    xpath: str
+    namespaces: Mapping[str, str]
+
+
 class TreeOutput:
     """A FLWR query, compiled for trees.
 
     Args:
         query: The query.
         limits: How long its result may be.
+        binding: What selects the nodes that it binds, if not its own path does.
     """
 
-    def __init__(self, query: FlwrQuery, limits: Limits | None = None) -> None:
+    def __init__(
+        self, query: FlwrQuery, limits: Limits | None = None, binding: BindingPath | None = None
+    ) -> None:
         self._query = query
         self._limits = limits or DEFAULTS
         loop = query.loop
-        self._bindings = etree.XPath(str(query.binding), namespaces=dict(query.namespaces))
+        xpath, namespaces = binding or BindingPath(str(query.binding), query.namespaces)
+        self._bindings = etree.XPath(xpath, namespaces=dict(namespaces))
         self._rest = None if query.rest is None else self._compiled(query.rest, query.rest)
         exprs = [key.expr for key in loop.order] + [one.expr for one in enclosed(loop.result)]
         pairs = zip(query.bound, map(query.value, exprs), strict=True)
@@ -124,15 +135,14 @@ class TreeOutput:
         if isinstance(part, Characters):
             return part.value
         value = self._inside[id(part)].at(node)
-        return " ".join(_string_values(value)) if isinstance(value, list) else str(value)
+        return " ".join(map(string_value, value)) if isinstance(value, list) else str(value)
 
 
-def _string_values(nodes: list[Any]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, str):
-            yield str(node)
-        else:
-            yield str(_STRING(node)) if isinstance(node.tag, str) else node.text or ""
+def string_value(node: Any) -> str:
+    """Returns the string value of a node of lxml, as XPath has it."""
+    if isinstance(node, str):
+        return str(node)
+    return str(_STRING(node)) if isinstance(node.tag, str) else node.text or ""
 
 
 def _is_true(value: Any) -> bool:
@@ -146,7 +156,7 @@ def _number_key(number: float) -> tuple[int, float]:
 def _string_key(value: Any) -> tuple[int, str]:
     if not isinstance(value, list):
         return 1, str(value)
-    return (1, next(_string_values(value))) if value else (0, "")
+    return (1, string_value(value[0])) if value else (0, "")
 
 
-__all__ = ["OutputError", "TreeOutput"]
+__all__ = ["BindingPath", "OutputError", "TreeOutput", "string_value"]

@@ -45,7 +45,6 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
 }
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
-_VALUE: Final = 6  # among the columns of `_Rows.nodes`
 REJECTED: Final = pa.schema(
     [
         ("document", pa.string()),
@@ -159,7 +158,7 @@ def joined_batches(
         elif select == "nodes":
             who += rows.nodes(part)
         elif select == "output":
-            who.append(rows.nodes(part)[_VALUE])
+            who.append(rows.values(part))
         who += [one.values.take(subscriber) for one in columns]
         yield pa.RecordBatch.from_arrays(who, schema=schema)
 
@@ -234,6 +233,11 @@ class _Rows(NamedTuple):
             for column in columns
         )
         return [node, name, start, end, pa.array(self.ordinal[rows]), path, value, text]
+
+    def values(self, rows: slice) -> Any:
+        """Returns the column of values alone."""
+        column = self.table.column("value").combine_chunks()
+        return column.take(pa.array(self.node[rows])).cast(pa.string())
 
     def slices(self) -> Iterator[slice]:
         """Yields ranges of rows whose values together are not too large."""

@@ -53,8 +53,8 @@ class ParquetWriter:
         self._ids = id_column(ids)
         self._columns = subscriber_columns(joined, ids)
         self._select = select
-        self._matches = _Groups(matches, rows_schema(select, joined))
-        self._rejected = _Groups(rejected, REJECTED)
+        self._matches = RowGroups(matches, rows_schema(select, joined))
+        self._rejected = RowGroups(rejected, REJECTED)
         self._waiting: list[tuple[str, Findings]] = []
         self._rows = self._bytes = 0
 
@@ -94,7 +94,7 @@ class ParquetWriter:
             self._join()
 
 
-class _Groups:
+class RowGroups:
     """A Parquet file that collects record batches until they are worth a row group."""
 
     def __init__(self, path: Path, schema: Any) -> None:
@@ -104,6 +104,7 @@ class _Groups:
         self._rows = self._bytes = 0
 
     def add(self, batch: Any) -> None:
+        """Adds a record batch."""
         self._waiting.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -118,6 +119,7 @@ class _Groups:
             self._file.write_table(table)
 
     def close(self) -> None:
+        """Ends the file."""
         try:
             with contextlib.closing(self._file):
                 self._flush()

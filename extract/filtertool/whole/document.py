@@ -203,17 +203,25 @@ class WholeDocument:
         if node.is_attribute:
             start, end = self._spans.get(owner) or (None, None)
             name = self._attribute(owner, node.attrname)
-            path = self._path(owner)
-            path = f"{path}/@{name}" if path is not None else None
-            self.described.add("attribute", name, start, end, path, value, value)
+            self.described.add("attribute", name, start, end, self.path_of(node), value, value)
             return
         parent = owner.getparent() if node.is_tail else owner
         start, end = self._spans.get(parent) or (None, None)
-        path = self._path(parent)
-        if path is not None:
-            number = self._numbers.number_of_tail(owner) if node.is_tail else 1
-            path = f"{path}/text()[{number}]" if number else None
-        self.described.add("text", None, start, end, path, value, value)
+        self.described.add("text", None, start, end, self.path_of(node), value, value)
+
+    def path_of(self, node: Any) -> str | None:
+        """Returns the unique path of a node, as in rows; None if it has none."""
+        if not isinstance(node, str):
+            return self._path(node)
+        owner = node.getparent()  # type: ignore[attr-defined]
+        if node.is_attribute:  # type: ignore[attr-defined]
+            path = self._path(owner)
+            name = self._attribute(owner, node.attrname)  # type: ignore[attr-defined]
+            return f"{path}/@{name}" if path is not None else None
+        is_tail = node.is_tail  # type: ignore[attr-defined]
+        path = self._path(owner.getparent() if is_tail else owner)
+        number = self._numbers.number_of_tail(owner) if is_tail else 1
+        return f"{path}/text()[{number}]" if path is not None and number else None
 
     def _attribute(self, owner: Any, name: str) -> str:
         """Returns the name of an attribute as written, or a possible one if it has no bytes."""

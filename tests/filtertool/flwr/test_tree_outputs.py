@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+import extract
 from extract.filtertool.flwr.tree_outputs import TreeOutput
 from extract.filtertool.flwr.writer import OutputError
 from extract.flwr import parse_flwr
@@ -82,7 +84,7 @@ def test_saxon_makes_the_same(saxon: Any, prefixed: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_saxon_makes_the_same_of_many(saxon: Any, prefixed: bool) -> None:
-    assert compare(saxon, 12, prefixed, 2_500, 20) > 10_000
+    assert compare(saxon, 12, prefixed, 2_500, 20) > (8_000 if prefixed else 10_000)
 
 
 BIB = """<bib><book year="1994"><title>TCP/IP</title><author><last>Stevens</last></author>
@@ -186,3 +188,69 @@ def test_a_result_has_a_limit() -> None:
     tree = parse_tree(b"<a><b/>" + b"x" * 1000 + b"</a>")
     with pytest.raises(OutputError, match=r"bytes"):
         TreeOutput(query, Limits(query_bytes=500)).output(tree)
+
+
+BOOK = """<book><title>Data on the Web</title><author>Abiteboul</author>
+<section id="intro" difficulty="easy"><title>Introduction</title><p>Text ...</p>
+<section><title>Audience</title><p>Text ...</p></section>
+<section><title>Web Data</title><p>Text ...</p><figure height="400" width="400">
+<title>Traditional client/server architecture</title><image source="csarch.gif"/></figure>
+<p>Text ...</p></section></section>
+<section id="syntax" difficulty="medium"><title>A Syntax For Data</title><p>Text ...</p>
+<figure height="200" width="500"><title>Graph representations</title>
+<image source="graphs.gif"/></figure></section></book>"""
+USE_CASES = {  # those of the XQuery Use Cases on these two documents that need no nested FLWR
+    "XMP Q1": (
+        BIB,
+        '<bib>{ for $b in doc("http://bstore1.example.com/bib.xml")/bib/book '
+        'where $b/publisher = "Addison-Wesley" and $b/@year > 1991 '
+        'return <book year="{ $b/@year }">{ $b/title }</book> }</bib>',
+    ),
+    "XMP Q3": (
+        BIB,
+        '<results>{ for $b in doc("http://bstore1.example.com/bib.xml")/bib/book '
+        "return <result>{ $b/title }{ $b/author }</result> }</results>",
+    ),
+    "XMP Q7": (
+        BIB,
+        '<bib>{ for $b in doc("http://bstore1.example.com/bib.xml")//book '
+        'where $b/publisher = "Addison-Wesley" and $b/@year > 1991 order by $b/title '
+        "return <book>{ $b/@year }{ $b/title }</book> }</bib>",
+    ),
+    "XMP Q8": (
+        BIB,
+        'for $b in doc("http://bstore1.example.com/bib.xml")//book '
+        'let $e := $b/*[contains(string(.), "Abiteboul") and local-name(.) = "author"] '
+        "where $e return <book>{ $b/title }{ $e }</book>",
+    ),
+    "TREE Q2": (
+        BOOK,
+        '<figlist>{ for $f in doc("book.xml")//figure '
+        "return <figure>{ $f/@* }{ $f/title }</figure> }</figlist>",
+    ),
+    "TREE Q5": (
+        BOOK,
+        '<section_list>{ for $s in doc("book.xml")//section let $f := $s/figure return '
+        '<section title="{ $s/title/text() }" figcount="{ count($f) }"/> }</section_list>',
+    ),
+    "the paper's": (
+        BOOK,
+        '<sections>{ for $s in document("doc.xml")//section '
+        'where $s//figure/title = "Graph representations" '
+        "return <section>{ $s/title }{ $s//figure }</section> }</sections>",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(USE_CASES))
+def test_use_cases(saxon: Any, name: str) -> None:
+    document, flwr = USE_CASES[name]
+    made = output(flwr, document)
+    here = re.sub(r"doc(?:ument)?\([^)]*\)", "", flwr)  # SaxonC would fetch it
+    wanted = by_saxon(saxon, here, saxon.parse_xml(xml_text=document), {})
+    assert made is not None
+    assert wanted is not None
+    assert canonical(made) == canonical(wanted)
+    scheme = extract.prepare(extract.Subscriptions.of({"q": flwr}))
+    ((_, _, text),) = extract.outputs(scheme, document.encode())
+    assert canonical(text) == canonical(made)

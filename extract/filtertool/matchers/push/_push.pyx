@@ -13,16 +13,22 @@ from extract.filtertool.matchers.push.core.c_push cimport (
     PX_OK, px_adapt, px_cell, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
-    px_row_add, px_row_remove, px_strings_release, px_strings_use, px_template_add, px_template_order,
-    px_template_remove, px_write_outputs,
+    px_row_add, px_row_remove, px_row_soon, px_rows_expect, px_strings_release, px_strings_use,
+    px_template_add, px_template_order, px_template_remove, px_write_outputs,
 )
 
 cdef extern from "number.h" nogil:
     double number_of(const uint8_t *at, int64_t length)
 
+cdef extern from "hashing.h" nogil:
+    void prefetch(const void *at)
+
 import os
 
 import numpy as np
+
+cdef enum:
+    SOON = 16  # rows between asking for a place in memory and using it
 
 
 cdef class Registry:
@@ -81,7 +87,13 @@ cdef class Registry:
         try:
             strings = self.fill_cells(cells, count, columns)
             order = self.order_of(number, cells, count, strings)
-            for i in range(count):
+            failed = px_rows_expect(self.r, <size_t>count) != PX_OK
+            for i in range(0 if failed else count):
+                if i + 2 * SOON < count:
+                    prefetch(cells + order[i + 2 * SOON] * width)
+                    prefetch(cells + (order[i + 2 * SOON] + 1) * width - 1)
+                if i + SOON < count:
+                    px_row_soon(self.r, number, cells + order[i + SOON] * width)
                 if px_row_add(self.r, number, cells + order[i] * width, queries[order[i]]) != PX_OK:
                     failed = True
                     break
@@ -287,7 +299,7 @@ cdef class Machine:
         automaton: Numbers names, and checks edges of the schema.
         limits: How large documents and their parts may be.
         select: 0 for which queries match, 1 for how many nodes they select, 2 for the nodes, 3 for
-            what programs write for these, and the nodes of queries without.
+            what programs write for these.
         state_bytes: The memory that states may take.
         budget: How many nodes conditions may look at in one document.
     """
@@ -304,10 +316,11 @@ cdef class Machine:
         self.automaton = automaton
         self.limits = limits
         self.writes = select == 3
-        self.m = px_machine_new(registry.r, min(select, 2), state_bytes, budget)
+        self.m = px_machine_new(registry.r, 0 if self.writes else select, state_bytes, budget)
         self.outputs.most = limits.query_bytes
         if self.m == NULL:
             raise MemoryError
+        self.m.bindings.wanted = self.writes
         self.core = ScanCore(len(automaton.outputs))
         self.core.begin(automaton, limits, True)
         self.core.s.table_attributes = 1
@@ -340,7 +353,7 @@ cdef class Machine:
                 data[i] = <const uint8_t *>PyBytes_AS_STRING(documents[i])
                 lengths[i] = <size_t>PyBytes_GET_SIZE(documents[i])
             self.m.results.count = self.m.candidates.count = 0
-            self.outputs.count = self.outputs.used = 0
+            self.outputs.count = self.outputs.texts = self.outputs.used = 0
             with nogil:
                 for i in range(count):
                     matched[i] = self.match_one(data[i], lengths[i], <int32_t>i)
@@ -390,15 +403,16 @@ cdef class Machine:
         """What programs have written for the last documents.
 
         Returns:
-            The document and the query of each result, where its bytes end, whether it was too long
-            and has none, and the bytes of all.
+            The document, the query and the text of each result; where the bytes of each text end,
+            whether it was too long and has none, and the bytes of all.
         """
         cdef px_outputs *o = &self.outputs
         return (
             _column(o.unit, o.count, _INT32),
             _column(o.query, o.count, _INT32),
-            _column(o.end, o.count, _INT64),
-            _column(o.too_long, o.count, _INT8),
+            _column(o.text, o.count, _INT32),
+            _column(o.end, o.texts, _INT64),
+            _column(o.too_long, o.texts, _INT8),
             PyBytes_FromStringAndSize(<const char *>o.bytes, o.used),
         )
 
@@ -417,6 +431,7 @@ cdef class Machine:
             "candidates": f.candidates,
             "checks": f.evaluated,
             "matches": f.matches,
+            "sorted": self.outputs.sorted,
             "states": self.m.states.count,
             "states_made": self.m.states.made,
             "states_dropped": self.m.states.dropped,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import Cell, NameNumbers
 from extract.filtertool.matchers.push.literals import shifted
+from extract.filtertool.matchers.push.order_claims import OrderClaims
 from extract.filtertool.matchers.push.translator import Translator
 from extract.filtertool.matchers.push.words import PathWords
 from extract.flwr.ast import Characters, Content, ElementConstructor, Enclosed, Loop, Markup
@@ -24,9 +26,13 @@ from extract.xpath.ast import (
     StringLiteral,
 )
 from extract.xpath.parameters import parameter_types, shape_of
+from extract.xpath.traverse import children
 
 # Operations, as in ``outputs.h``.
-_WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY = range(6)
+_WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY, _KEY = range(7)
+_FIRST, _AS_STRING, _AS_NUMBER, _COUNTED = range(4)  # kinds of keys
+_IN_ORDER: Final = 2  # beside 1 for an absolute path
+_UNNUMBERED: Final = -1  # a path; the engine numbers it
 _LARGEST: Final = (1 << 31) - 1
 
 
@@ -40,6 +46,7 @@ class OutputProgram(NamedTuple):
         types: The types of `values`.
         values: The constants of the query, as they are written.
         texts: Whether it looks at text nodes.
+        stays_below: Whether it looks at nothing but what is below each bound node, in their order.
     """
 
     words: tuple[int, ...]
@@ -48,6 +55,30 @@ class OutputProgram(NamedTuple):
     types: tuple[ParameterType, ...]
     values: tuple[str, ...]
     texts: bool
+    stays_below: bool
+
+    def with_values(self, constants: Sequence[str], sources: Sequence[int]) -> OutputProgram:
+        """The program of a query with other constants.
+
+        Args:
+            constants: These.
+            sources: For each of `values` the number of its constant; -1: it stays.
+        """
+        pairs = zip(self.values, sources, strict=True)
+        values = [constants[n] if n >= 0 else value for value, n in pairs]
+        return self._replace(values=tuple(values))
+
+    @property
+    def frame(self) -> tuple[bytes, bytes]:
+        """What comes before and behind the results of all bindings."""
+        _, _, before, length, *_ = self.words
+        behind, size = self.words[-2:]
+        return self.text[before : before + length], self.text[behind : behind + size]
+
+    @property
+    def without_frame(self) -> OutputProgram:
+        """The program without these."""
+        return self._replace(words=(*self.words[:3], 0, *self.words[4:-1], 0))
 
     def constants(self) -> Constants | None:
         """The constants of the query, one row; None if there are none."""
@@ -58,17 +89,23 @@ class _NotTaken(Exception):
     """The engine does not write such a result."""
 
 
-def compile_output(query: FlwrQuery, names: NameNumbers) -> OutputProgram | None:
-    """The program for a query; None if the engine does not write its result.
+def takes_bindings(query: FlwrQuery) -> bool:
+    """Whether the engine writes results for what a query binds, if it finds that."""
+    return query.rest is None and _binds_elements(query.binding)
+
+
+def compile_output(
+    query: FlwrQuery, names: NameNumbers, claims: OrderClaims | None
+) -> OutputProgram | None:
+    """The program for a query's result; None if the engine does not write such a one.
 
     Args:
-        query: The query. The engine decides its binding path.
+        query: The query. Whatever it binds, the program is the same.
         names: Numbers the names in paths.
+        claims: Says where nodes come in document order; None: nobody knows.
     """
-    if query.rest is not None or query.loop.order or not _binds_elements(query.binding):
-        return None
     try:
-        return _OutputCompiler(query, names).program()
+        return _OutputCompiler(query, names, claims).program()
     except _NotTaken:
         return None
 
@@ -83,8 +120,9 @@ def _binds_elements(binding: Expr) -> bool:
 class _OutputCompiler:
     """Compiles one query."""
 
-    def __init__(self, query: FlwrQuery, names: NameNumbers) -> None:
+    def __init__(self, query: FlwrQuery, names: NameNumbers, claims: OrderClaims | None) -> None:
         self._query = query
+        self._claims = claims
         types: list[ParameterType] = []
         values: list[str] = []
         shapes: list[Expr] = []
@@ -96,7 +134,10 @@ class _OutputCompiler:
         self._types, self._values = tuple(types), tuple(values)
         empty = [n for n, one in enumerate(values) if types[n] == "string" and not one]
         self._translator = Translator(names, frozenset(empty))
-        self._shapes = dict(zip(map(id, enclosed(query.loop.result)), shapes, strict=True))
+        keys = len(query.loop.order)
+        self._keys = shapes[:keys]
+        inside = map(id, enclosed(query.loop.result))
+        self._shapes = dict(zip(inside, shapes[keys:], strict=True))
         self._text = bytearray()
         self._words: list[int] = []
         self._pending = ""  # characters that are not written yet
@@ -106,15 +147,14 @@ class _OutputCompiler:
         query = self._query
         scope = dict(query.namespaces)
         if query.outer is None:
-            self._flush(always=True)
-            self._element(query.loop.result, scope, {})
-            self._flush()
+            self._loop(query.loop, scope, {})
         else:
             self._element(query.outer, scope, {})
         self._flush(always=True)
         cells = tuple(self._translator.cells)
         words, text, texts = tuple(self._words), bytes(self._text), self._translator.texts
-        return OutputProgram(words, text, cells, self._types, self._values, texts)
+        below = not query.loop.order and not any(map(_looks_elsewhere, query.bound))
+        return OutputProgram(words, text, cells, self._types, self._values, texts, below)
 
     # -- characters
 
@@ -131,6 +171,16 @@ class _OutputCompiler:
         self._words += (_WRITE, 2, len(self._text), len(data))
         self._text += data
         self._pending = ""
+
+    # -- the loop
+
+    def _loop(self, loop: Loop, scope: dict[str, str], declared: dict[str, str]) -> None:
+        self._flush(always=True)
+        for key, expr in zip(loop.order, self._keys, strict=True):
+            kind, path = _key(expr)
+            self._operation(_KEY, [kind, int(key.descending), *self._located(path)])
+        self._element(loop.result, scope, declared)
+        self._flush()
 
     # -- constructors
 
@@ -187,9 +237,7 @@ class _OutputCompiler:
         elif isinstance(content, ElementConstructor):
             self._element(content, scope, declared)
         elif isinstance(content, Loop):
-            self._flush(always=True)
-            self._element(content.result, scope, declared)
-            self._flush()
+            self._loop(content, scope, declared)
         else:
             self._enclosed(content, declared)
 
@@ -198,9 +246,9 @@ class _OutputCompiler:
         if not isinstance(expr, LocationPath):
             self._single(expr, in_attribute=False)
             return
-        if _selects_attributes(expr) or declared.get(""):
+        if _selects_attributes(expr):
             raise _NotTaken
-        self._operation(_COPY, self._located(expr))
+        self._operation(_COPY, [int(bool(declared.get(""))), *self._located(expr)])
 
     def _value(self, part: Characters | Enclosed) -> None:
         if isinstance(part, Characters):
@@ -245,7 +293,28 @@ class _OutputCompiler:
         path, whole, exact = self._translator.path(expr, True)
         if path is None or not whole or not exact:
             raise _NotTaken
-        return PathWords(self._translator.cells).located(path)
+        absolute, *words = PathWords(self._translator.cells).located(path)
+        claims, namespaces = self._claims, self._query.namespaces
+        sorted_ = claims is not None and claims.in_order(expr, namespaces)
+        return [_UNNUMBERED, absolute | _IN_ORDER * sorted_, *words]
+
+
+def _key(expr: Expr) -> tuple[int, Expr]:
+    """The kind of a key of an order, and its path."""
+    if isinstance(expr, LocationPath):
+        return _FIRST, expr
+    if isinstance(expr, FunctionCall) and not expr.prefix and len(expr.arguments) == 1:
+        kinds = {"string": _AS_STRING, "number": _AS_NUMBER, "count": _COUNTED}
+        if expr.name in kinds:
+            return kinds[expr.name], expr.arguments[0]
+    raise _NotTaken
+
+
+def _looks_elsewhere(expr: Expr) -> bool:
+    """Whether there is a path from the document node in an expression."""
+    if isinstance(expr, LocationPath) and expr.absolute:
+        return True
+    return any(map(_looks_elsewhere, children(expr)))
 
 
 def _selects_attributes(path: LocationPath) -> bool:

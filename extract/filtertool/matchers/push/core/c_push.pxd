@@ -61,8 +61,11 @@ cdef extern from "push.h" nogil:
         size_t bytes
         uint64_t made
         uint64_t dropped
+    ctypedef struct px_bindings:
+        int wanted
     ctypedef struct px_machine:
         int select
+        px_bindings bindings
         px_states states
         px_results results
         px_results candidates
@@ -73,6 +76,8 @@ cdef extern from "push.h" nogil:
     int32_t px_template_add(px_registry *r, const int32_t *words, size_t count)
     void px_template_remove(px_registry *r, int32_t number)
     int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner)
+    int px_rows_expect(px_registry *r, size_t more)
+    void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells)
     void px_row_remove(px_registry *r, int32_t owner)
     int32_t px_template_order(const px_registry *r, int32_t number)
     int32_t px_strings_use(px_strings *s, const uint8_t *at, size_t length)
@@ -99,12 +104,15 @@ cdef extern from "outputs.h" nogil:
     ctypedef struct px_outputs:
         uint8_t *bytes
         size_t used
-        int32_t *unit
-        int32_t *query
         int64_t *end
         int8_t *too_long
+        size_t texts
+        int32_t *unit
+        int32_t *query
+        int32_t *text
         size_t count
         size_t most
+        uint64_t sorted
     int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
     int px_program_assign(px_programs *p, px_registry *r, int32_t query, int32_t program)
     void px_programs_free(px_programs *p)

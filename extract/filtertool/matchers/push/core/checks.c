@@ -231,7 +231,9 @@ int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, in
     for (uint32_t i = 0; i < p->count && count; i++)
         count = keep(&m->tests[p->tests + i], t->cells, width, rows, count);
     for (uint32_t i = 0; i < count; i++)
-        if (!p->more || others_hold(m, t, c, p, t->cells + (size_t)rows[i] * width))
+        if (!p->more || others_hold(m, t, c, p, t->cells + (size_t)rows[i] * width)) {
+            px_note_bound(m, t->owner[rows[i]], anchor);
             px_match_row(m, t, rows[i]);
+        }
     return PX_OK;
 }

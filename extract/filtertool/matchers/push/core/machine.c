@@ -53,12 +53,13 @@ void px_machine_free(px_machine *m)
     free(m->nodes);
     free(m->visited);
     free(m->hits.bits);
-    free(m->hits.words);
+    free(m->hits.lines);
     free(m->hits.tops);
     free(m->maybe.bits);
-    free(m->maybe.words);
+    free(m->maybe.lines);
     free(m->maybe.tops);
     free(m->ahead);
+    px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
     free(m);
@@ -78,10 +79,11 @@ static int grow_filled(void *array_of_pointer, size_t *room, size_t n, size_t si
 
 static int set_grow(px_set *set, size_t numbers)
 {
-    if (grow_filled(&set->bits, &set->bit_room, numbers / 64 + 1, sizeof *set->bits, 0) != PX_OK ||
-        grow_filled(&set->words, &set->word_room, set->bit_room / 64 + 1, sizeof *set->words, 0) != PX_OK)
+    size_t tops = (numbers >> PX_TOP_BITS) + 1, lines = tops << (PX_TOP_BITS - PX_LINE_BITS);
+    if (grow_filled(&set->bits, &set->bit_room, lines * PX_LINE, sizeof *set->bits, 0) != PX_OK ||
+        grow_filled(&set->lines, &set->line_room, lines, sizeof *set->lines, 0) != PX_OK)
         return PX_MEMORY;
-    return grow_filled(&set->tops, &set->top_room, set->word_room / 64 + 1, sizeof *set->tops, 0);
+    return grow_filled(&set->tops, &set->top_room, tops, sizeof *set->tops, 0);
 }
 
 /* Makes room for all that the registry has. */
@@ -131,6 +133,8 @@ static int begin(px_machine *m, const px_input *in)
         begin_counting(m);
     m->seen_count = m->anchor_count = m->arrival_count = 0;
     m->present_count = m->heavy_count = m->found_count = 0;
+    m->bindings.count = 0;
+    m->bindings.failed = 0;
     m->operand_count = m->test_count = m->node_count = m->document.set_count = 0;
     m->document.budget = m->budget;
     return px_document_begin(&m->document, in, m->registry->with_texts > 0);

@@ -1,13 +1,80 @@
 #include "outputs.h"
 
-#include <stdio.h>
-
 /* -- programs */
+
+/* Where the list of an operation stands; 0: it has none. */
+static int32_t list_at(int32_t operation)
+{
+    switch (operation) {
+    case PX_WRITE:
+        return 0;
+    case PX_COPY:
+    case PX_STRING:
+        return 3;
+    case PX_SPECIFY:
+    case PX_KEY:
+        return 4;
+    default:
+        return 2;
+    }
+}
+
+/* Whether the conditions of a path may have constants: in a program that has any. */
+static int has_conditions(const int32_t *path)
+{
+    const int32_t *step = path + 1;
+    for (int32_t left = path[0]; left > 0; left--, step += 3 + step[2])
+        if (step[2])
+            return 1;
+    return 0;
+}
+
+/* The number of a path of so many words; -2: no memory. One that another with the same hash keeps from
+ * having a number has none: -1. */
+static int32_t path_number(px_programs *p, const int32_t *path, int32_t length)
+{
+    uint64_t hash = (uint64_t)length;
+    size_t bytes = (size_t)length * sizeof *path;
+    for (int32_t i = 0; i < length; i++)
+        hash = (hash ^ (uint32_t)path[i]) * 0x100000001B3u + (hash >> 29);
+    hash >>= 1; /* never UINT64_MAX */
+    const uint64_t *known = px_map_get(&p->path_numbers, hash);
+    if (known != NULL) {
+        const int32_t *other = p->paths[*known];
+        return other[0] == length && memcmp(other + 1, path, bytes) == 0 ? (int32_t)*known : -1;
+    }
+    int32_t *copy = malloc(bytes + sizeof *copy);
+    if (copy == NULL || px_grow(&p->paths, &p->path_room, p->path_count + 1, sizeof *p->paths) != PX_OK ||
+        px_map_put(&p->path_numbers, hash, p->path_count) != PX_OK) {
+        free(copy);
+        return -2;
+    }
+    copy[0] = length;
+    memcpy(copy + 1, path, bytes);
+    p->paths[p->path_count] = copy;
+    return (int32_t)p->path_count++;
+}
+
+/* Numbers the paths whose nodes do not depend on constants. */
+static int number_paths(px_programs *p, px_program *program)
+{
+    int32_t *end = program->words + program->count;
+    for (int32_t *at = program->words; at < end; at += 2 + at[1]) {
+        int32_t list = list_at(at[0]);
+        if (list == 0 || (program->width && has_conditions(at + list + 2)))
+            continue;
+        at[list] = path_number(p, at + list + 1, 2 + at[1] - list - 1);
+        if (at[list] < -1)
+            return PX_MEMORY;
+    }
+    return PX_OK;
+}
 
 int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
 {
     size_t number = p->free ? p->free - 1 : p->count;
-    if (number >= INT32_MAX || px_grow(&p->programs, &p->room, number + 1, sizeof *p->programs) != PX_OK)
+    if (number >= INT32_MAX || number_paths(p, &program) != PX_OK ||
+        px_grow(&p->programs, &p->room, number + 1, sizeof *p->programs) != PX_OK)
         return -1;
     if (p->free)
         p->free = p->programs[number].uses;
@@ -54,296 +121,133 @@ void px_programs_free(px_programs *p)
 {
     for (size_t i = 0; i < p->count; i++)
         program_drop(&p->programs[i], NULL); /* the registry goes, too */
+    for (size_t i = 0; i < p->path_count; i++)
+        free(p->paths[i]);
+    px_map_free(&p->path_numbers);
+    free(p->paths);
     free(p->programs);
     free(p->of_query);
 }
 
+/* -- results */
+
 void px_outputs_free(px_outputs *o)
 {
+    px_declarations_free(&o->declarations);
     free(o->bytes);
-    free(o->unit);
-    free(o->query);
     free(o->end);
     free(o->too_long);
+    free(o->unit);
+    free(o->query);
+    free(o->text);
+    free(o->bound);
+    free(o->lists);
+    free(o->made);
+    free(o->nodes);
+    free(o->keyed);
+    free(o->order);
 }
 
-/* -- writing */
-
-typedef struct {
-    px_outputs *o;
-    px_machine *m;
-    const px_program *program;
-    size_t begin; /* of the result */
-} writing;
-
-enum { TOO_LONG = 3 }; /* beside PX_OK, PX_MEMORY, PX_COSTLY */
-
-static int put(writing *w, const void *bytes, size_t length)
-{
-    px_outputs *o = w->o;
-    if (o->used - w->begin + length > o->most)
-        return -TOO_LONG;
-    if (px_grow(&o->bytes, &o->byte_room, o->used + length, 1) != PX_OK)
-        return -PX_MEMORY;
-    if (length)
-        memcpy(o->bytes + o->used, bytes, length);
-    o->used += length;
-    return 0;
-}
-
-/* The reference that a character of a value is written as; NULL: it is written as it is. */
-static const char *reference(uint8_t c, int in_attribute)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return in_attribute ? NULL : "&gt;";
-    case '\r':
-        return "&#13;";
-    case '"':
-        return in_attribute ? "&quot;" : NULL;
-    case '\n':
-        return in_attribute ? "&#10;" : NULL;
-    case '\t':
-        return in_attribute ? "&#9;" : NULL;
-    default:
-        return NULL;
-    }
-}
-
-static int put_value(writing *w, int32_t node, int in_attribute)
-{
-    const px_value *value = px_value_of(&w->m->document, node);
-    if (value == NULL)
-        return -PX_MEMORY;
-    px_bytes at = value->at, end = at + value->length, from = at;
-    int code = 0;
-    for (; at < end && code == 0; at++) {
-        const char *escaped = *at > '>' ? NULL : reference(*at, in_attribute);
-        if (escaped == NULL)
-            continue;
-        code = put(w, from, (size_t)(at - from));
-        if (code == 0)
-            code = put(w, escaped, strlen(escaped));
-        from = at + 1;
-    }
-    return code ? code : put(w, from, (size_t)(end - from));
-}
-
-static int copy_node(writing *w, int32_t node)
-{
-    const px_input *in = &w->m->document.in;
-    if (node < in->rows)
-        return put(w, in->data + in->start[node], (size_t)(in->end[node] - in->start[node]));
-    return node < in->rows + in->attributes ? 0 : put_value(w, node, 0);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Selects nodes into the document's set, in document order. */
-static int select_in_order(writing *w, const int32_t *located, int32_t node)
-{
-    px_document *d = &w->m->document;
-    size_t begin = d->set_count;
-    int code = px_select(&w->m->context, located + 1, located[0] ? -1 : node);
-    size_t count = d->set_count - begin;
-    if (code < 0 || count < 2 || d->set[d->set_count - 1] < d->in.rows)
-        return code; /* elements are numbered in order */
-    int64_t *placed = malloc(2 * count * sizeof *placed);
-    if (placed == NULL)
-        return -PX_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        placed[2 * i] = px_place_of(d, d->set[begin + i]);
-        placed[2 * i + 1] = d->set[begin + i];
-    }
-    qsort(placed, count, 2 * sizeof *placed, by_place);
-    for (size_t i = 0; i < count; i++)
-        d->set[begin + i] = (int32_t)placed[2 * i + 1];
-    free(placed);
-    return 0;
-}
-
-static int put_nodes(writing *w, const int32_t *located, int32_t node, int in_attribute)
-{
-    px_document *d = &w->m->document;
-    size_t begin = d->set_count;
-    int code = select_in_order(w, located, node);
-    for (size_t i = begin; i < d->set_count && code == 0; i++) {
-        if (!in_attribute) {
-            code = copy_node(w, d->set[i]);
-            continue;
-        }
-        if (i > begin)
-            code = put(w, " ", 1);
-        if (code == 0)
-            code = put_value(w, d->set[i], 1);
-    }
-    d->set_count = begin;
-    return code;
-}
-
-static int put_first(writing *w, const int32_t *located, int32_t node, int in_attribute)
-{
-    px_document *d = &w->m->document;
-    size_t begin = d->set_count;
-    int code = select_in_order(w, located, node);
-    if (code == 0 && d->set_count > begin)
-        code = put_value(w, d->set[begin], in_attribute);
-    d->set_count = begin;
-    return code;
-}
-
-static int put_count(writing *w, const int32_t *located, int32_t node)
-{
-    px_document *d = &w->m->document;
-    size_t begin = d->set_count;
-    char digits[24];
-    int code = px_select(&w->m->context, located + 1, located[0] ? -1 : node);
-    int length = snprintf(digits, sizeof digits, "%zu", d->set_count - begin);
-    d->set_count = begin;
-    return code < 0 ? code : put(w, digits, (size_t)length);
-}
-
-static int put_attribute(writing *w, const int32_t *operands, int32_t node)
-{
-    px_document *d = &w->m->document;
-    size_t begin = d->set_count;
-    int code = px_select(&w->m->context, operands + 3, operands[2] ? -1 : node);
-    if (code == 0 && d->set_count > begin) {
-        code = put(w, " ", 1);
-        if (code == 0)
-            code = put(w, w->program->text + operands[0], (size_t)operands[1]);
-        if (code == 0)
-            code = put(w, "=\"", 2);
-        if (code == 0)
-            code = put_value(w, d->set[begin], 1);
-        if (code == 0)
-            code = put(w, "\"", 1);
-    }
-    d->set_count = begin;
-    return code;
-}
-
-static int run(writing *w, const int32_t *at, int32_t node)
-{
-    switch (at[0]) {
-    case PX_WRITE:
-        return put(w, w->program->text + at[2], (size_t)at[3]);
-    case PX_COPY:
-        return put_nodes(w, at + 2, node, 0);
-    case PX_VALUES:
-        return put_nodes(w, at + 2, node, 1);
-    case PX_STRING:
-        return put_first(w, at + 3, node, at[2]);
-    case PX_NUMBER:
-        return put_count(w, at + 2, node);
-    default:
-        return put_attribute(w, at + 2, node);
-    }
-}
-
-/* The node of a row of results. */
-static int32_t node_of(const px_machine *m, size_t row)
-{
-    const px_document *d = &m->document;
-    int64_t value = m->results.value[row];
-    int32_t element = (int32_t)(value & 0xFFFFFFFF), number = m->results.number[row], node;
-    switch (value >> 32) {
-    case PX_IS_ATTRIBUTE:
-        node = d->attribute_first[element];
-        while (d->in.attribute_number[node] != number)
-            node++;
-        return d->in.rows + node;
-    case PX_IS_TEXT:
-        node = d->text_first[element];
-        while (d->texts[node].number != number)
-            node++;
-        return d->in.rows + d->in.attributes + node;
-    default:
-        return element;
-    }
-}
-
-/* Writes the result of one query, for rows of results. */
-static int write_result(writing *w, size_t row, size_t end)
+/* Writes the result of a program for bound nodes. */
+static int write_result(px_writing *w, int32_t *bound, size_t count)
 {
     const int32_t *words = w->program->words, *last = words + w->program->count;
     const int32_t *each = words + 2 + words[1], *suffix = each;
     for (const int32_t *at = each; at < last; at += 2 + at[1])
         suffix = at;
-    int code = run(w, words, -1);
-    for (; row < end && code == 0; row++) {
-        int32_t node = node_of(w->m, row);
+    int code = px_order_bound(w, each, suffix, bound, count);
+    if (code == 0)
+        code = px_write(w, words, -1);
+    for (size_t i = 0; i < count && code == 0; i++)
         for (const int32_t *at = each; at < suffix && code == 0; at += 2 + at[1])
-            code = run(w, at, node);
-    }
-    return code ? code : run(w, suffix, -1);
+            code = px_write(w, at, bound[i]);
+    return code ? code : px_write(w, suffix, -1);
 }
 
-static int add_output(px_outputs *o, int32_t unit, int32_t query, int too_long)
+/* Adds the text of a program for bound nodes; returns its number. */
+static int32_t add_text(px_writing *w, int32_t *bound, size_t count)
+{
+    px_outputs *o = w->o;
+    size_t n = o->texts + 1;
+    if (n >= INT32_MAX || px_grow(&o->end, &o->end_room, n, sizeof *o->end) != PX_OK ||
+        px_grow(&o->too_long, &o->long_room, n, sizeof *o->too_long) != PX_OK)
+        return -PX_MEMORY;
+    w->m->context.cells = w->program->cells;
+    int code = write_result(w, bound, count), too_long = code == -PX_TOO_LONG;
+    if (code < 0 && !too_long)
+        return code;
+    if (too_long)
+        o->used = w->begin;
+    o->too_long[o->texts] = (int8_t)too_long;
+    o->end[o->texts] = (int64_t)o->used;
+    return (int32_t)o->texts++;
+}
+
+/* The text of a query's result, which an earlier one may have had. */
+static int32_t text_of(px_outputs *o, const px_programs *p, px_machine *m, int32_t query)
+{
+    px_document *d = &m->document;
+    int code = px_bound_nodes(m, query);
+    size_t count = d->set_count;
+    if (code != PX_OK)
+        return -code;
+    if (px_grow(&o->bound, &o->bound_room, count + 1, sizeof *o->bound) != PX_OK)
+        return -PX_MEMORY;
+    if (count)
+        memcpy(o->bound, d->set, count * sizeof *o->bound);
+    d->set_count = 0;
+    int32_t program = p->of_query[query];
+    uint64_t key = px_key(program, count == 1 ? o->bound[0] : ~px_first_owner(m->registry, query));
+    px_made_text *made = &o->made[(key * 0x9E3779B97F4A7C15u) >> 32 & (PX_LISTS - 1)];
+    if (made->stamp == m->stamp && made->key == key)
+        return made->text;
+    px_writing w = {o, m, &p->programs[program], o->used};
+    int32_t text = add_text(&w, o->bound, count);
+    if (text >= 0)
+        *made = (px_made_text){key, m->stamp, text};
+    return text;
+}
+
+static int add_row(px_outputs *o, int32_t unit, int32_t query, int32_t text)
 {
     size_t n = o->count + 1;
     if (px_grow(&o->unit, &o->unit_room, n, sizeof *o->unit) != PX_OK ||
         px_grow(&o->query, &o->query_room, n, sizeof *o->query) != PX_OK ||
-        px_grow(&o->end, &o->end_room, n, sizeof *o->end) != PX_OK ||
-        px_grow(&o->too_long, &o->long_room, n, sizeof *o->too_long) != PX_OK)
+        px_grow(&o->text, &o->text_room, n, sizeof *o->text) != PX_OK)
         return PX_MEMORY;
     o->unit[o->count] = unit;
     o->query[o->count] = query;
-    o->too_long[o->count] = (int8_t)too_long;
-    o->end[o->count++] = (int64_t)o->used;
+    o->text[o->count++] = text;
     return PX_OK;
 }
 
-static int has_namespaces(const px_input *in)
+static int begin(px_outputs *o)
 {
-    static const uint8_t word[] = "xmlns";
-    return px_contains(in->data + in->start[0], (size_t)(in->end[0] - in->start[0]), word, sizeof word - 1);
+    o->node_count = 0;
+    if (o->lists == NULL)
+        o->lists = calloc(PX_LISTS, sizeof *o->lists);
+    if (o->made == NULL)
+        o->made = calloc(PX_LISTS, sizeof *o->made);
+    return o->lists != NULL && o->made != NULL ? PX_OK : PX_MEMORY;
 }
 
 int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first)
 {
     px_results *results = &m->results;
-    size_t kept = first, count = o->count, used = o->used, end;
-    int code = PX_OK;
-    for (size_t row = first; row < results->count && code == PX_OK; row = end) {
+    size_t count = o->count, texts = o->texts, used = o->used;
+    int code = begin(o);
+    for (size_t row = first; row < results->count && code == PX_OK; row++) {
         int32_t query = results->query[row];
-        for (end = row + 1; end < results->count && results->query[end] == query;)
-            end++;
-        int32_t program = (size_t)query < p->query_room ? p->of_query[query] : -1;
-        if (program < 0) {
-            memmove(results->unit + kept, results->unit + row, (end - row) * sizeof *results->unit);
-            memmove(results->query + kept, results->query + row, (end - row) * sizeof *results->query);
-            memmove(results->value + kept, results->value + row, (end - row) * sizeof *results->value);
-            memmove(results->number + kept, results->number + row, (end - row) * sizeof *results->number);
-            kept += end - row;
+        if ((size_t)query >= p->query_room || p->of_query[query] < 0)
             continue;
-        }
-        if (o->count == count && has_namespaces(&m->document.in)) {
-            code = PX_COSTLY;
-            break;
-        }
-        writing w = {o, m, &p->programs[program], o->used};
-        m->context.cells = w.program->cells;
-        code = -write_result(&w, row, end);
-        int too_long = code == TOO_LONG;
-        if (too_long)
-            o->used = w.begin;
-        if (code == PX_OK || too_long)
-            code = add_output(o, results->unit[row], query, too_long);
+        int32_t text = text_of(o, p, m, query);
+        code = text < 0 ? -text : add_row(o, results->unit[row], query, text);
     }
+    results->count = first;
     if (code != PX_OK) {
         o->count = count;
+        o->texts = texts;
         o->used = used;
-        return code;
     }
-    results->count = kept;
-    return PX_OK;
+    return code;
 }

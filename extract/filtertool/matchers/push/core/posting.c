@@ -123,12 +123,12 @@ static int64_t list_add(px_registry *r)
         int64_t number = r->pool_free;
         px_item next = r->pool[number].at.one;
         r->pool_free = (int64_t)((uint64_t)(uint32_t)next.clause << 32 | (uint32_t)next.row);
-        memset(&r->pool[number], 0, sizeof r->pool[number]);
+        r->pool[number] = (px_list){.guarded = 1};
         return number;
     }
     if (px_grow(&r->pool, &r->pool_room, r->pool_count + 1, sizeof *r->pool) != PX_OK)
         return -1;
-    memset(&r->pool[r->pool_count], 0, sizeof r->pool[0]);
+    r->pool[r->pool_count] = (px_list){.guarded = 1};
     return (int64_t)r->pool_count++;
 }
 
@@ -221,7 +221,7 @@ static int post(px_registry *r, px_template *t, int32_t clause, const int32_t *a
         constant = constant_of(r, t, atom, row);
     }
     px_list *list = list_of(r, atom, constant, is_simple(t, c), 1);
-    if (list != NULL && px_list_add(list, item) == PX_OK) {
+    if (list != NULL && px_list_add(list, item, px_guard_of(r, t, c, row)) == PX_OK) {
         *place = (int32_t)list->count - 1;
         return PX_OK;
     }

@@ -95,6 +95,7 @@ int px_try_simple(px_machine *m)
 static int try_at(px_machine *m, px_item item, int32_t anchor)
 {
     if (item.clause == PX_SURE) {
+        px_note_bound(m, item.row, anchor);
         px_match_owner(m, &m->hits, item.row);
         return PX_OK;
     }
@@ -113,8 +114,10 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
     }
     if (holds < 0)
         return -holds;
-    if (holds)
+    if (holds) {
+        px_note_bound(m, t->owner[item.row], anchor);
         px_match_row(m, t, item.row);
+    }
     return PX_OK;
 }
 
@@ -124,20 +127,24 @@ static int try_list(px_machine *m, px_list *list, int32_t anchor)
     if (list == NULL)
         return code;
     const px_item *items = px_items(list);
+    const uint32_t *guards = px_guards(list);
     m->figures.candidates += list->count;
     if (list->count > 1 && px_grow(&m->chosen, &m->chosen_room, list->count, sizeof *m->chosen) != PX_OK)
         return PX_MEMORY;
-    for (uint32_t i = 0, run = 1; i < list->count && code == PX_OK; i += run) {
+    for (uint32_t i = 0, end; i < list->count && code == PX_OK; i = end) {
         int32_t clause = items[i].clause;
-        run = 1;
+        end = i + 1;
         if (list->count == 1 || clause < 0 || !m->registry->clauses[clause].checks) {
-            code = try_at(m, items[i], anchor);
+            code = px_guard_passes(m, guards[i]) ? try_at(m, items[i], anchor) : PX_OK;
             continue;
         }
-        m->chosen[0] = items[i].row;
-        for (; i + run < list->count && items[i + run].clause == clause; run++)
-            m->chosen[run] = items[i + run].row;
-        code = px_try_rows(m, clause, m->chosen, run, anchor);
+        uint32_t rows = 0;
+        for (end = i; end < list->count && items[end].clause == clause; end++) {
+            m->chosen[rows] = items[end].row;
+            rows += (uint32_t)px_guard_passes(m, guards[end]);
+        }
+        if (rows)
+            code = px_try_rows(m, clause, m->chosen, rows, anchor);
     }
     return code;
 }
@@ -273,8 +280,7 @@ static int try_value(px_machine *m, int32_t slot, const px_values *values, int32
 int px_try_others(px_machine *m)
 {
     const px_registry *r = m->registry;
-    int code = PX_OK;
-    px_look_ahead(m);
+    int code = px_look_ahead(m);
     for (size_t i = 0; i < m->present_count && code == PX_OK; i++) {
         int32_t slot = m->present[i];
         if (!(r->slot_flags[slot] & PX_MORE))

@@ -5,7 +5,8 @@
  *   paths.c      the paths that queries look at, as one tree; a path that is looked at is a *slot*
  *   sorted.c     constants in order, for comparisons with < and >
  *   parts.c      strings that are searched for in others
- *   registry.c   all of it together; lists of postings
+ *   registry.c   all of it together
+ *   lists.c      lists of postings
  *   posting.c    the postings of rows
  *   templates.c  templates, and by which postings their rows are found
  *   rows.c       queries: rows of templates
@@ -18,7 +19,9 @@
  *   statistics.c which values some of the documents have
  *   checks.c     conditions on values, for many rows at once
  *   postings.c   what slots and values lead to
+ *   guards.c     other values that must be there, too
  *   ahead.c      the same, loaded into the cache before it is needed
+ *   bindings.c   the nodes that queries select, as far as matching has found them
  *   results.c    columns of results
  *   machine.c    one document from its nodes to its results
  *   size.c       how much memory there is
@@ -100,6 +103,8 @@ typedef struct {
         px_item one, *many;
     } at;
     uint32_t count, room;
+    uint32_t guard; /* of the single one */
+    uint8_t guarded; /* whether postings have guards: see `guards.c` */
 } px_list;
 
 static inline px_item *px_items(px_list *list)
@@ -107,7 +112,13 @@ static inline px_item *px_items(px_list *list)
     return list->room ? list->at.many : &list->at.one;
 }
 
-int px_list_add(px_list *list, px_item item);
+/* The guards of a list that has them. */
+static inline uint32_t *px_guards(px_list *list)
+{
+    return list->room ? (uint32_t *)(list->at.many + list->room) : &list->guard;
+}
+
+int px_list_add(px_list *list, px_item item, uint32_t guard);
 void px_list_remove(px_list *list, uint32_t place); /* the last one takes its place */
 void px_list_free(px_list *list);
 
@@ -191,7 +202,8 @@ enum {
     PX_MORE = 2,   /* there are `px_values` with postings */
     PX_HEAVY = 4,  /* the nodes are needed, not only the anchors */
     PX_STRINGS = 8, PX_NUMBERS = 16, PX_RANGES = 32, /* rows may be found by values of this kind */
-    PX_KEPT = PX_HEAVY | PX_STRINGS | PX_NUMBERS | PX_RANGES
+    PX_GUARD_STRINGS = 64, PX_GUARD_NUMBERS = 128, /* values of this kind are guards */
+    PX_KEPT = ~(1 | 2)
 };
 
 /* -- templates */
@@ -208,6 +220,7 @@ typedef struct {
     int32_t chosen;          /* in the words: the alternative that rows are posted by */
     int32_t checks;          /* in the words: conditions on values at the anchor; 0: others, too */
     int32_t posts;           /* the number of its first posting among the template's */
+    int32_t guards[2];       /* in the words: atoms that guard its postings; 0: none */
     uint8_t decides;         /* `groups` alone decide */
     uint8_t sure;            /* so does the only atom of `chosen` */
     uint8_t condition;       /* `path` is a condition on the document */
@@ -299,6 +312,8 @@ int32_t px_template_add(px_registry *r, const int32_t *words, size_t count);
 void px_template_remove(px_registry *r, int32_t number); /* which has no rows */
 /* Adds a query with its constants; strings have a use that the row takes over. */
 int px_row_add(px_registry *r, int32_t number, const px_cell *cells, int32_t owner);
+int px_rows_expect(px_registry *r, size_t more);
+void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells);
 void px_row_remove(px_registry *r, int32_t owner);
 /* The constant by which rows are found; -1: none. Rows that are added in its order are found side by
  * side. */
@@ -370,6 +385,13 @@ void px_crowds_free(px_registry *r);
 static inline int32_t px_some_owner(const px_registry *r, int32_t named)
 {
     return named >= 0 ? named : r->crowds[~named].owners[0];
+}
+
+/* The owner that stands for all that have the same row. */
+static inline int32_t px_first_owner(const px_registry *r, int32_t owner)
+{
+    int32_t crowd = r->owners[owner].crowd;
+    return crowd < 0 ? owner : r->crowds[crowd].owners[0];
 }
 
 /* paths.c */
@@ -641,16 +663,38 @@ typedef struct {
     size_t count, unit_room, query_room, value_room, number_room;
 } px_results;
 
-/* A set of numbers as bits, with a bit for each word of them that is not 0, and again one for each
- * word of these. */
+/* A set of numbers as bits, with a byte for each line of words that are not all 0, and again one for
+ * so many lines. Bytes, for they are written without being read: the next number need not wait. */
+enum { PX_LINE = 8, PX_LINE_BITS = 9, PX_TOP_BITS = 15 };
+
 typedef struct {
-    uint64_t *bits, *words, *tops;
-    size_t bit_room, word_room, top_room;
+    uint64_t *bits;
+    uint8_t *lines, *tops;
+    size_t bit_room, line_room, top_room;
 } px_set;
 
 typedef struct {
     uint64_t documents, elements, slots, candidates, evaluated, matches;
 } px_figures;
+
+/* An anchor at which a row was found, and the one that was noted before it; -1. */
+typedef struct {
+    int32_t node, next;
+} px_noted;
+
+/* The last anchor of a row, in the document with this stamp. */
+typedef struct {
+    uint64_t stamp;
+    int32_t last;
+} px_note;
+
+/* Anchors by the first owners of rows. */
+typedef struct {
+    int wanted, failed; /* failed: there was no memory */
+    px_note *notes;
+    px_noted *items;
+    size_t note_room, count, room;
+} px_bindings;
 
 /* A node at which a heavy slot was found. */
 typedef struct {
@@ -739,6 +783,9 @@ typedef struct {
     int32_t *chosen; /* rows that pass */
     size_t prepared_room, operand_count, operand_room, node_count, node_room, test_count, test_room;
     size_t chosen_room;
+    uint64_t guard_bits[1024]; /* the values of the document that are guards */
+    uint16_t guards[512];      /* which bits are set, if these are not more */
+    uint32_t guard_count;
     px_ahead *ahead; /* values of the document that postings may lead from */
     size_t ahead_room;
     uint64_t *visited; /* for each string, the last search that found it */
@@ -746,6 +793,7 @@ typedef struct {
     uint64_t search;
 
     px_set hits, maybe;
+    px_bindings bindings;
     px_results results, candidates;
     px_figures figures;
 } px_machine;
@@ -766,11 +814,11 @@ int px_adapt(px_registry *r, px_machine *m);
 #define PX_DOCUMENT_BIT ((uint64_t)1)
 #define PX_LEAF_BIT ((uint64_t)1 << 63)
 
-static inline void px_set_add(px_set *set, int32_t number)
+static inline void px_set_add(const px_set *set, int32_t number)
 {
     set->bits[number >> 6] |= (uint64_t)1 << (number & 63);
-    set->words[number >> 12] |= (uint64_t)1 << (number >> 6 & 63);
-    set->tops[number >> 18] |= (uint64_t)1 << (number >> 12 & 63);
+    set->lines[number >> PX_LINE_BITS] = 1;
+    set->tops[number >> PX_TOP_BITS] = 1;
 }
 
 static inline int px_set_has(const px_set *set, int32_t number)
@@ -782,8 +830,9 @@ static inline void px_match_crowd(px_machine *m, px_set *set, int32_t crowd)
 {
     const px_crowd *all = &m->registry->crowds[crowd];
     const int32_t *owners = all->owners;
+    const px_set local = *set; /* bytes that are written may be anything, also these pointers */
     for (uint32_t i = 0, count = all->count; i < count; i++)
-        px_set_add(set, owners[i]);
+        px_set_add(&local, owners[i]);
 }
 
 /* Adds an owner, or the crowd whose complement is given. */
@@ -802,6 +851,19 @@ static inline void px_match_row(px_machine *m, const px_template *t, int32_t row
     px_match_owner(m, set, crowd < 0 ? owner : ~crowd);
 }
 
+/* bindings.c: notes the anchor at which the row of an owner, or of a crowd, was found */
+void px_note_anchor(px_machine *m, int32_t named, int32_t anchor);
+void px_bindings_free(px_bindings *b);
+/* Takes the nodes that a query selects into the document's set, in document order. */
+int px_bound_nodes(px_machine *m, int32_t query);
+int px_select_query(px_machine *m, int32_t owner); /* results.c: the same, by its path */
+
+static inline void px_note_bound(px_machine *m, int32_t named, int32_t anchor)
+{
+    if (PX_UNLIKELY(m->bindings.wanted))
+        px_note_anchor(m, named, anchor);
+}
+
 /* statistics.c: counts the value of a node, and forgets all that was counted */
 int px_count_value(px_machine *m, const px_state *state, int32_t node);
 void px_forget_values(px_machine *m);
@@ -811,8 +873,20 @@ void px_find_slots_in(px_machine *m, int32_t window); /* the same, with the anch
 void px_forget_slots(px_machine *m);
 /* checks.c: tries rows of one clause that were found at one anchor */
 int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, int32_t anchor);
-/* ahead.c: loads what the values of a document lead to into the cache */
-void px_look_ahead(px_machine *m);
+/* guards.c */
+void px_choose_guards(const px_template *t, px_clause *c);
+uint32_t px_guard_of(const px_registry *r, const px_template *t, const px_clause *c, int32_t row);
+int px_set_guards(px_machine *m);
+
+static inline int px_guard_passes(const px_machine *m, uint32_t guard)
+{
+    uint32_t one = guard & 0xFFFF, other = guard >> 16;
+    return m->guard_bits[one >> 6] >> (one & 63) & m->guard_bits[other >> 6] >> (other & 63) & 1;
+}
+
+/* ahead.c: finds the strings of a document's values, sets its guards, and loads what values lead to
+ * into the cache */
+int px_look_ahead(px_machine *m);
 /* postings.c: tries what the slots lead to; by simple postings, and by all others */
 int px_try_simple(px_machine *m);
 int px_try_others(px_machine *m);

@@ -49,8 +49,7 @@ static int add_node(px_machine *m, int32_t unit, int32_t owner, int32_t node)
     return add_result(&m->results, m->select, unit, owner, kind << 32 | row, number);
 }
 
-/* The nodes that an owner's query selects, each once, in document order. */
-static int select_nodes(px_machine *m, int32_t owner)
+int px_select_query(px_machine *m, int32_t owner)
 {
     const px_registry *r = m->registry;
     px_document *d = &m->document;
@@ -88,7 +87,7 @@ static int add_match(px_machine *m, int32_t unit, int32_t owner)
     m->figures.matches++;
     if (r->clauses[t->clause].condition)
         return add_result(&m->results, m->select, unit, owner, 1, 0);
-    int code = select_nodes(m, owner);
+    int code = px_select_query(m, owner);
     if (code == PX_OK && m->select == PX_SELECT_COUNT)
         return add_result(&m->results, m->select, unit, owner, (int64_t)d->set_count, 0);
     for (size_t i = 0; i < d->set_count && code == PX_OK; i++)
@@ -96,74 +95,116 @@ static int add_match(px_machine *m, int32_t unit, int32_t owner)
     return code;
 }
 
-/* Adds the owners of one word of a set to columns that have no values. */
-static int add_word(px_results *results, int32_t unit, int32_t first, uint64_t bits)
+/* Adds the owners of one word of a set, with what they select. */
+static int add_matches(px_machine *m, int32_t unit, int32_t first, uint64_t bits)
 {
-    size_t n = results->count;
-    if (px_grow(&results->unit, &results->unit_room, n + 64, sizeof *results->unit) != PX_OK ||
-        px_grow(&results->query, &results->query_room, n + 64, sizeof *results->query) != PX_OK)
-        return PX_MEMORY;
-    for (; bits; bits &= bits - 1, n++) {
-        results->unit[n] = unit;
-        results->query[n] = first + px_lowest_bit(bits);
-    }
-    results->count = n;
-    return PX_OK;
-}
-
-/* Adds the owners of one word of a set. */
-static int add_owners(px_machine *m, px_set *set, size_t word, int32_t unit)
-{
-    int32_t first = (int32_t)(word * 64);
-    uint64_t bits = set->bits[word];
-    if (set == &m->maybe || m->select == PX_SELECT_DOC)
-        return add_word(set == &m->maybe ? &m->candidates : &m->results, unit, first, bits);
     int code = PX_OK;
     for (; bits && code == PX_OK; bits &= bits - 1)
         code = add_match(m, unit, first + px_lowest_bit(bits));
     return code;
 }
 
-static int add_set(px_machine *m, px_set *set, int32_t unit)
+/* The next byte that is not 0, from `at` on; `end` if there is none. */
+static size_t next_marked(const uint8_t *bytes, size_t at, size_t end)
 {
-    int code = PX_OK;
-    for (size_t i = 0; i < set->top_room; i++)
-        for (uint64_t tops = set->tops[i]; tops; tops &= tops - 1) {
-            size_t at = i * 64 + (size_t)px_lowest_bit(tops);
-            for (uint64_t words = set->words[at]; words && code == PX_OK; words &= words - 1)
-                code = add_owners(m, set, at * 64 + (size_t)px_lowest_bit(words), unit);
+    for (uint64_t eight = 0; at + 8 <= end && eight == 0; at += eight ? 0 : 8)
+        memcpy(&eight, bytes + at, sizeof eight);
+    while (at < end && !bytes[at])
+        at++;
+    return at;
+}
+
+enum { LINES = 1 << (PX_TOP_BITS - PX_LINE_BITS), WORDS = LINES * PX_LINE };
+
+/* The words of a part of a set that are not 0. Which ones cannot be foreseen: so there is no branch. */
+static int32_t marked_words(const px_set *set, size_t top, int32_t words[WORDS + 1])
+{
+    const uint64_t *bits = set->bits + top * WORDS;
+    int32_t count = 0;
+    for (size_t at = top * LINES, end = at + LINES; (at = next_marked(set->lines, at, end)) < end; at++) {
+        int32_t word = (int32_t)(at % LINES) * PX_LINE;
+        for (int i = 0; i < PX_LINE; i++, word++) {
+            words[count] = word;
+            count += bits[word] != 0;
         }
+    }
+    return count;
+}
+
+/* Adds the owners of a part of a set to the column of queries. Most words have one bit or two, which
+ * are added without a branch. */
+static int add_owners(px_results *results, int32_t first, const uint64_t *bits, const int32_t *words, int32_t count)
+{
+    size_t n = results->count;
+    if (px_grow(&results->query, &results->query_room, n + WORDS * 64 + 2, sizeof *results->query) != PX_OK)
+        return PX_MEMORY;
+    int32_t *query = results->query + n;
+    for (int32_t i = 0; i < count; i++) {
+        uint64_t word = bits[words[i]];
+        int32_t base = first + words[i] * 64;
+        query[0] = base + px_lowest_bit(word);
+        word &= word - 1;
+        query[1] = base + px_lowest_bit(word | (uint64_t)1 << 63);
+        query += 1 + (word != 0);
+        for (word &= word - 1; PX_UNLIKELY(word != 0); word &= word - 1)
+            *query++ = base + px_lowest_bit(word);
+    }
+    results->count = (size_t)(query - results->query);
+    return PX_OK;
+}
+
+/* Empties a set; with `results`, its owners are added to them before. */
+static int take_set(px_machine *m, px_set *set, px_results *results, int32_t unit)
+{
+    int code = PX_OK, plain = results == &m->candidates || m->select == PX_SELECT_DOC;
+    int32_t words[WORDS + 1];
+    for (size_t top = 0; (top = next_marked(set->tops, top, set->top_room)) < set->top_room; top++) {
+        uint64_t *bits = set->bits + top * WORDS;
+        int32_t first = (int32_t)(top << PX_TOP_BITS), count = marked_words(set, top, words);
+        if (results != NULL && plain && code == PX_OK)
+            code = add_owners(results, first, bits, words, count);
+        for (int32_t i = 0; results != NULL && !plain && i < count && code == PX_OK; i++)
+            code = add_matches(m, unit, first + words[i] * 64, bits[words[i]]);
+        for (int32_t i = 0; i < count; i++)
+            bits[words[i]] = 0;
+        memset(set->lines + top * LINES, 0, LINES);
+        set->tops[top] = 0;
+    }
     return code;
 }
 
-static void clear_set(px_set *set)
+/* Fills in the document of rows that have only a query, from `first` on. */
+static int name_unit(px_results *results, size_t first, int32_t unit)
 {
-    for (size_t i = 0; i < set->top_room; i++)
-        for (; set->tops[i]; set->tops[i] &= set->tops[i] - 1) {
-            size_t at = i * 64 + (size_t)px_lowest_bit(set->tops[i]);
-            for (; set->words[at]; set->words[at] &= set->words[at] - 1)
-                set->bits[at * 64 + (size_t)px_lowest_bit(set->words[at])] = 0;
-        }
+    if (px_grow(&results->unit, &results->unit_room, results->count, sizeof *results->unit) != PX_OK)
+        return PX_MEMORY;
+    for (size_t i = first; i < results->count; i++)
+        results->unit[i] = unit;
+    return PX_OK;
 }
 
 int px_add_results(px_machine *m, int32_t unit)
 {
     size_t results = m->results.count, candidates = m->candidates.count;
-    int code = add_set(m, &m->hits, unit);
-    if (m->select == PX_SELECT_DOC)
+    int code = take_set(m, &m->hits, &m->results, unit);
+    if (m->select == PX_SELECT_DOC) {
         m->figures.matches += m->results.count - results;
+        code = code == PX_OK ? name_unit(&m->results, results, unit) : code;
+    }
     if (code == PX_OK)
-        code = add_set(m, &m->maybe, unit);
+        code = take_set(m, &m->maybe, &m->candidates, unit);
+    if (code == PX_OK)
+        code = name_unit(&m->candidates, candidates, unit);
     if (code != PX_OK) {
         m->results.count = results;
         m->candidates.count = candidates;
+        px_drop_matches(m);
     }
-    px_drop_matches(m);
     return code;
 }
 
 void px_drop_matches(px_machine *m)
 {
-    clear_set(&m->hits);
-    clear_set(&m->maybe);
+    (void)take_set(m, &m->hits, NULL, 0);
+    (void)take_set(m, &m->maybe, NULL, 0);
 }

@@ -1,5 +1,7 @@
 #include "push.h"
 
+#include "hashing.h"
+
 static uint64_t cells_hash(const px_registry *r, int32_t number, const px_cell *cells)
 {
     const px_template *t = &r->templates[number];
@@ -52,6 +54,21 @@ static int same_size(px_registry *r, size_t slots)
     r->same = fresh;
     r->same_mask = slots - 1;
     return PX_OK;
+}
+
+/* Makes slots for so many rows more, so that they need not be moved again and again. */
+int px_rows_expect(px_registry *r, size_t more)
+{
+    size_t slots = r->same_mask + 1;
+    while ((r->same_count + more) * 2 > slots)
+        slots *= 2;
+    return slots == r->same_mask + 1 ? PX_OK : same_size(r, slots);
+}
+
+/* Asks for the slot of a row that will be added soon: it may be far away in memory. */
+void px_row_soon(const px_registry *r, int32_t number, const px_cell *cells)
+{
+    prefetch(&r->same[cells_hash(r, number, cells) & r->same_mask]);
 }
 
 /* The row with these constants; -1: none. `*slot` is where it is or belongs. */

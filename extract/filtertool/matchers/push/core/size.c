@@ -4,7 +4,10 @@
 
 static size_t map_bytes(const px_map *map) { return map->slots == NULL ? 0 : (map->mask + 1) * sizeof *map->slots; }
 
-static size_t list_bytes(const px_list *list) { return list->room * sizeof *list->at.many; }
+static size_t list_bytes(const px_list *list)
+{
+    return list->room * (sizeof *list->at.many + (list->guarded ? sizeof(uint32_t) : 0));
+}
 
 static size_t strings_bytes(const px_strings *s)
 {
@@ -66,7 +69,7 @@ static size_t results_bytes(const px_results *results)
            results->value_room * sizeof *results->value + results->number_room * sizeof *results->number;
 }
 
-static size_t set_bytes(const px_set *set) { return (set->bit_room + set->word_room) * sizeof *set->bits; }
+static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->line_room + set->top_room; }
 
 static size_t states_bytes(const px_states *s)
 {

@@ -28,11 +28,23 @@ static void number_posts(px_registry *r, px_template *t)
         px_clause *c = &r->clauses[clause];
         c->sure = t->words[c->chosen + 1] == 1 && t->words[c->chosen + 5];
         c->posts = t->posts;
+        px_choose_guards(t, c);
         t->posts += t->words[c->chosen + 1];
     }
 }
 
-/* Slots whose values lead to postings are heavy, and so are those of the checks that follow. */
+/* The slots of a clause's guards. */
+static void weigh_guards(px_registry *r, const px_template *t, const px_clause *c, int change)
+{
+    for (int i = 0; i < 2 && c->guards[i]; i++) {
+        const int32_t *atom = t->words + c->guards[i];
+        px_slot_heavy(r, atom[0], change);
+        r->slot_flags[atom[0]] |= atom[1] == PX_EQUAL_STRING ? PX_GUARD_STRINGS : PX_GUARD_NUMBERS;
+    }
+}
+
+/* Slots whose values lead to postings are heavy, and so are those of guards, and of the checks that
+ * follow. */
 static void weigh_slots(px_registry *r, const px_template *t, int change)
 {
     px_atom a = {0};
@@ -41,6 +53,7 @@ static void weigh_slots(px_registry *r, const px_template *t, int change)
             px_slot_heavy(r, a.atom[0], change);
     for (int32_t clause = t->clause; clause >= 0; clause = r->clauses[clause].next) {
         const px_clause *c = &r->clauses[clause];
+        weigh_guards(r, t, c, change);
         if (c->sure || c->checks == 0 || t->words[c->chosen + 3] == PX_EXISTS)
             continue;
         const int32_t *check = t->words + c->checks;

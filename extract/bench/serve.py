@@ -1,0 +1,210 @@
+"""``extract bench serve``: the broker under load, beside a bare "hello" of its framework.
+
+The broker runs as ``extract serve`` does, in a process of its own, with 100,000 subscriptions; the
+client is another process (`extract.bench.serve_client`), over the loopback. A quote has some 200
+bytes. Latencies are from before the POST to the event that its subscriber reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from extract.bench.serve_client import PROBE
+from extract.bench.table import ResultTable
+from extract.errors import ExtractError
+
+_SUBSCRIPTIONS: Final = 100_000
+_QUERY: Final = "/stock[symbol = '{}' and price > 1 and volume >= 0 and high < 9999 and low > {}]"
+_CONNECTIONS: Final = 64
+_BULK_CONNECTIONS: Final = 4
+_LINES: Final = 1_000
+_SECONDS: Final = 8.0
+_PER_DOCUMENT: Final = (0.01, 1.0)
+
+
+def run(data: Path | None, scale: float = 1.0) -> ResultTable:
+    """Measures single and bulk documents, synced and not, with few and many matches."""
+    rows: list[list[str | int | float]] = []
+    seconds = max(1.0, _SECONDS * scale)
+    subscriptions = max(100, int(_SUBSCRIPTIONS * min(scale, 1.0)))
+    with _hello() as (port, process):
+        cpu = _cpu(process)
+        result = _load(port, "hello", seconds, subscriptions, 0)
+        result["server_cpu"] = _cpu(process) - cpu
+        rows.append(_row("hello", "", "", result, None))
+    hello = float(rows[0][3])
+    for synced in (True, False):
+        for select in ("doc", "nodes"):
+            with (
+                tempfile.TemporaryDirectory(prefix="extract-bench-") as folder,
+                _broker(Path(folder), synced) as (port, process),
+            ):
+                _register(port, subscriptions, select)
+                for per_document in _PER_DOCUMENT:
+                    for kind in ("single", "bulk"):
+                        cpu = _cpu(process)
+                        result = _load(port, kind, seconds, subscriptions, per_document)
+                        _drain(port)
+                        result["server_cpu"] = _cpu(process) - cpu
+                        what = kind if synced else f"{kind}, not synced"
+                        rows.append(_row(what, per_document, select, result, hello))
+    columns = (
+        "documents",
+        "matches each",
+        "select",
+        "documents/s",
+        "x hello",
+        "POST p50 ms",
+        "p99 ms",
+        "notified p50 ms",
+        "p99 ms ",
+        "server CPU us each",
+        "client CPU us each",
+    )
+    title = f"extract serve: {subscriptions:,} subscriptions, quotes of 200 bytes, loopback"
+    return ResultTable(title, columns, rows)
+
+
+def _row(
+    what: str, matches: float | str, select: str, result: dict[str, Any], hello: float | None
+) -> list[str | int | float]:
+    rate = result["documents"] / result["seconds"]
+    each = 1e6 / max(result["documents"], 1)
+    return [
+        what,
+        matches,
+        select,
+        round(rate),
+        1.0 if hello is None else round(rate / hello, 2),
+        *[round(one, 2) for one in result["request_ms"]],
+        *[round(one, 2) for one in result["notified_ms"]],
+        round(result.get("server_cpu", 0.0) * each, 1),
+        round(result["client_cpu"] * each, 1),
+    ]
+
+
+def _cpu(process: int) -> float:
+    """Processor time of a process, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _load(
+    port: int, kind: str, seconds: float, subscriptions: int, per_document: float
+) -> dict[str, Any]:
+    """Has another process send requests for so many seconds."""
+    plan = {
+        "port": port,
+        "kind": kind,
+        "seconds": seconds,
+        "requests": 10_000_000,
+        "first": time.time_ns() // 1_000_000 % 10**9,
+        "subscriptions": subscriptions,
+        "per_document": per_document,
+        "connections": _BULK_CONNECTIONS if kind == "bulk" else _CONNECTIONS,
+        "lines": _LINES,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "extract.bench.serve_client"],
+        input=json.dumps(plan),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ExtractError(f"the client failed: {done.stderr[-500:]}")
+    result: dict[str, Any] = json.loads(done.stdout)
+    if result["failed"]:
+        raise ExtractError(f"the broker refused: {result['failed'][0]}")
+    return result
+
+
+def _register(port: int, subscriptions: int, select: str) -> None:
+    """Makes the feed and its subscriptions, one of which is the probe."""
+    _request(port, "PUT", "/feeds/quotes", b'{"schema": "none"}')
+    names = [PROBE, *[f"A{number}" for number in range(subscriptions)]]
+    for start in range(0, len(names), 50_000):
+        lines = [
+            json.dumps({"id": name, "xpath": _QUERY.format(name, number % 90), "select": select})
+            for number, name in enumerate(names[start : start + 50_000])
+        ]
+        _request(port, "POST", "/feeds/quotes/subscriptions", "\n".join(lines).encode())
+    document = b"<stock/>"  # the subscriptions are compiled when it is answered
+    _request(port, "POST", "/feeds/quotes/documents", document)
+    _drain(port)
+
+
+def _drain(port: int) -> None:
+    """Waits until all documents are matched."""
+    while True:
+        text = _request(port, "GET", "/metrics", None).decode()
+        (line,) = [one for one in text.splitlines() if one.startswith("extract_pending_documents ")]
+        if float(line.split()[1]) == 0:
+            return
+        time.sleep(0.05)
+
+
+def _request(port: int, method: str, path: str, body: bytes | None) -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        headers = {"Content-Type": "application/xml"} if path.endswith("/documents") else {}
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        if answer.status >= 300:
+            raise ExtractError(f"{method} {path} was answered with {answer.status}: {content!r}")
+        return content
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _broker(folder: Path, synced: bool) -> Iterator[tuple[int, int]]:
+    port = _free_port()
+    options = ["--store", str(folder / "store"), "--port", str(port)]
+    flags = [] if synced else ["--no-sync"]
+    command = [sys.executable, "-m", "extract", "serve", *options, *flags]
+    with _running(command, port) as process:
+        yield port, process
+
+
+@contextlib.contextmanager
+def _hello() -> Iterator[tuple[int, int]]:
+    port = _free_port()
+    command = [sys.executable, "-m", "extract.bench.hello_server", str(port)]
+    with _running(command, port) as process:
+        yield port, process
+
+
+@contextlib.contextmanager
+def _running(command: list[str], port: int) -> Iterator[int]:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(600):
+                if process.poll() is not None:
+                    raise ExtractError(f"{command[2]} ended with status {process.returncode}")
+                with contextlib.suppress(OSError, ExtractError):
+                    _request(port, "GET", "/health", None)
+                    break
+                time.sleep(0.1)
+            yield process.pid
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])

@@ -1,0 +1,414 @@
+"""The broker: store, journal, matcher, readers and webhooks, put together; what HTTP calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from extract.broker.bodies import FeedBody, SubscriptionBody
+from extract.broker.changes import (
+    NewSubscription,
+    PutMode,
+    delete_feed,
+    delete_subscription,
+    put_subscriptions,
+)
+from extract.broker.delivery.caller import WebhookCaller
+from extract.broker.delivery.webhooks import Webhook, Webhooks
+from extract.broker.feed_catalog import FeedCatalog, present_queries
+from extract.broker.feed_filters import FeedFilters, read_body, select_of
+from extract.broker.joined_feeds import JoinedFeeds, check_join, joined_streams, may_read
+from extract.broker.journal import Journal, Operation, Transaction
+from extract.broker.matcher import MatchedBatch, MatchingThread
+from extract.broker.metrics import Metrics
+from extract.broker.outcomes import outcome_operation
+from extract.broker.pages import NotificationEntries, read_notifications
+from extract.broker.pending import PendingDocuments
+from extract.broker.problems import Problem, not_found
+from extract.broker.readers import Readers
+from extract.broker.recovery import is_join, recover
+from extract.broker.registry import FeedEntry, Registry
+from extract.broker.retention import trim_store
+from extract.broker.schemas import check_queries
+from extract.broker.security.rates import Connections
+from extract.broker.security.tokens import KnownClient, TokenFile
+from extract.broker.settings import BrokerSettings
+from extract.broker.store import joins as join_rows
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import ArrivedDocument, SubscriberRow
+from extract.broker.store.store import BrokerStore
+from extract.broker.submissions import Submission
+from extract.broker.times import now_us
+from extract.schema.model import Schema
+
+_T = TypeVar("_T")
+_SMALL: Final = 65_536  # bytes of a document that is checked together with others
+_TRIM_SECONDS: Final = 5.0
+
+
+class Broker:
+    """A broker on an open store.
+
+    Args:
+        store: The store.
+        settings: The options.
+    """
+
+    def __init__(self, store: BrokerStore, settings: BrokerSettings | None = None) -> None:
+        self.store = store
+        self.settings = settings or BrokerSettings()
+        limits = self.settings.limits
+        self.limits = self.settings.engine_limits()
+        self.registry = Registry(store.writer)
+        self.readers = Readers()
+        self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
+        self.connections = Connections(limits.connections)
+        self.metrics = Metrics()
+        self.stopping = False
+        self.start_failure: Exception | None = None
+        self.tokens: TokenFile | None = None
+        self.barred: frozenset[int] = frozenset()  # joins whose owners may not read all they join
+        self.with_webhook: set[int] = set()  # keys of subscribers that have, or had, one
+        self._webhooks: Webhooks | None = None
+        self._trimming: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.joins = JoinedFeeds(self.limits, limits.join_bytes)
+        self.journal = Journal(
+            store, self.registry, self._heard, self._settled, self.metrics.committed
+        )
+        self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
+        self.matcher = MatchingThread(
+            lambda key: FeedFilters(self.limits, limits.notification_matches),
+            lambda key: self.registry.feeds_by_key[key].name,
+            self._matched,
+            self.joins,
+            self._save_joins,
+            self.catalog.saw,
+            self.settings.max_delay_ms / 1000,
+            self.metrics.batch_done,
+        )
+        self._threads = ThreadPoolExecutor(8, "broker")
+
+    # -- from start to stop
+
+    def start(self) -> None:
+        """Takes up where the last one stopped, and begins to work."""
+        self.load()
+        self.journal.start()
+        self.matcher.start()
+
+    def load(self) -> None:
+        """Reads what the last one left: schemas, subscriptions, documents to match."""
+        with self.store.reader() as connection:
+            self.catalog.load(connection)
+            start = recover(connection, self.registry.revision)
+            self.with_webhook.update([key for key, _, _ in notification_rows.webhooks(connection)])
+        self.pending.add(start.documents, start.size)
+        self.matcher.load(start)
+
+    async def serve(self) -> None:
+        """Begins to deliver and to trim; in the event loop that serves."""
+        self._loop = asyncio.get_running_loop()
+        settings = self.settings.webhooks
+        caller = WebhookCaller(settings)
+        self._webhooks = Webhooks(
+            settings, self.webhook, self.notifications, self.journal, self.metrics, caller
+        )
+        self._webhooks.wake(self.with_webhook)
+        self._trimming = self._loop.create_task(self._trim())
+
+    async def _trim(self) -> None:
+        """Removes now and then what need not be kept."""
+        while True:
+            more = await self.journal.ask(
+                lambda transaction: trim_store(transaction, self.settings, len(self.joins) > 0)
+            )
+            await asyncio.sleep(0 if more else _TRIM_SECONDS)
+
+    async def end_readers(self) -> None:
+        """Answers all who wait, so that connections can end; ends deliveries."""
+        self.stopping = True
+        self.readers.wake_all()
+        if self._trimming is not None:
+            self._trimming.cancel()
+            await asyncio.gather(self._trimming, return_exceptions=True)
+        if self._webhooks is not None:
+            await self._webhooks.stop()
+
+    def stop(self) -> None:
+        """Ends in order: what was answered is on disk; the rest is matched at the next start."""
+        self.stopping = True
+        self.matcher.stop()
+        self.journal.stop()
+        self._threads.shutdown(wait=True)
+        self.store.close()
+
+    def failure(self) -> str:
+        """Why the broker does not work; empty if it does."""
+        if self.matcher.failure is not None:
+            return "documents are no longer matched"
+        if self.journal.failure is not None:
+            return "the store cannot be written"
+        return "stopping" if self.stopping else ""
+
+    async def in_thread(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Calls a function that takes a while, in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *args)
+
+    async def read(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Calls a function with a connection that reads."""
+
+        def run() -> _T:
+            with self.store.reader() as connection:
+                return call(connection, *args)
+
+        return await self.in_thread(run)
+
+    # -- feeds
+
+    def feed(self, name: str) -> FeedEntry:
+        """A feed.
+
+        Raises:
+            Problem: There is none.
+        """
+        feed = self.registry.feeds.get(name)
+        if feed is None:
+            raise not_found("feed")
+        return feed
+
+    def schema_of(self, name: str) -> Schema | None:
+        """The schema of a feed's documents; None if any may come.
+
+        Raises:
+            Problem: There is no such feed.
+        """
+        return self.catalog.schema(self.feed(name))
+
+    async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
+        """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
+        if name in self.joins.published:
+            raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
+
+        def present(key: int) -> dict[str, SubscriptionBody]:
+            with self.store.reader() as connection:
+                return present_queries(connection, self.registry, key)
+
+        apply, unsatisfiable = await self.in_thread(self.catalog.prepared_feed, name, body, present)
+        return bool(await self.journal.ask(apply)), unsatisfiable
+
+    async def delete_feed(self, name: str) -> None:
+        """Removes a feed with everything in it."""
+        await self.journal.ask(delete_feed(name))
+
+    # -- subscriptions
+
+    def subscriber(self, identifier: str) -> SubscriberRow:
+        """A subscription's identity.
+
+        Raises:
+            Problem: There is none.
+        """
+        row = self.registry.subscribers.get(identifier)
+        if row is None or not row.active:
+            raise not_found("subscription")
+        return row
+
+    def is_active(self, key: int) -> bool:
+        """Whether a subscription exists."""
+        row = self.registry.by_key.get(key)
+        return row is not None and row.active
+
+    async def check_queries(
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
+    ) -> list[str]:
+        """Says for each query why it can match nothing; empty if it can.
+
+        Raises:
+            Problem: One cannot be evaluated, or the client may not read what it joins.
+        """
+        return await self.in_thread(self._check_queries, feed, client, bodies)
+
+    def _check_queries(
+        self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
+    ) -> list[str]:
+        reasons = [""] * len(bodies)
+        chosen = []
+        for place, body in enumerate(bodies):
+            if select_of(body) is None:
+                feeds, published = self.registry.feeds, self.joins.published
+                check_join(body, client, feeds, published, self.limits)
+            else:
+                chosen.append(place)
+        schema = self.schema_of(feed)
+        some = check_queries([bodies[place] for place in chosen], schema, self.limits)
+        for place, reason in zip(chosen, some, strict=True):
+            reasons[place] = reason
+        return reasons
+
+    async def put_subscriptions(
+        self, feed: str, owner: str, some: Sequence[NewSubscription], mode: PutMode = "put"
+    ) -> list[bool]:
+        """Makes or changes subscriptions; returns which are new."""
+        operation = put_subscriptions(feed, owner, some, self.settings.limits.subscriptions, mode)
+
+        def apply(transaction: Transaction) -> Any:
+            answers = operation(transaction)
+            keys = [transaction.registry.subscribers[one.id].key for one in some if one.webhook]
+            self.with_webhook.update(keys)
+            return answers
+
+        answers: list[bool] = await self.journal.ask(apply)
+        return answers
+
+    async def delete_subscription(self, key: int) -> None:
+        """Ends a subscription."""
+        await self.journal.ask(delete_subscription(key))
+
+    def tokens_changed(self, tokens: TokenFile | None) -> None:
+        """Hears who may do what now; whether owners may read what they join is checked again."""
+        self.tokens = tokens
+        barred = set()
+        if tokens is not None:
+            rows = [one for one in list(self.registry.by_key.values()) if one.active]
+            with self.store.reader() as connection:
+                for row in rows:
+                    texts = subscription_rows.present_bodies(connection, [row.key])
+                    text = texts.get(row.key, b"")
+                    if is_join(text):
+                        streams, _ = joined_streams(read_body(text), self.limits)
+                        if not may_read(streams, tokens.named(row.owner)):
+                            barred.add(row.key)
+        self.barred = frozenset(barred)
+
+    # -- documents
+
+    async def submit(
+        self,
+        feed: str,
+        documents: list[ArrivedDocument],
+        owner: str,
+        key: str = "",
+        fingerprint: bytes = b"",
+        refusals: dict[int, Any] | None = None,
+    ) -> list[Any]:
+        """Brings documents to the disk; returns a receipt for each.
+
+        Raises:
+            Problem: There is no such feed, or too much waits to be matched.
+        """
+        entry = self.feed(feed)
+        size = sum([len(one.content) for one in documents])
+        self.pending.reserve(len(documents), size)
+        check: Any = self.catalog.checks[entry.key]
+        refused: dict[int, Any] = refusals or {}
+        reply = asyncio.get_running_loop().create_future()
+        try:
+            if len(documents) > 1 or size > _SMALL:
+                found, kept = await self.in_thread(check, documents)
+                for place, version in kept.items():
+                    documents[place] = documents[place]._replace(schema=version)
+                refused = {**found, **refused}
+                check = None
+            self.journal.submit(
+                Submission(feed, documents, size, check, refused, owner, key, fingerprint, reply)
+            )
+        except BaseException:
+            self.pending.release(len(documents), size)
+            raise
+        receipts: list[Any] = await reply
+        return receipts
+
+    def _settled(self, submissions: list[Submission]) -> None:
+        """What was not written waits no longer; in the thread of the journal."""
+        documents = sum([len(one.documents) - one.written for one in submissions])
+        size = sum([one.size - one.written_bytes for one in submissions])
+        self.pending.release(documents, size)
+        self.metrics.documents.inc(sum([one.written for one in submissions]))
+        self.metrics.document_bytes.inc(sum([one.written_bytes for one in submissions]))
+        self.metrics.refused.inc(sum([len(one.refusals) for one in submissions]))
+
+    def _heard(self, events: list[Any]) -> None:
+        self.matcher.hear(events)
+
+    def _matched(self, batch: MatchedBatch) -> None:
+        """Has the outcome of a batch written; in the thread of the matcher."""
+        self.journal.submit(outcome_operation(batch, self.barred, self._told))
+
+    def _told(self, batch: MatchedBatch, keys: list[int]) -> None:
+        """After the outcome of a batch is committed; in the thread of the journal."""
+        self.pending.release(batch.documents, batch.size)
+        self.readers.wake(keys)
+        hooks = [key for key in keys if key in self.with_webhook]
+        if hooks and self._webhooks is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
+        notifications = sum([len(some) for some in batch.told.values()])
+        now = now_us()
+        seconds = [(now - received) / 1e6 for received, _ in batch.received]
+        self.metrics.told(batch.documents, notifications, len(batch.rejected), seconds)
+
+    def _save_joins(self, position: int, revision: int, state: bytes) -> None:
+        self.journal.submit(
+            Operation(
+                lambda transaction: join_rows.save_state(
+                    transaction.connection, position, revision, state
+                ),
+                lasting=True,
+            )
+        )
+
+    # -- notifications
+
+    async def notifications(
+        self, key: int, after: int, most: int, wait: float = 0
+    ) -> NotificationEntries:
+        """Notifications with numbers above one, the oldest first, and the last number.
+
+        Args:
+            key: Of the subscriber.
+            after: The last number that the client has.
+            most: How many.
+            wait: How many seconds to wait for the first.
+
+        Raises:
+            Problem: Some of them are no longer kept; or the subscription is gone.
+        """
+        if not wait:
+            return await self.read(read_notifications, key, after, most)
+        event = self.readers.enter(key)
+        try:
+            page = await self.read(read_notifications, key, after, most)
+            if not page[0] and not self.stopping:
+                try:
+                    await asyncio.wait_for(event.wait(), wait)
+                except TimeoutError:
+                    return page
+                page = await self.read(read_notifications, key, after, most)
+            return page
+        finally:
+            self.readers.leave(key, event)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Who delivers, while the broker serves."""
+        assert self._webhooks is not None
+        return self._webhooks
+
+    async def webhook(self, key: int) -> Webhook | None:
+        """The webhook of a subscriber; None if it has none."""
+        return await self.read(self._read_webhook, key)
+
+    def _read_webhook(self, connection: Connection, key: int) -> Webhook | None:
+        row = self.registry.by_key.get(key)
+        place = notification_rows.webhook(connection, key)
+        bodies = subscription_rows.present_bodies(connection, [key])
+        if row is None or not row.active or place is None or key not in bodies:
+            return None
+        url = read_body(bodies[key]).webhook
+        if not isinstance(url, str) or key in self.barred:
+            return None
+        return Webhook(key, row.id, url, place[1], place[0])

@@ -1,0 +1,196 @@
+"""Changes of feeds and subscriptions, as operations of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from extract.broker.bodies import FeedBody, encode
+from extract.broker.journal import FeedChange, SubscriptionChange, Transaction
+from extract.broker.problems import Problem, not_found
+from extract.broker.registry import FeedEntry
+from extract.broker.store import feeds as feed_rows
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.rows import FeedRow, SubscriberRow
+
+PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
+Apply = Callable[[Transaction], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubscription:
+    """A subscription that a client puts.
+
+    Attributes:
+        id: Of the client's choice.
+        body: As JSON, without secrets.
+        webhook: Whether notifications go to a webhook.
+        secret: That signs them.
+    """
+
+    id: str
+    body: bytes
+    webhook: bool
+    secret: str
+
+
+def put_feed(
+    name: str, body: FeedBody, schema: bytes | None, kind: Literal["dtd", "xsd"] | None
+) -> Apply:
+    """Makes a feed, or changes it; ``schema`` is a new version of its schema.
+
+    The answer is whether the feed is new.
+    """
+
+    def apply(transaction: Transaction) -> bool:
+        registry, connection = transaction.registry, transaction.connection
+        feed = registry.feeds.get(name)
+        is_new = feed is None
+        if feed is None:
+            feed = FeedEntry(registry.next_feed, name, body, transaction.now, 1, [])
+            registry.next_feed += 1
+            feed_rows.set_meta(connection, "next_feed", str(registry.next_feed))
+            row = FeedRow(feed.key, name, encode(body), feed.created)
+            feed_rows.add_feed(connection, row)
+            registry.feeds[name] = registry.feeds_by_key[feed.key] = feed
+        else:
+            feed.body = body
+            feed_rows.change_feed(connection, feed.key, encode(body))
+        if schema is not None:
+            version = max(feed.versions, default=0) + 1
+            feed_rows.put_schema(connection, feed.key, version, schema, transaction.now)
+            feed.versions.append(version)
+            feed.given = kind
+        transaction.events.append(FeedChange(feed.key))
+        return is_new
+
+    return apply
+
+
+def put_subscriptions(
+    feed: str, owner: str, some: Sequence[NewSubscription], most: int, mode: PutMode = "put"
+) -> Apply:
+    """Makes subscriptions or changes them, all or none; the answer is which of them are new."""
+
+    def apply(transaction: Transaction) -> list[bool]:
+        registry, connection = transaction.registry, transaction.connection
+        entry = registry.feeds.get(feed)
+        if entry is None:
+            raise not_found("feed")
+        for one in some:
+            before = registry.subscribers.get(one.id)
+            _check_free(before, entry.key, owner)
+            _check_mode(before, one.id, mode)
+        new_ones = [one for one in some if not _is_active(registry.subscribers.get(one.id))]
+        if new_ones and registry.owned.get(owner, 0) + len(new_ones) > most:
+            reason = f"a client may have {most:,} subscriptions"
+            raise Problem(403, reason, "delete some, or ask for more")
+        revision = _next_revision(transaction)
+        new: list[SubscriberRow] = []
+        again: list[SubscriberRow] = []
+        answers = []
+        for one in some:
+            before = registry.subscribers.get(one.id)
+            if before is None:
+                row = SubscriberRow(registry.next_subscriber, one.id, entry.key, owner, 0, 0, True)
+                new.append(row)
+            elif not before.active:
+                start = registry.last_number(before.key)
+                row = replace(
+                    before, feed=entry.key, owner=owner, floor=start, start=start, active=True
+                )
+                again.append(row)
+            else:
+                row = before
+                again.append(row)
+            answers.append(before is None or not before.active)
+            registry.set_subscriber(row)
+            transaction.events.append(SubscriptionChange(entry.key, row.key, one.body, revision))
+        subscription_rows.add_subscribers(connection, new)
+        for row in again:
+            subscription_rows.change_subscriber(connection, row)
+        subscription_rows.end_versions(connection, revision, [row.key for row in again])
+        keys = [registry.subscribers[one.id].key for one in some]
+        bodies = zip(keys, [one.body for one in some], strict=True)
+        subscription_rows.start_versions(connection, entry.key, revision, bodies)
+        for key, one in zip(keys, some, strict=True):
+            if one.webhook:
+                last = registry.last_number(key)
+                notification_rows.put_webhook(connection, key, last, one.secret)
+            elif key in {row.key for row in again}:
+                notification_rows.remove_webhook(connection, key)
+        return answers
+
+    return apply
+
+
+def _is_active(row: SubscriberRow | None) -> bool:
+    return row is not None and row.active
+
+
+def _check_free(before: SubscriberRow | None, feed: int, owner: str) -> None:
+    if before is not None and before.active and (before.feed != feed or before.owner != owner):
+        reason = f"the id {before.id!r} is taken"
+        raise Problem(409, reason, "ids are unique in the whole broker; choose another one")
+
+
+def _check_mode(before: SubscriberRow | None, identifier: str, mode: PutMode) -> None:
+    is_there = before is not None and before.active
+    if mode == "create" and is_there:
+        raise Problem(409, f"the id {identifier!r} is taken", "replace it, or choose another one")
+    if mode == "replace" and not is_there:
+        raise Problem(404, f"there is no subscription {identifier!r}", "add it")
+
+
+def delete_subscription(key: int) -> Apply:
+    """Ends a subscription; its notifications go, its numbers are never used again."""
+
+    def apply(transaction: Transaction) -> None:
+        registry = transaction.registry
+        before = registry.by_key.get(key)
+        if before is None or not before.active:
+            raise not_found("subscription")
+        end_subscriptions(transaction, [before])
+
+    return apply
+
+
+def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -> None:
+    """Ends subscriptions, in one revision."""
+    registry, connection = transaction.registry, transaction.connection
+    revision = _next_revision(transaction)
+    for before in some:
+        last = registry.last_number(before.key)
+        row = replace(before, floor=last, start=last, active=False)
+        subscription_rows.change_subscriber(connection, row)
+        notification_rows.remove_notifications(connection, before.key)
+        registry.set_subscriber(row)
+        transaction.events.append(SubscriptionChange(before.feed, before.key, None, revision))
+    subscription_rows.end_versions(connection, revision, [one.key for one in some])
+
+
+def delete_feed(name: str) -> Apply:
+    """Removes a feed with its subscriptions, documents and notifications."""
+
+    def apply(transaction: Transaction) -> None:
+        registry, connection = transaction.registry, transaction.connection
+        feed = registry.feeds.get(name)
+        if feed is None:
+            raise not_found("feed")
+        rows = [one for one in registry.by_key.values() if one.active and one.feed == feed.key]
+        if rows:
+            end_subscriptions(transaction, rows)
+        feed_rows.remove_feed(connection, feed.key)
+        del registry.feeds[name]
+        transaction.events.append(FeedChange(feed.key))
+
+    return apply
+
+
+def _next_revision(transaction: Transaction) -> int:
+    registry = transaction.registry
+    registry.revision += 1
+    feed_rows.set_meta(transaction.connection, "revision", str(registry.revision))
+    return registry.revision

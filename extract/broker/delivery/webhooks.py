@@ -1,0 +1,206 @@
+"""Webhooks: each gets its notifications in order, one after the other, at least once.
+
+A notification that is not taken is tried again, after longer and longer waits; when all attempts
+have failed it becomes a dead letter, and the next one follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from extract.broker.delivery.caller import CallFailed, WebhookCaller
+from extract.broker.delivery.signatures import sign
+from extract.broker.journal import Journal, Operation, Transaction
+from extract.broker.metrics import Metrics
+from extract.broker.problems import Problem
+from extract.broker.settings import WebhookSettings
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store.rows import DeadLetter
+
+_log: Final = logging.getLogger("extract.broker.webhooks")
+_PAGE: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where notifications of a subscription go.
+
+    Attributes:
+        key: Of the subscriber.
+        id: Of the subscription.
+        url: The address.
+        secret: That signs.
+        delivered: The last number that was delivered or given up.
+    """
+
+    key: int
+    id: str
+    url: str
+    secret: str
+    delivered: int
+
+
+Page = tuple[list[tuple[int, bytes]], int]
+
+
+class Webhooks:
+    """Delivers to all webhooks, in one event loop.
+
+    Args:
+        settings: How often and how long.
+        find: The webhook of a subscriber; None if it has none now.
+        read: Notifications of a subscriber above a number, at most so many.
+        journal: Writes what was delivered.
+        metrics: The figures.
+        caller: Makes the calls.
+    """
+
+    def __init__(
+        self,
+        settings: WebhookSettings,
+        find: Callable[[int], Awaitable[Webhook | None]],
+        read: Callable[[int, int, int], Awaitable[Page]],
+        journal: Journal,
+        metrics: Metrics,
+        caller: WebhookCaller,
+    ) -> None:
+        self._settings = settings
+        self._find = find
+        self._read = read
+        self._journal = journal
+        self._metrics = metrics
+        self._caller = caller
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._again: set[int] = set()  # that got news while they were busy
+        self._calls = asyncio.Semaphore(settings.concurrency)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def wake(self, keys: Iterable[int]) -> None:
+        """Delivers what is there for subscribers; in the event loop."""
+        for key in keys:
+            if key in self._tasks:
+                self._again.add(key)
+            else:
+                task = asyncio.get_running_loop().create_task(self._deliver(key))
+                self._tasks[key] = task
+                task.add_done_callback(partial(self._ended, key))
+
+    def _ended(self, key: int, done: asyncio.Task[None]) -> None:
+        self._tasks.pop(key, None)
+        if not done.cancelled() and done.exception() is not None:
+            _log.error("a webhook's delivery failed", exc_info=done.exception())
+        if key in self._again and not done.cancelled():
+            self._again.discard(key)
+            self.wake([key])
+
+    async def stop(self) -> None:
+        """Ends all deliveries; what was not delivered is delivered after the next start."""
+        self._again.clear()
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._caller.close()
+
+    async def _deliver(self, key: int) -> None:
+        """Delivers all that there is for a subscriber."""
+        at = -1
+        while True:
+            self._again.discard(key)
+            webhook = await self._find(key)
+            if webhook is None:
+                return
+            at = max(at, webhook.delivered)
+            try:
+                page, _ = await self._read(key, at, _PAGE)
+            except Problem as problem:
+                oldest = problem.fields.get("oldest")
+                if oldest is None:
+                    return
+                _log.warning("a webhook is behind what is kept, and goes on with %d", oldest)
+                at = int(oldest) - 1
+                continue
+            if not page:
+                return
+            for seq, entry in page:
+                if not await self._deliver_one(webhook, seq, entry):
+                    break  # it has changed
+                at = seq
+            self._note(key, at)
+
+    async def _deliver_one(self, webhook: Webhook, seq: int, entry: bytes) -> bool:
+        """Delivers one notification, or gives it up; returns whether the next one may follow."""
+        settings = self._settings
+        reason = ""
+        attempts = 0
+        while attempts < settings.attempts:
+            if attempts:
+                await asyncio.sleep(self._delay(attempts))
+                now = await self._find(webhook.key)
+                if now is None or (now.url, now.secret) != (webhook.url, webhook.secret):
+                    return False
+            attempts += 1
+            try:
+                await self.call(webhook, seq, entry)
+                return True
+            except CallFailed as failed:
+                self._metrics.failures.inc()
+                reason = failed.reason
+                if failed.for_good:
+                    break
+        letter = DeadLetter(webhook.key, seq, reason, attempts, time.time_ns() // 1_000)
+        await self._journal.ask(
+            lambda transaction: notification_rows.add_dead_letter(transaction.connection, letter)
+        )
+        self._metrics.dead_letters.inc()
+        _log.warning("a notification was given up after %d attempts: %s", attempts, reason)
+        return True
+
+    async def call(self, webhook: Webhook, seq: int, entry: bytes) -> None:
+        """Posts one notification, signed.
+
+        Raises:
+            CallFailed: It was not taken.
+        """
+        name = f"msg_{webhook.key}_{seq}"
+        timestamp = int(time.time())
+        body = b'{"subscription":%s,"seq":%d,%s' % (_text(webhook.id), seq, entry[1:])
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "extract-broker",
+            "webhook-id": name,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": sign(webhook.secret, name, timestamp, body),
+        }
+        async with self._calls:
+            await self._caller.call(webhook.url, headers, body)
+        self._metrics.deliveries.inc()
+
+    def _delay(self, attempts: int) -> float:
+        """Seconds before the next attempt: twice as long each time, and never quite the same."""
+        settings = self._settings
+        longest = min(settings.first_delay * 2.0 ** (attempts - 1), settings.longest_delay)
+        return longest * random.uniform(0.75, 1.0)
+
+    def _note(self, key: int, seq: int) -> None:
+        """Has it written how far deliveries went; lost by a crash, some are delivered again."""
+
+        def apply(transaction: Transaction) -> Any:
+            notification_rows.set_delivered(transaction.connection, [(key, seq)])
+
+        self._journal.submit(Operation(apply, lasting=True))
+
+
+def _text(value: str) -> bytes:
+    from extract.broker.bodies import encode
+
+    return encode(value)

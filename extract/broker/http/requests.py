@@ -1,0 +1,193 @@
+"""Reading requests: parameters, bodies within limits, JSON that is checked."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from typing import Any, Final, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from extract.broker.bodies import ID_PATTERN, NAME_PATTERN, encode
+from extract.broker.broker import Broker
+from extract.broker.problems import Problem, not_found
+from extract.broker.security.tokens import KnownClient, Role
+from extract.broker.store.rows import SubscriberRow
+
+_T = TypeVar("_T")
+_NAME: Final = re.compile(NAME_PATTERN)
+_ID: Final = re.compile(ID_PATTERN)
+JSON: Final = "application/json"
+
+
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(encode(value), status, headers, JSON)
+
+
+def broker_of(request: Request) -> Broker:
+    """The broker that answers."""
+    broker: Broker = request.app.state.broker
+    return broker
+
+
+def client_of(request: Request) -> KnownClient:
+    """Who asks."""
+    client: KnownClient = request.scope["extract.client"]
+    return client
+
+
+def feed_name(request: Request, role: Role) -> str:
+    """The feed of a path, if the client may do this with it.
+
+    Raises:
+        Problem: It may not: 404 for a feed that it may not see, 403 for one that it may.
+    """
+    name: str = request.path_params["feed"]
+    client = client_of(request)
+    if not _NAME.match(name) or not client.sees(name):
+        raise not_found("feed")
+    if not client.may(role, name):
+        raise Problem(403, f"this token has not the role {role}")
+    return name
+
+
+def subscription_id(request: Request) -> str:
+    """The id in a path.
+
+    Raises:
+        Problem: No subscription can have it.
+    """
+    identifier: str = request.path_params["id"]
+    if not _ID.match(identifier):
+        hint = "up to 200 characters, without spaces, controls and / ? #"
+        raise Problem(
+            422 if request.method == "PUT" else 404, "no subscription has such an id", hint
+        )
+    return identifier
+
+
+def own_subscriber(request: Request) -> SubscriberRow:
+    """The subscription of a path, if the client may see it: its owner and admins may.
+
+    Raises:
+        Problem: There is none, or it may not.
+    """
+    broker, client = broker_of(request), client_of(request)
+    row = broker.subscriber(subscription_id(request))
+    feed = broker.registry.feeds_by_key[row.feed].name
+    is_own = row.owner == client.name or client.is_admin
+    if not (is_own and client.may("subscribe", feed)):
+        raise not_found("subscription")
+    if row.key in broker.barred:
+        raise not_found("subscription")
+    if "feed" in request.path_params and request.path_params["feed"] != feed:
+        raise not_found("subscription")
+    return row
+
+
+def number_parameter(
+    request: Request, name: str, default: float, most: float, whole: bool = True
+) -> float:
+    """A number of the query string.
+
+    Raises:
+        Problem: It is none, or out of range.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        value = int(text) if whole and re.fullmatch(r"[0-9]{1,19}", text) else math.nan
+        if not whole:
+            value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= most:
+        kind = "a whole number" if whole else "a number"
+        raise Problem(422, f"{name} must be {kind} from 0 to {most:g}")
+    return value
+
+
+async def read_json(request: Request, kind: type[_T], most: int) -> tuple[_T, Any]:
+    """The body as a checked value, and as it is.
+
+    Raises:
+        Problem: It is too large, no JSON, or not what is expected.
+    """
+    content = await read_body(request, most)
+    return decode_json(content, kind)
+
+
+def decode_json(content: bytes, kind: type[_T]) -> tuple[_T, Any]:
+    """JSON as a checked value, and as it is.
+
+    Raises:
+        Problem: It is no JSON, or not what is expected.
+    """
+    try:
+        raw = msgspec.json.decode(content)
+        return msgspec.convert(raw, kind), raw
+    except msgspec.ValidationError as error:
+        raise Problem(422, str(error)) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The body, unpacked if it is gzipped, within limits.
+
+    Raises:
+        Problem: It is too large, damaged, or packed in another way.
+    """
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("identity", "gzip"):
+        raise Problem(415, f"the encoding {encoding[:40]!r} is not supported", "send gzip or plain")
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > most:
+        raise too_large(most)
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise too_large(most)
+        parts.append(part)
+    content = parts[0] if len(parts) == 1 else b"".join(parts)
+    if encoding == "gzip":
+        ratio = broker_of(request).settings.limits.gzip_ratio
+        return unpacked(content, most, ratio)
+    return content
+
+
+def too_large(most: int) -> Problem:
+    """The body passes a limit."""
+    return Problem(413, f"the body has more than {most:,} bytes")
+
+
+def unpacked(content: bytes, most: int, ratio: int) -> bytes:
+    """A gzipped body, within limits.
+
+    Raises:
+        Problem: It is damaged, or unpacks to too much.
+    """
+    room = min(most, max(len(content) * ratio, 65_536))
+    parts = []
+    rest = content
+    try:
+        while rest:
+            unpacker = zlib.decompressobj(31)
+            part = unpacker.decompress(rest, room + 1)
+            room -= len(part)
+            if room < 0:
+                raise Problem(413, "the body unpacks to too much")
+            if not unpacker.eof:
+                raise Problem(400, "the gzipped body is cut")
+            parts.append(part)
+            rest = unpacker.unused_data
+    except zlib.error as error:
+        raise Problem(400, f"the gzipped body is damaged: {error}") from None
+    return b"".join(parts)

@@ -1,0 +1,240 @@
+"""Subscriptions: ``/feeds/{feed}/subscriptions`` and ``…/{id}``."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+import msgspec
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from extract.broker.bodies import (
+    SubscriptionBody,
+    SubscriptionLine,
+    SubscriptionView,
+    encode,
+    gather_metadata,
+)
+from extract.broker.broker import Broker
+from extract.broker.changes import NewSubscription, PutMode
+from extract.broker.delivery.addresses import check_url
+from extract.broker.feed_filters import read_body as read_subscription
+from extract.broker.http.requests import (
+    broker_of,
+    client_of,
+    decode_json,
+    feed_name,
+    json_response,
+    number_parameter,
+    own_subscriber,
+    read_body,
+    read_json,
+    subscription_id,
+)
+from extract.broker.problems import Problem
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import SubscriberRow
+
+_MOST_BYTES = 1 << 20  # of one subscription
+_MOST_METADATA = 1 << 16
+
+
+def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> SubscriptionBody:
+    """A subscription as the store keeps it: one query, metadata gathered, a possible webhook.
+
+    Raises:
+        Problem: It cannot be taken.
+    """
+    kinds = [one for one in (body.xpath, body.flwr, body.xscl) if isinstance(one, str)]
+    if len(kinds) != 1:
+        raise Problem(422, "a subscription has one of xpath, flwr and xscl")
+    if isinstance(body.webhook, str):
+        check_url(body.webhook, broker.settings.webhooks.allow_private)
+    elif isinstance(body.webhook_secret, str):
+        raise Problem(422, "webhook_secret belongs to a webhook")
+    metadata = gather_metadata(raw, body.metadata)
+    if len(encode(metadata)) > _MOST_METADATA:
+        raise Problem(422, f"metadata of more than {_MOST_METADATA:,} bytes")
+    return SubscriptionBody(
+        xpath=body.xpath,
+        flwr=body.flwr,
+        xscl=body.xscl,
+        namespaces=body.namespaces,
+        webhook=body.webhook,
+        select=body.select,
+        metadata=metadata or UNSET,
+    )
+
+
+def _secret(body: SubscriptionBody) -> str:
+    if isinstance(body.webhook_secret, str):
+        return body.webhook_secret
+    return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
+
+
+async def put_subscription(request: Request) -> Response:
+    """Makes a subscription, or changes its query; it holds for the next document."""
+    feed = feed_name(request, "subscribe")
+    identifier = subscription_id(request)
+    broker = broker_of(request)
+    broker.feed(feed)
+    body, raw = await read_json(request, SubscriptionBody, _MOST_BYTES)
+    kept = checked(body, raw, broker)
+    owner = client_of(request).name
+    before = broker.registry.subscribers.get(identifier)
+    if before is not None and before.active and client_of(request).is_admin:
+        owner = before.owner
+    (reason,) = await broker.check_queries(feed, client_of(request), [kept])
+    has_webhook = isinstance(body.webhook, str)
+    secret = _secret(body) if has_webhook else ""
+    new = NewSubscription(identifier, encode(kept), has_webhook, secret)
+    mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
+    (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
+    view = _view(broker.subscriber(identifier), feed, kept)
+    view.unsatisfiable = reason or UNSET
+    view.webhook_secret = secret or UNSET
+    return json_response(view, 201 if is_new else 200)
+
+
+async def post_subscriptions(request: Request) -> Response:
+    """Makes or changes many subscriptions, all or none: NDJSON, with an ``id`` in each line."""
+    feed = feed_name(request, "subscribe")
+    broker, client = broker_of(request), client_of(request)
+    broker.feed(feed)
+    mode = _mode(request)
+    content = await read_body(request, broker.settings.limits.body_bytes)
+    lines = [line for line in content.splitlines() if line.strip()]
+    if len(lines) > broker.settings.limits.bulk_lines:
+        most = broker.settings.limits.bulk_lines
+        raise Problem(413, f"more than {most:,} lines", "send several requests")
+    some, kept = await broker.in_thread(_read_lines, lines, broker)
+    reasons = await broker.check_queries(feed, client, kept)
+    answers = await broker.put_subscriptions(feed, client.name, some, mode)
+    unsatisfiable = [one.id for one, reason in zip(some, reasons, strict=True) if reason]
+    return json_response(
+        {"created": sum(answers), "changed": len(answers) - sum(answers)}
+        | ({"unsatisfiable": unsatisfiable} if unsatisfiable else {})
+    )
+
+
+def _mode(request: Request) -> PutMode:
+    mode = request.query_params.get("mode", "put")
+    if mode not in get_args(PutMode):
+        raise Problem(422, f"there is no mode {mode[:40]!r}", "put, create or replace")
+    return cast(PutMode, mode)
+
+
+def _read_lines(
+    lines: Sequence[bytes], broker: Broker
+) -> tuple[list[NewSubscription], list[SubscriptionBody]]:
+    some, bodies = [], []
+    seen = set()
+    for number, line in enumerate(lines, 1):
+        try:
+            body, raw = decode_json(line, SubscriptionLine)
+            kept = checked(body, raw, broker)
+        except Problem as problem:
+            problem.fields["line"] = number
+            raise
+        if body.id in seen:
+            raise Problem(422, f"two lines have the id {body.id!r}", line=number)
+        seen.add(body.id)
+        has_webhook = isinstance(body.webhook, str)
+        secret = _secret(body) if has_webhook else ""
+        some.append(NewSubscription(body.id, encode(kept), has_webhook, secret))
+        bodies.append(kept)
+    return some, bodies
+
+
+def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> SubscriptionView:
+    return SubscriptionView(
+        row.id,
+        feed,
+        row.owner,
+        body.xpath,
+        body.flwr,
+        body.xscl,
+        body.namespaces,
+        body.webhook,
+        UNSET,
+        body.select if isinstance(body.xpath, str) else UNSET,
+        body.metadata,
+    )
+
+
+async def get_subscription(request: Request) -> Response:
+    """A subscription."""
+    row = own_subscriber(request)
+    broker = broker_of(request)
+
+    def read(connection: Connection) -> SubscriptionView:
+        bodies = subscription_rows.present_bodies(connection, [row.key])
+        feed = broker.registry.feeds_by_key[row.feed].name
+        view = _view(row, feed, read_subscription(bodies[row.key]))
+        view.last_seq = notification_rows.last_number(connection, row.key)
+        return view
+
+    return json_response(await broker.read(read))
+
+
+async def delete_subscription(request: Request) -> Response:
+    """Ends a subscription; what is not read of its notifications is gone."""
+    row = own_subscriber(request)
+    await broker_of(request).delete_subscription(row.key)
+    return Response(status_code=204)
+
+
+async def list_subscriptions(request: Request) -> Response:
+    """The client's subscriptions to a feed, by id; ``search`` is a part of the id or query."""
+    feed = feed_name(request, "subscribe")
+    broker, client = broker_of(request), client_of(request)
+    key = broker.feed(feed).key
+    most = int(number_parameter(request, "limit", 100, 1_000))
+    after = request.query_params.get("after", "")
+    search = request.query_params.get("search", "")
+
+    def read(connection: Connection) -> list[SubscriptionView]:
+        rows = [
+            one
+            for one in list(broker.registry.by_key.values())
+            if one.active
+            and one.feed == key
+            and one.id > after
+            and (one.owner == client.name or client.is_admin)
+        ]
+        rows.sort(key=lambda one: one.id)
+        views: list[SubscriptionView] = []
+        for start in range(0, len(rows), 500):
+            some = rows[start : start + 500]
+            bodies = subscription_rows.present_bodies(connection, [one.key for one in some])
+            for one in some:
+                text = bodies.get(one.key)
+                if text is None or not _has(search, one.id, text):
+                    continue
+                views.append(_view(one, feed, read_subscription(text)))
+                if len(views) >= most:
+                    return views
+        return views
+
+    views = await broker.read(read)
+    more = {"next": views[-1].id} if len(views) >= most and views else {}
+    return json_response({"subscriptions": views, **more})
+
+
+def _has(search: str, identifier: str, body: bytes) -> bool:
+    """Whether an id or a query has a part, in any case."""
+    if not search:
+        return True
+    wanted = search.casefold()
+    if wanted in identifier.casefold():
+        return True
+    one = msgspec.json.decode(body, type=SubscriptionBody)
+    texts = [text for text in (one.xpath, one.flwr, one.xscl) if isinstance(text, str)]
+    return any(re.search(re.escape(wanted), text.casefold()) for text in texts)

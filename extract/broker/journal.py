@@ -1,0 +1,261 @@
+"""The one thread that writes: what waits is written in one transaction, with one sync.
+
+Operations are applied in the order in which they came, so a document is matched with exactly those
+subscriptions that were answered before it came. While a transaction is being synced, the next
+operations gather; the more clients there are, the more share a sync.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from extract.broker.problems import Problem
+from extract.broker.registry import Registry
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import ArrivedBlock
+from extract.broker.store.store import BrokerStore
+from extract.broker.submissions import Submission, write_submissions
+from extract.broker.times import now_us
+
+_log: Final = logging.getLogger("extract.broker.journal")
+_ROUND_BYTES: Final = 32 << 20  # of documents in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """A subscription whose query begins, changes or ends.
+
+    Attributes:
+        feed: The key of the feed.
+        key: Of the subscriber.
+        body: The subscription as JSON; None if it ends.
+        revision: Of the subscriptions, with it.
+    """
+
+    feed: int
+    key: int
+    body: bytes | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedChange:
+    """A feed that is new, has another schema, or is gone."""
+
+    feed: int
+
+
+Event = ArrivedBlock | SubscriptionChange | FeedChange
+
+
+@dataclass(slots=True)
+class Transaction:
+    """What an operation works with.
+
+    Attributes:
+        connection: To the store, inside of a transaction.
+        registry: What is known in memory; changed together with the store.
+        now: The time of the transaction, in microseconds since 1970.
+        events: What the matcher hears when it is committed.
+        afterwards: Called when it is committed.
+    """
+
+    connection: Connection
+    registry: Registry
+    now: int
+    events: list[Event] = field(default_factory=list)
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Operation:
+    """A change of the store.
+
+    Attributes:
+        apply: Makes the change and returns the answer; raises `Problem` before it changes anything.
+        reply: Who waits for the answer.
+        lasting: Whether it is tried again until it is written.
+    """
+
+    apply: Callable[[Transaction], Any]
+    reply: asyncio.Future[Any] | None = None
+    lasting: bool = False
+    outcome: Any = None
+
+
+class Journal:
+    """Writes operations in the order in which they come.
+
+    Args:
+        store: The store.
+        registry: What is known in memory.
+        heard: Called with the events of each transaction, in the thread that writes.
+        settled: Called with the submissions of each transaction, written or not.
+        observe: Called with how long a transaction took, in seconds, and its operations.
+    """
+
+    def __init__(
+        self,
+        store: BrokerStore,
+        registry: Registry,
+        heard: Callable[[list[Event]], None],
+        settled: Callable[[list[Submission]], None] = lambda submissions: None,
+        observe: Callable[[float, int], None] = lambda seconds, operations: None,
+    ) -> None:
+        self._settled = settled
+        self._store = store
+        self._registry = registry
+        self._heard = heard
+        self._observe = observe
+        self._waiting: list[Operation | Submission] = []
+        self._condition = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self.failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Writes what waits, then ends."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
+        self._thread.join()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, one: Operation | Submission) -> None:
+        """Has an operation written; its reply gets the answer when it is on disk.
+
+        Raises:
+            Problem: The broker stops.
+        """
+        with self._condition:
+            if self._stopping and not (isinstance(one, Operation) and one.lasting):
+                raise Problem(503, "the broker is stopping", retry_after=5)
+            self._waiting.append(one)
+            if len(self._waiting) == 1:
+                self._condition.notify()
+
+    async def ask(self, apply: Callable[[Transaction], Any]) -> Any:
+        """Makes a change and returns its answer when it is on disk."""
+        reply = asyncio.get_running_loop().create_future()
+        self.submit(Operation(apply, reply))
+        return await reply
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                while not self._waiting and not self._stopping:
+                    self._condition.wait()
+                if not self._waiting:
+                    return
+                taken = self._take()
+            self._write(taken)
+
+    def _take(self) -> list[Operation | Submission]:
+        """What waits, up to a size."""
+        total = 0
+        for count, one in enumerate(self._waiting):
+            total += one.size if isinstance(one, Submission) else 0
+            if total > _ROUND_BYTES and count:
+                taken, self._waiting = self._waiting[:count], self._waiting[count:]
+                return taken
+        taken, self._waiting = self._waiting, []
+        return taken
+
+    def _write(self, taken: list[Operation | Submission]) -> None:
+        now = max(now_us(), self._registry.last_time + 1)  # arrival times rise, whatever clocks do
+        transaction = Transaction(self._store.writer, self._registry, now)
+        begun = time.perf_counter()
+        try:
+            with self._store.writer.transaction():
+                self._apply(taken, transaction)
+        except Exception as error:
+            self._undo(taken, error)
+            return
+        self._observe(time.perf_counter() - begun, len(taken))
+        self.failure = None
+        if transaction.events:
+            self._heard(transaction.events)
+        for call in transaction.afterwards:
+            call()
+        self._settle(taken)
+
+    def _apply(self, taken: list[Operation | Submission], transaction: Transaction) -> None:
+        documents: list[Submission] = []
+        for one in taken:
+            if isinstance(one, Submission):
+                documents.append(one)
+                continue
+            if documents:
+                transaction.events += write_submissions(documents, transaction)
+                documents = []
+            try:
+                one.outcome = one.apply(transaction)
+            except Problem as problem:
+                one.outcome = problem
+        if documents:
+            transaction.events += write_submissions(documents, transaction)
+
+    def _undo(self, taken: list[Operation | Submission], error: Exception) -> None:
+        """Nothing was written: clients are told, and what must not get lost waits again."""
+        _log.error("a transaction failed: %s", error, exc_info=error)
+        self.failure = error
+        try:
+            self._registry.load()
+        except Exception as again:
+            _log.error("the store cannot be read: %s", again)
+        problem = Problem(503, "the store cannot be written now", retry_after=5)
+        lasting: list[Operation | Submission] = []
+        for one in taken:
+            if isinstance(one, Operation) and one.lasting:
+                lasting.append(one)
+            else:
+                one.outcome = problem
+                if isinstance(one, Submission):
+                    one.written = one.written_bytes = 0
+        self._settle([one for one in taken if not (isinstance(one, Operation) and one.lasting)])
+        with self._condition:
+            self._waiting[:0] = lasting
+            if lasting and not self._stopping:
+                self._condition.wait(1.0)
+
+    def _settle(self, taken: list[Operation | Submission]) -> None:
+        submissions = [one for one in taken if isinstance(one, Submission)]
+        if submissions:
+            self._settled(submissions)
+        _answer_all(taken)
+
+
+def _answer_all(taken: list[Operation | Submission]) -> None:
+    """Gives the answers to those who wait, with one call for each event loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[Operation | Submission]] = {}
+    for one in taken:
+        if one.reply is not None:
+            loops.setdefault(one.reply.get_loop(), []).append(one)
+    for loop, some in loops.items():
+        try:
+            loop.call_soon_threadsafe(_answer, some)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            _log.debug("%d answers came after the end", len(some))
+
+
+def _answer(taken: list[Operation | Submission]) -> None:
+    for one in taken:
+        reply = one.reply
+        if reply is None or reply.done():  # the client has gone
+            continue
+        if isinstance(one.outcome, Exception):
+            reply.set_exception(one.outcome)
+        else:
+            reply.set_result(one.outcome)

@@ -1,0 +1,297 @@
+"""The thread that matches: batches of what has arrived, with the subscriptions of their revision.
+
+It hears what is committed, in the order of the log. Blocks that wait are matched together, feed by
+feed; a change of a subscription stands between those before it and those after it. The outcome is
+written by the journal: notifications and the mark "matched up to here" in one transaction. After a
+crash it starts at the mark, with the subscriptions as they were there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from extract.broker.feed_filters import FeedFilters, read_body
+from extract.broker.joined_feeds import JoinedFeeds
+from extract.broker.journal import Event, FeedChange, SubscriptionChange
+from extract.broker.recovery import Recovered
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
+from extract.broker.times import iso_time, now_us
+
+_log: Final = logging.getLogger("extract.broker.matcher")
+_BATCH_DOCUMENTS: Final = 5_000
+_BATCH_BYTES: Final = 16 << 20
+_SAVE_SECONDS: Final = 30.0  # between two saved states of joins
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class MatchedBatch:
+    """What came of the documents up to a position of the log.
+
+    Attributes:
+        position: All documents up to here are matched.
+        documents: How many these were.
+        size: Their bytes.
+        received: When each block of them came, and how many documents it had.
+        told: For each subscriber its notifications, each a JSON object without its number.
+        rejected: What could not be answered.
+    """
+
+    position: int
+    documents: int = 0
+    size: int = 0
+    received: list[tuple[int, int]] = field(default_factory=list)
+    told: dict[int, list[bytes]] = field(default_factory=dict)
+    rejected: list[RejectionRow] = field(default_factory=list)
+
+
+class MatchingThread:
+    """Matches documents in the order of the log.
+
+    Args:
+        filters: Makes the filters of a feed, by its key, with the queries given.
+        names: The name of each feed, by its key.
+        matched: Called with the outcome of each batch, in their order.
+        joins: The joins between documents.
+        saved: Called with a state of the joins, and its position and revision.
+        seen: Called with the documents of a feed that were matched.
+        max_delay: How many seconds a document may wait for others.
+        observe: Called with the seconds and documents of each batch.
+    """
+
+    def __init__(
+        self,
+        filters: Callable[[int], FeedFilters],
+        names: Callable[[int], str],
+        matched: Callable[[MatchedBatch], None],
+        joins: JoinedFeeds,
+        saved: Callable[[int, int, bytes], None],
+        seen: Callable[[int, Sequence[ArrivedDocument]], None],
+        max_delay: float,
+        observe: Callable[[float, int], None] = lambda seconds, documents: None,
+    ) -> None:
+        self._make = filters
+        self._name = names
+        self._matched = matched
+        self._max_delay = max_delay
+        self._observe = observe
+        self._joins = joins
+        self._saved = saved
+        self._seen = seen
+        self._place = (0, 0)  # position and revision that all is done up to
+        self._next_save = time.monotonic() + _SAVE_SECONDS
+        self._feeds: dict[int, FeedFilters] = {}
+        self._backlog: list[Event] = []
+        self._waiting: list[Event] = []
+        self._documents = 0
+        self._since = 0.0  # when the first that waits came
+        self._condition = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="matcher", daemon=True)
+        self.failure: BaseException | None = None
+
+    def load(self, start: Recovered) -> None:
+        """Compiles what holds at the start, by feed, and takes what is to be done first."""
+        for feed, bodies in start.queries.items():
+            self._feeds[feed] = filters = self._make(feed)
+            filters.load({key: read_body(body) for key, body in bodies.items()})
+        if start.join_state:
+            self._joins.restore(start.join_state)
+        for event in start.replay:
+            if isinstance(event, ArrivedBlock):
+                self._join(event, None)
+            elif isinstance(event, SubscriptionChange):
+                body = None if event.body is None else read_body(event.body)
+                self._joins.change(event.key, body)
+        self._backlog = start.backlog
+        self._place = (start.position, start.revision)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends after the batch that is under way; the rest is matched at the next start."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
+        self._thread.join()
+
+    def hear(self, events: list[Event]) -> None:
+        """Takes what was committed."""
+        with self._condition:
+            if not self._waiting:
+                self._since = time.monotonic()
+            self._waiting += events
+            self._documents += sum(
+                [len(one.documents) for one in events if isinstance(one, ArrivedBlock)]
+            )
+            self._condition.notify()
+
+    def engine_states(self) -> int:
+        """States of the automata of all filters."""
+        return sum([one.states() for one in list(self._feeds.values())])
+
+    def _run(self) -> None:
+        try:
+            self._process(self._backlog)
+            self._backlog = []
+            while True:
+                events = self._next()
+                if not events:
+                    self._save_joins(0)
+                    return
+                self._process(events)
+                self._save_joins(_SAVE_SECONDS)
+        except BaseException as error:
+            self.failure = error
+            _log.critical("matching stopped: %s", error, exc_info=error)
+
+    def _next(self) -> list[Event]:
+        """What waits, when it is much or has waited long enough; nothing at the end."""
+        with self._condition:
+            while not self._stopping:
+                if self._waiting:
+                    left = self._since + self._max_delay - time.monotonic()
+                    if left <= 0 or self._documents >= _BATCH_DOCUMENTS:
+                        break
+                    self._condition.wait(left)
+                else:
+                    self._condition.wait()
+            if self._stopping:
+                return []
+            taken, self._waiting, self._documents = self._waiting, [], 0
+            return taken
+
+    def _process(self, events: list[Event]) -> None:
+        """Matches blocks up to the next change, makes the changes, and so on."""
+        blocks: list[ArrivedBlock] = []
+        documents = size = 0
+        changes: dict[int, dict[int, Any]] = {}
+        for event in events:
+            if isinstance(event, ArrivedBlock):
+                self._change(changes)
+                blocks.append(event)
+                documents += len(event.documents)
+                size += sum([len(one.content) for one in event.documents])
+                if documents < _BATCH_DOCUMENTS and size < _BATCH_BYTES:
+                    continue
+            self._match(blocks)
+            blocks, documents, size = [], 0, 0
+            if self._stopping:
+                return
+            if isinstance(event, SubscriptionChange):
+                body = None if event.body is None else read_body(event.body)
+                self._place = (self._place[0], event.revision)
+                self._joins.change(event.key, body)
+                changes.setdefault(event.feed, {})[event.key] = body
+            elif isinstance(event, FeedChange):
+                self._change(changes)
+                self._feeds.pop(event.feed, None)
+        self._match(blocks)
+        self._change(changes)
+
+    def _filters(self, feed: int) -> FeedFilters:
+        if feed not in self._feeds:
+            self._feeds[feed] = self._make(feed)
+        return self._feeds[feed]
+
+    def _change(self, changes: dict[int, dict[int, Any]]) -> None:
+        """Makes changes of subscriptions that came one after the other."""
+        for feed, some in changes.items():
+            self._filters(feed).change(some)
+        changes.clear()
+
+    def _match(self, blocks: list[ArrivedBlock]) -> None:
+        if not blocks:
+            return
+        begun = time.perf_counter()
+        batch = MatchedBatch(blocks[-1].position)
+        feeds: dict[int, list[ArrivedBlock]] = {}
+        for block in blocks:
+            feeds.setdefault(block.feed, []).append(block)
+            batch.documents += len(block.documents)
+            batch.size += sum([len(one.content) for one in block.documents])
+            batch.received.append((block.received, len(block.documents)))
+        for feed, some in feeds.items():
+            self._match_feed(feed, some, batch)
+            for block in some:
+                self._seen(feed, block.documents)
+        for block in blocks:
+            self._join(block, batch)
+        self._place = (batch.position, blocks[-1].revision)
+        self._observe(time.perf_counter() - begun, batch.documents)
+        self._matched(batch)
+
+    def _join(self, block: ArrivedBlock, batch: MatchedBatch | None) -> None:
+        """Gives documents to the joins; without a batch what they lead to is told already."""
+        if not len(self._joins):
+            return
+        name = self._name(block.feed)
+        for place, document in enumerate(block.documents):
+            when = block.received + place if document.time is None else document.time
+            told, rejected = self._joins.process(name, document, when)
+            if batch is None:
+                continue
+            for key, said in told:
+                entry = {"feed": name, "document": document.name, "number": block.first + place}
+                entry |= {"time": iso_time(when), **said}
+                batch.told.setdefault(key, []).append(_encode(entry))
+            for one in rejected:
+                query, document_name = one.query or "", one.document or ""
+                row = RejectionRow(
+                    block.feed, document_name, query, one.stage, one.reason, 0, 0, when
+                )
+                batch.rejected.append(row)
+
+    def _save_joins(self, every: float) -> None:
+        """Has the state of joins saved, if it has changed and the last time is long ago."""
+        if self._joins.changed and (not every or time.monotonic() >= self._next_save):
+            self._saved(*self._place, self._joins.save())
+            self._next_save = time.monotonic() + every
+
+    def _match_feed(self, feed: int, blocks: list[ArrivedBlock], batch: MatchedBatch) -> None:
+        filters = self._filters(feed)
+        if not len(filters):
+            return
+        documents: list[ArrivedDocument] = []
+        times: list[int] = []
+        numbers: list[int] = []
+        for block in blocks:
+            documents += block.documents
+            times += range(block.received, block.received + len(block.documents))
+            numbers += range(block.first, block.first + len(block.documents))
+        found, rejected = filters.match(documents)
+        name = self._name(feed)
+        for place, key, said in found:
+            document = documents[place]
+            when = times[place] if document.time is None else document.time
+            entry = {
+                "feed": name,
+                "document": document.name,
+                "number": numbers[place],
+                "time": iso_time(when),
+                **said,
+            }
+            batch.told.setdefault(key, []).append(_encode(entry))
+        for row in rejected:
+            document = documents[int(row["document"])]
+            batch.rejected.append(
+                RejectionRow(
+                    feed,
+                    document.name,
+                    row["query"] or "",
+                    row["stage"],
+                    row["reason"],
+                    row["line"] or 0,
+                    row["offset"] or 0,
+                    now_us(),
+                )
+            )

@@ -1,0 +1,36 @@
+"""Reading notifications: a page of them, or what is no longer kept."""
+
+from __future__ import annotations
+
+import msgspec
+
+from extract.broker.problems import Problem
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store.database import Connection
+
+# Numbers and JSON objects without them, and the last number of the page.
+NotificationEntries = tuple[list[tuple[int, bytes]], int]
+
+_entries = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def read_notifications(
+    connection: Connection, key: int, after: int, most: int
+) -> NotificationEntries:
+    """The notifications of a subscriber above a number, the oldest first.
+
+    Raises:
+        Problem: Some of them are no longer kept; ``oldest`` is the first that is.
+    """
+    with connection.snapshot():
+        floor, start = notification_rows.floor_of(connection, key)
+        rows = notification_rows.notifications_after(connection, key, max(after, floor), most)
+    if after < floor and floor > start:
+        reason = f"notifications up to {floor} are no longer kept"
+        raise Problem(410, reason, f"go on with after={floor}", oldest=floor + 1)
+    page: list[tuple[int, bytes]] = []
+    for row in rows:
+        for seq, entry in enumerate(_entries.decode(row.data), row.last - row.amount + 1):
+            if seq > after and len(page) < most:
+                page.append((seq, bytes(entry)))
+    return page, page[-1][0] if page else max(after, start)

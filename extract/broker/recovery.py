@@ -1,0 +1,107 @@
+"""After a start: the subscriptions as they were at the first document to match, and all since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from extract.broker.journal import Event, SubscriptionChange
+from extract.broker.store import documents as document_rows
+from extract.broker.store import joins as join_rows
+from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
+
+_ALL = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What the matcher starts with.
+
+    Attributes:
+        queries: By feed and subscriber, what holds at the first document to match.
+        backlog: What is to be done, in the order of the log.
+        documents: Documents that are to be matched, and
+        size: their bytes.
+        join_state: The last saved state of joins; empty if there is none.
+        replay: What joins have seen since that, in the order of the log.
+        revision: Of the first document to match.
+        position: Up to which all is matched.
+    """
+
+    queries: dict[int, dict[int, bytes]]
+    backlog: list[Event]
+    documents: int
+    size: int
+    join_state: bytes
+    replay: list[Event]
+    revision: int
+    position: int
+
+
+def recover(connection: Connection, revision: int) -> Recovered:
+    """Reads what the last broker left.
+
+    Args:
+        connection: To the store.
+        revision: The present one.
+    """
+    matched = document_rows.matched_position(connection)
+    blocks = document_rows.blocks_after(connection, matched, _ALL)
+    first = blocks[0].revision if blocks else revision
+    queries: dict[int, dict[int, bytes]] = {}
+    has_joins = False
+    for one in subscription_rows.versions_at(connection, first):
+        queries.setdefault(one.feed, {})[one.key] = one.body
+        has_joins = has_joins or is_join(one.body)
+    later = subscription_rows.versions_after(connection, first)
+    backlog = _merged(_changes(later, first), blocks)
+    saved = join_rows.last_state(connection)
+    replay: list[Event] = []
+    if saved is not None or has_joins:
+        position, since, state = (0, 0, b"") if saved is None else saved
+        versions = [
+            one for one in subscription_rows.versions_after(connection, since) if is_join(one.body)
+        ]
+        seen = document_rows.blocks_between(connection, position, matched)
+        changes = [one for one in _changes(versions, since) if one[0] <= first]
+        replay = _merged(changes, seen)
+    documents = sum([len(block.documents) for block in blocks])
+    size = sum([len(one.content) for block in blocks for one in block.documents])
+    state = b"" if saved is None else saved[2]
+    return Recovered(queries, backlog, documents, size, state, replay, first, matched)
+
+
+def is_join(body: bytes) -> bool:
+    """Whether a subscription as the store has it is a join."""
+    return b'"xscl":' in body
+
+
+def _changes(
+    versions: Sequence[SubscriptionVersion], revision: int
+) -> list[tuple[int, SubscriptionChange]]:
+    """The changes after a revision, in their order; of one revision, ends come first."""
+    changes: list[tuple[int, int, SubscriptionChange]] = []
+    for one in versions:
+        if one.until is not None and one.until > revision:
+            changes.append((one.until, 0, SubscriptionChange(one.feed, one.key, None, one.until)))
+        if one.since > revision:
+            begun = SubscriptionChange(one.feed, one.key, one.body, one.since)
+            changes.append((one.since, 1, begun))
+    changes.sort(key=lambda change: change[:2])
+    return [(number, event) for number, _, event in changes]
+
+
+def _merged(
+    changes: Sequence[tuple[int, SubscriptionChange]], blocks: Sequence[ArrivedBlock]
+) -> list[Event]:
+    """Changes and blocks in the order of the log."""
+    events: list[Event] = []
+    at = 0
+    for block in blocks:
+        while at < len(changes) and changes[at][0] <= block.revision:
+            events.append(changes[at][1])
+            at += 1
+        events.append(block)
+    return [*events, *[event for _, event in changes[at:]]]

@@ -1,0 +1,120 @@
+"""What the broker knows of feeds and subscribers, in memory; the store has the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from extract.broker.bodies import FeedBody
+from extract.broker.store import documents as document_rows
+from extract.broker.store import feeds as feed_rows
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import SubscriberRow
+
+
+@dataclass(slots=True)
+class FeedEntry:
+    """A feed.
+
+    Attributes:
+        key: Its number in the store.
+        next_number: That its next document gets.
+        versions: Of its schema, the latest last.
+        given: The kind of its schema, if it was given one.
+        subscribers: How many there are.
+    """
+
+    key: int
+    name: str
+    body: FeedBody
+    created: int
+    next_number: int
+    versions: list[int]
+    given: Literal["dtd", "xsd"] | None = None
+    subscribers: int = 0
+
+    @property
+    def kind(self) -> Literal["dtd", "xsd", "inferred", "none"]:
+        """Which schema its documents have."""
+        if isinstance(self.body.schema, str):
+            return self.body.schema
+        return self.given or "inferred"
+
+
+class Registry:
+    """All feeds and subscribers. Only the thread of the journal changes it.
+
+    Attributes:
+        feeds: By name.
+        subscribers: By id, deleted ones included.
+        numbers: The last number of each subscriber whose notifications were written lately.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.feeds: dict[str, FeedEntry] = {}
+        self.feeds_by_key: dict[int, FeedEntry] = {}
+        self.subscribers: dict[str, SubscriberRow] = {}
+        self.by_key: dict[int, SubscriberRow] = {}
+        self.owned: dict[str, int] = {}
+        self.numbers: dict[int, int] = {}
+        self.load()
+
+    def load(self) -> None:
+        """Reads everything from the store: at the start, and after a transaction was undone."""
+        connection = self._connection
+        self.revision = int(feed_rows.meta(connection, "revision", "0"))
+        self.position = document_rows.last_position(connection)
+        self.last_time = document_rows.last_time(connection)
+        self.next_feed = int(feed_rows.meta(connection, "next_feed", "1"))
+        numbers = document_rows.next_numbers(connection)
+        feeds = {}
+        for row in feed_rows.all_feeds(connection):
+            kept = int(feed_rows.meta(connection, f"next_number.{row.key}", "1"))
+            schemas = feed_rows.feed_schemas(connection, row.key)
+            given = msgspec.json.decode(schemas[-1][1])["kind"] if schemas else None
+            feeds[row.name] = FeedEntry(
+                row.key,
+                row.name,
+                msgspec.json.decode(row.body, type=FeedBody),
+                row.created,
+                max(numbers.get(row.key, 1), kept),
+                [version for version, _ in schemas],
+                given,
+            )
+        rows = subscription_rows.all_subscribers(connection)
+        subscribers = {one.id: one for one in rows}
+        by_key = {one.key: one for one in rows}
+        owned: dict[str, int] = {}
+        feeds_by_key = {one.key: one for one in feeds.values()}
+        for one in rows:
+            if one.active:
+                owned[one.owner] = owned.get(one.owner, 0) + 1
+                feeds_by_key[one.feed].subscribers += 1
+        self.next_subscriber = max(by_key, default=0) + 1
+        self.feeds, self.feeds_by_key = feeds, feeds_by_key
+        self.subscribers, self.by_key, self.owned = subscribers, by_key, owned
+        self.numbers.clear()
+
+    def set_subscriber(self, one: SubscriberRow) -> None:
+        """Adds a subscriber, or puts it in the place of that with its key."""
+        before = self.by_key.get(one.key)
+        for row, step in ((before, -1), (one, 1)):
+            if row is not None and row.active:
+                self.owned[row.owner] = self.owned.get(row.owner, 0) + step
+                if row.feed in self.feeds_by_key:
+                    self.feeds_by_key[row.feed].subscribers += step
+        self.subscribers[one.id] = self.by_key[one.key] = one
+        self.next_subscriber = max(self.next_subscriber, one.key + 1)
+
+    def last_number(self, key: int) -> int:
+        """The last number of a subscriber; in the thread of the journal."""
+        number = self.numbers.get(key)
+        if number is None:
+            number = notification_rows.last_number(self._connection, key)
+            self.numbers[key] = number
+        return number

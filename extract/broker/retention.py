@@ -1,0 +1,48 @@
+"""Retention: now and then, what is old or too much goes, a little in each transaction."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from extract.broker.journal import Transaction
+from extract.broker.settings import BrokerSettings
+from extract.broker.store import documents as document_rows
+from extract.broker.store import idempotency, retained
+from extract.broker.store import joins as join_rows
+from extract.broker.store import notifications as notification_rows
+from extract.broker.store import subscriptions as subscription_rows
+
+_BATCHES: Final = 200  # that one transaction removes
+_REJECTIONS: Final = 10_000  # that are kept
+
+
+def trim_store(transaction: Transaction, settings: BrokerSettings, has_joins: bool) -> bool:
+    """Removes a part of what need not be kept; returns whether there is more to remove.
+
+    Documents that are not matched stay, and those that the state of joins would be read again from.
+    """
+    connection, registry, now = transaction.connection, transaction.registry, transaction.now
+    matched = document_rows.matched_position(connection)
+    first = document_rows.first_revision(connection, matched)
+    safe_position = matched
+    safe_revision = registry.revision if first is None else first
+    saved = join_rows.last_place(connection)
+    if has_joins:
+        safe_position = min(matched, 0 if saved is None else saved[0])
+        safe_revision = min(safe_revision, 0 if saved is None else saved[1])
+    subscription_rows.forget_versions(connection, safe_revision)
+    idempotency.forget(connection, now - round(settings.idempotency_seconds * 1e6))
+    notification_rows.trim_rejections(connection, _REJECTIONS)
+    cut = 0
+    if settings.retain_seconds:
+        before = now - round(settings.retain_seconds * 1e6)
+        cut = retained.position_by_age(connection, before)
+    if settings.retain_bytes:
+        cut = max(cut, retained.position_by_size(connection, settings.retain_bytes))
+    cut = min(cut, safe_position)
+    part = retained.next_position(connection, cut, _BATCHES)
+    if not part:
+        return False
+    numbers = {feed.key: feed.next_number for feed in registry.feeds.values()}
+    retained.trim(connection, part, matched, numbers)
+    return part < cut

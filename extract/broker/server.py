@@ -1,0 +1,143 @@
+"""Running a broker: one process, one event loop, an end in order."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from typing import Any, Final
+
+import uvicorn
+
+from extract.broker.broker import Broker
+from extract.broker.http.app import create_app
+from extract.broker.security.access import Access
+from extract.broker.security.tokens import TokenError, TokenFile
+from extract.broker.settings import LOOPBACK, BrokerSettings
+from extract.broker.store.documents import last_position, matched_position
+from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import VERSION
+from extract.errors import ExtractError
+
+_log: Final = logging.getLogger("extract.broker")
+_STOP_SECONDS: Final = 10
+_SWITCH_SECONDS: Final = 0.0005  # a thread that wants to go on waits no longer for the others
+
+
+class ServeError(ExtractError):
+    """A broker that cannot be started."""
+
+
+def check_address(host: str, has_tokens: bool) -> None:
+    """Without tokens, only this machine may reach the broker.
+
+    Raises:
+        ServeError: Others could.
+    """
+    if not has_tokens and host not in LOOPBACK:
+        hint = "name a file of tokens with --token-file, or serve on 127.0.0.1"
+        raise ServeError(f"without tokens nothing but the loopback is served, not {host}", hint)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free.
+
+    Raises:
+        ServeError: It cannot.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        opened.listen(1_024)
+    except OSError as error:
+        hint = "choose another --port"
+        raise ServeError(f"{host}:{port} cannot be served: {error.strerror}", hint) from None
+    opened.set_inheritable(False)
+    return opened
+
+
+def check_store(location: str, settings: BrokerSettings, token_file: str | None) -> dict[str, Any]:
+    """Opens everything that a broker needs, and says what is there.
+
+    Raises:
+        ExtractError: Something cannot be used.
+    """
+    clients = None if token_file is None else len(TokenFile.load(token_file))
+    store = BrokerStore.open(location)
+    try:
+        broker = Broker(store, settings)
+        broker.load()
+        with store.reader() as connection:
+            first, last = matched_position(connection), last_position(connection)
+        return {
+            "store": store.database.name,
+            "version": VERSION,
+            "bytes": store.database.size(),
+            "feeds": {one.name: one.kind for one in broker.registry.feeds.values()},
+            "subscriptions": sum([one.subscribers for one in broker.registry.feeds.values()]),
+            "blocks_to_match": last - first,
+            "clients": clients,
+        }
+    finally:
+        store.close()
+
+
+def serve_on(
+    store: BrokerStore,
+    settings: BrokerSettings,
+    token_file: str | None,
+    sockets: list[socket.socket],
+) -> None:
+    """Serves until a signal ends it; what is under way is answered.
+
+    ``SIGHUP`` reads the file of tokens again.
+    """
+    broker = Broker(store, settings)
+    app = create_app(broker, None if token_file is None else TokenFile.load(token_file))
+    if token_file is not None:
+        file = token_file
+        signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=65_536,
+        **_fast(),
+    )
+    server = uvicorn.Server(config)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
+        server.run(sockets)
+    if broker.start_failure is not None:
+        raise broker.start_failure
+
+
+def _reload(app: Access, broker: Broker, file: str) -> None:
+    try:
+        app.tokens = TokenFile.load(file)
+    except TokenError as error:
+        _log.error("the tokens stay as they are: %s", error)
+        return
+    _log.info("the tokens were read again")
+    broker.tokens_changed(app.tokens)
+
+
+def _fast() -> dict[str, Any]:
+    """The fast event loop and parser, where they are installed."""
+    from importlib.util import find_spec
+
+    return {
+        "loop": "uvloop" if find_spec("uvloop") else "asyncio",
+        "http": "httptools" if find_spec("httptools") else "h11",
+    }

@@ -1,0 +1,104 @@
+"""Statements about documents: blocks of what arrived, and how far they are matched."""
+
+from __future__ import annotations
+
+import msgspec
+
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, BatchMark, Row
+
+_BLOCK = "position, feed, revision, received, first, documents, bytes, data"
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[ArrivedDocument])
+
+
+def add_block(connection: Connection, block: ArrivedBlock) -> None:
+    """Adds a block."""
+    data = _encoder.encode(block.documents)
+    connection.execute(
+        f"INSERT INTO block ({_BLOCK}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            block.position,
+            block.feed,
+            block.revision,
+            block.received,
+            block.first,
+            len(block.documents),
+            len(data),
+            data,
+        ),
+    )
+
+
+def blocks_after(connection: Connection, position: int, most: int) -> list[ArrivedBlock]:
+    """The blocks behind a position of the log, in its order, at most so many."""
+    statement = f"SELECT {_BLOCK} FROM block WHERE position > ? ORDER BY position LIMIT ?"
+    return [_block(row) for row in connection.query(statement, (position, most))]
+
+
+def blocks_of_feed(connection: Connection, feed: int, number: int, most: int) -> list[ArrivedBlock]:
+    """The blocks of a feed from the one with a document's number on."""
+    statement = (
+        f"SELECT {_BLOCK} FROM block WHERE feed = ? AND first + documents > ? "
+        "ORDER BY feed, first LIMIT ?"
+    )
+    return [_block(row) for row in connection.query(statement, (feed, number, most))]
+
+
+def blocks_between(connection: Connection, after: int, last: int) -> list[ArrivedBlock]:
+    """The blocks behind a position of the log, up to another one."""
+    statement = f"SELECT {_BLOCK} FROM block WHERE position > ? AND position <= ? ORDER BY position"
+    return [_block(row) for row in connection.query(statement, (after, last))]
+
+
+def first_revision(connection: Connection, after: int) -> int | None:
+    """The revision of the first block behind a position; None if there is none."""
+    rows = connection.query(
+        "SELECT revision FROM block WHERE position > ? ORDER BY position LIMIT 1", (after,)
+    )
+    return int(rows[0][0]) if rows else None
+
+
+def last_time(connection: Connection) -> int:
+    """A time that no document of the log is later than."""
+    rows = connection.query("SELECT received + documents FROM block ORDER BY position DESC LIMIT 1")
+    return int(rows[0][0]) if rows else 0
+
+
+def last_position(connection: Connection) -> int:
+    """The last position of the log."""
+    rows = connection.query("SELECT MAX(position) FROM block")
+    return max(rows[0][0] or 0, matched_position(connection))
+
+
+def next_numbers(connection: Connection) -> dict[int, int]:
+    """For each feed, the number that its next document gets."""
+    rows = connection.query("SELECT feed, MAX(first + documents) FROM block GROUP BY feed")
+    return dict(rows)
+
+
+def matched_position(connection: Connection) -> int:
+    """The position up to which all documents are matched."""
+    rows = connection.query("SELECT MAX(position) FROM outcome")
+    return int(rows[0][0] or 0)
+
+
+def add_outcome(connection: Connection, outcome: BatchMark) -> None:
+    """Notes that documents are matched up to a position."""
+    connection.execute(
+        "INSERT INTO outcome (position, matched, documents, notifications, bytes) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (
+            outcome.position,
+            outcome.matched,
+            outcome.documents,
+            outcome.notifications,
+            outcome.bytes,
+        ),
+    )
+
+
+def _block(row: Row) -> ArrivedBlock:
+    position, feed, revision, received, first, _, _, data = row
+    documents = _decoder.decode(data)
+    return ArrivedBlock(position, feed, revision, received, first, documents)

@@ -1,0 +1,30 @@
+"""Statements about the state of joins: the last one that was saved."""
+
+from __future__ import annotations
+
+from extract.broker.store.database import Connection
+
+
+def last_state(connection: Connection) -> tuple[int, int, bytes] | None:
+    """The position and revision of the last saved state, and the state."""
+    rows = connection.query(
+        "SELECT position, revision, data FROM join_state ORDER BY position DESC LIMIT 1"
+    )
+    return (int(rows[0][0]), int(rows[0][1]), bytes(rows[0][2])) if rows else None
+
+
+def last_place(connection: Connection) -> tuple[int, int] | None:
+    """The position and revision of the last saved state."""
+    rows = connection.query(
+        "SELECT position, revision FROM join_state ORDER BY position DESC LIMIT 1"
+    )
+    return (int(rows[0][0]), int(rows[0][1])) if rows else None
+
+
+def save_state(connection: Connection, position: int, revision: int, data: bytes) -> None:
+    """Saves a state in the place of the last one."""
+    connection.execute("DELETE FROM join_state")
+    connection.execute(
+        "INSERT INTO join_state (position, revision, data) VALUES (?, ?, ?)",
+        (position, revision, data),
+    )

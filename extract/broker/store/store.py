@@ -1,0 +1,98 @@
+"""Opening a store: the lock, the tables, one connection that writes, a few that read."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from extract.broker.store.database import Connection, Database
+from extract.broker.store.sqlite_database import SqliteDatabase
+from extract.broker.store.tables import StoreError, create_tables, migrate
+
+_URLS = ("postgresql://", "postgres://")
+
+
+def database_of(location: str, synchronous: bool = True) -> Database:
+    """The database that a directory or URL names.
+
+    Raises:
+        StoreError: There can be none.
+    """
+    if location.startswith(_URLS):
+        from extract.broker.store.postgres_database import PostgresDatabase  # needs psycopg
+
+        return PostgresDatabase(location, synchronous)
+    if "://" in location:
+        hint = "name a directory, or postgresql://user@host/database?schema=name"
+        raise StoreError("there is no store of this kind", hint, location.split("://")[0])
+    return SqliteDatabase(Path(location), synchronous)
+
+
+class BrokerStore:
+    """A store that is open, by the one process that writes to it.
+
+    Args:
+        database: The database; its lock is taken.
+        readers: How many connections read at the same time.
+
+    Attributes:
+        writer: The connection of the thread that writes.
+    """
+
+    def __init__(self, database: Database, readers: int = 4) -> None:
+        self.database = database
+        database.lock()
+        self._readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        try:
+            self.writer = database.connect(writes=True)
+        except BaseException:
+            database.close()
+            raise
+        try:
+            if _has_tables(self.writer):
+                migrate(self.writer, database.types)
+            else:
+                create_tables(self.writer, database.types)
+            for _ in range(readers):
+                self._readers.put(database.connect())
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def open(cls, location: str, synchronous: bool = True) -> BrokerStore:
+        """Opens a directory or URL; what is missing is made.
+
+        Raises:
+            StoreError: It cannot be opened, or another process uses it.
+        """
+        return cls(database_of(location, synchronous))
+
+    @contextmanager
+    def reader(self) -> Iterator[Connection]:
+        """A connection to read with, from one thread; waits while all are in use."""
+        connection = self._readers.get()
+        try:
+            yield connection
+        finally:
+            self._readers.put(connection)
+
+    def close(self) -> None:
+        """Closes all connections and gives the lock back."""
+        while not self._readers.empty():
+            self._readers.get().close()
+        self.writer.close()
+        self.database.close()
+
+
+def _has_tables(connection: Connection) -> bool:
+    try:
+        with connection.snapshot():
+            connection.query("SELECT value FROM meta WHERE name = 'version'")
+    except Exception as error:
+        if "meta" in str(error):  # no such table, in the words of either database
+            return False
+        raise StoreError(f"cannot be read: {error}") from error
+    return True

@@ -1,0 +1,102 @@
+"""Statements about subscriptions: who has which number, and which query holds from when on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from extract.broker.store.database import Connection
+from extract.broker.store.rows import Row, SubscriberRow, SubscriptionVersion
+
+_SUBSCRIBER = "key, id, feed, owner, floor, start, active"
+_VERSION = "key, feed, since, until, body"
+
+
+def all_subscribers(connection: Connection) -> list[SubscriberRow]:
+    """All subscribers, deleted ones included."""
+    rows = connection.query(f"SELECT {_SUBSCRIBER} FROM subscriber ORDER BY key")
+    return [
+        SubscriberRow(key, identifier, feed, owner, floor, start, bool(active))
+        for key, identifier, feed, owner, floor, start, active in rows
+    ]
+
+
+def add_subscribers(connection: Connection, rows: Iterable[SubscriberRow]) -> None:
+    """Adds subscribers."""
+    connection.executemany(
+        f"INSERT INTO subscriber ({_SUBSCRIBER}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (one.key, one.id, one.feed, one.owner, one.floor, one.start, int(one.active))
+            for one in rows
+        ],
+    )
+
+
+def change_subscriber(connection: Connection, one: SubscriberRow) -> None:
+    """Writes a subscriber again."""
+    connection.execute(
+        "UPDATE subscriber SET feed = ?, owner = ?, floor = ?, start = ?, active = ? WHERE key = ?",
+        (one.feed, one.owner, one.floor, one.start, int(one.active), one.key),
+    )
+
+
+def raise_floors(connection: Connection, floors: Iterable[tuple[int, int]]) -> None:
+    """Notes for subscribers up to which number notifications are no longer kept."""
+    connection.executemany(
+        "UPDATE subscriber SET floor = ? WHERE key = ? AND floor < ?",
+        [(floor, key, floor) for key, floor in floors],
+    )
+
+
+def start_versions(
+    connection: Connection, feed: int, since: int, rows: Iterable[tuple[int, bytes]]
+) -> None:
+    """Lets queries hold from a revision on."""
+    connection.executemany(
+        f"INSERT INTO subscription ({_VERSION}) VALUES (?, ?, ?, NULL, ?)",
+        [(key, feed, since, body) for key, body in rows],
+    )
+
+
+def end_versions(connection: Connection, until: int, keys: Iterable[int]) -> None:
+    """Lets the queries of subscribers hold no longer, from a revision on."""
+    connection.executemany(
+        "UPDATE subscription SET until = ? WHERE key = ? AND until IS NULL",
+        [(until, key) for key in keys],
+    )
+
+
+def forget_versions(connection: Connection, revision: int) -> None:
+    """Removes queries that no document needs any more: those that ended at or before a revision."""
+    connection.execute("DELETE FROM subscription WHERE until <= ?", (revision,))
+
+
+def versions_at(connection: Connection, revision: int) -> list[SubscriptionVersion]:
+    """The queries that hold at a revision."""
+    statement = (
+        f"SELECT {_VERSION} FROM subscription WHERE since <= ? AND (until IS NULL OR until > ?) "
+        "ORDER BY key"
+    )
+    return _versions(connection.query(statement, (revision, revision)))
+
+
+def versions_after(connection: Connection, revision: int) -> list[SubscriptionVersion]:
+    """The queries that began or ended after a revision."""
+    statement = f"SELECT {_VERSION} FROM subscription WHERE since > ? OR until > ? ORDER BY since"
+    return _versions(connection.query(statement, (revision, revision)))
+
+
+def present_bodies(connection: Connection, keys: Iterable[int]) -> dict[int, bytes]:
+    """The present bodies of subscriptions, by their keys."""
+    statement = "SELECT body FROM subscription WHERE key = ? AND until IS NULL"
+    bodies = {}
+    for key in keys:
+        for (body,) in connection.query(statement, (key,)):
+            bodies[key] = bytes(body)
+    return bodies
+
+
+def _versions(rows: list[Row]) -> list[SubscriptionVersion]:
+    return [
+        SubscriptionVersion(key, feed, since, until, bytes(body))
+        for key, feed, since, until, body in rows
+    ]

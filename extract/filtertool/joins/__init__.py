@@ -1,0 +1,20 @@
+"""Joins between documents: many XSCL queries over streams, within windows.
+
+In: documents of streams, one by one, with their times. Out: rows (`joined.Joined`) for each pair of
+documents and combination of bindings that satisfies a query. `extract.joins` is the public door:
+it knows times, lateness and what is published.
+
+Which module:
+    `engine` is the recipe: read a document, join it, keep it. `edges` has the paths of all
+    patterns, shared; `witnesses` evaluates them. `graphs` has what queries join, `members` the
+    queries that join the same. `plan` keeps documents for one kind of window (`side_state`) and
+    finds those that share values (`search`); `combinations` finds their bindings, `outputs` makes
+    the XML. `documents` has a document and its nodes; `snapshot` saves and loads all.
+
+Always holds:
+    Rows are those of all pairs of accepted documents, each once, whatever arrives first. A document
+    is kept until no document that may still be accepted can join it.
+
+To add a kind of window:
+    Which pairs it takes in `extract.xscl.ast.JoinWindow`; what it keeps and lets go in `plan`.
+"""

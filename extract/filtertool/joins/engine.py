@@ -1,0 +1,265 @@
+"""The join engine: from documents, one by one, to the rows of all queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from extract.filtertool.flwr.writer import OutputError
+from extract.filtertool.joins.combinations import Row, RowsOfDocument, TooMany, combinations
+from extract.filtertool.joins.documents import DocumentTree, DocumentTrees, JoinDocument, Locator
+from extract.filtertool.joins.edges import EdgeTable, PatternEdge
+from extract.filtertool.joins.graphs import NamedGraph, graph_of, release, template_of
+from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
+from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
+from extract.filtertool.joins.side_state import StateLedger
+from extract.filtertool.joins.witnesses import WitnessFinder
+from extract.filtertool.results.outcome import Rejection
+from extract.limits import Limits
+from extract.xscl.ast import JoinOperator, XsclQuery
+
+Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
+"""Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
+
+
+@dataclass(slots=True)
+class JoinOutcome:
+    """What a document leads to.
+
+    Attributes:
+        rows: The rows, with the queries that they are of.
+        rejections: Queries that could not be evaluated.
+    """
+
+    rows: list[tuple[JoinMember, Joined]] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+
+
+class JoinEngine:
+    """Joins documents for many queries at once.
+
+    Args:
+        limits: How many rows a query may have for two documents, and how long an output may be.
+        shared: Whether join graphs share the search for what they have in common; without it, each
+            is searched for itself, which only measurements want.
+
+    Attributes:
+        edges: The edges of all patterns.
+    """
+
+    def __init__(self, limits: Limits, shared: bool = True) -> None:
+        self.edges = EdgeTable()
+        self._limits = limits
+        self._ledger = StateLedger()
+        self._plans: dict[tuple[JoinOperator, bool], JoinPlan] = {}
+        self._shared = shared
+        self._queries: dict[str, tuple[JoinMember, NamedGraph, XsclQuery]] = {}
+        self._trees = DocumentTrees(limits)
+
+    # -- queries
+
+    def add(self, member: JoinMember, query: XsclQuery) -> None:
+        """Adds a query."""
+        named = graph_of(query, self.edges)
+        self._queries[member.id] = member, named, query
+        self._plan(query).add(member, named, query)
+
+    def remove(self, identifier: str) -> None:
+        """Removes a query."""
+        member, named, query = self._queries.pop(identifier)
+        self._plan(query).remove(member, named, query)
+        release(named.graph, self.edges)
+
+    def _plan(self, query: XsclQuery) -> JoinPlan:
+        key = (query.window.operator, query.window.events)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = JoinPlan(*key, self._ledger, self._shared)
+        return plan
+
+    @property
+    def longest(self) -> int | None:
+        """The longest window in time, in microseconds; None if there is none."""
+        sizes = [plan.widest for (_, events), plan in self._plans.items() if not events]
+        return max([size for size in sizes if size >= 0], default=None)
+
+    def graphs(self) -> int:
+        """Returns the number of different join graphs."""
+        return sum([len(list(plan.graphs)) for plan in self._plans.values()])
+
+    def templates(self) -> int:
+        """Returns the number of different query templates."""
+        graphs = [graph for plan in self._plans.values() for graph in plan.graphs]
+        return len({template_of(graph) for graph in graphs})
+
+    # -- state
+
+    @property
+    def state(self) -> JoinState:
+        """What is kept of documents."""
+        ledger = self._ledger
+        return JoinState(len(ledger.documents), ledger.witnesses, ledger.bytes)
+
+    @property
+    def kept(self) -> list[JoinDocument]:
+        """The documents that are kept, in the order of their arrival."""
+        return [document for _, document in sorted(self._ledger.documents.items())]
+
+    def release(self, horizon: int | None, counts: StreamCounts) -> None:
+        """Lets go of documents that no later one can join."""
+        for plan in self._plans.values():
+            plan.release(horizon, counts)
+
+    def drop_oldest(self) -> JoinDocument:
+        """Lets go of the document that arrived first of those that are kept."""
+        clock = min(self._ledger.documents)
+        document = self._ledger.documents[clock]
+        for plan in self._plans.values():
+            plan.drop(clock)
+        return document
+
+    # -- documents
+
+    def read(self, document: JoinDocument, candidates: Candidates | None = None) -> list[Rejection]:
+        """Finds the witnesses of a document.
+
+        Args:
+            document: The document.
+            candidates: Says which patterns may match.
+
+        Returns:
+            Queries with a pattern that cannot be evaluated.
+
+        Raises:
+            DocumentError: It is not well-formed.
+        """
+        tree = DocumentTree(document.data, document.name, self._limits)
+        self._trees.keep(document, tree)
+        failures: list[tuple[PatternEdge, str]] = []
+        finder = WitnessFinder(document, tree)
+        for stream in streams_of(document):
+            chosen = None if candidates is None else candidates(stream, document.data)
+            failures += finder.find(*self.edges.select(stream, chosen))
+        return [one for edge, why in failures for one in self._failed(document, edge, why)]
+
+    def _failed(self, document: JoinDocument, edge: PatternEdge, why: str) -> Iterable[Rejection]:
+        for member, named, _ in self._queries.values():
+            if edge.number in (*named.graph.left.edges, *named.graph.right.edges):
+                yield Rejection(document.name, member.id, "join", why)
+
+    def keep(self, document: JoinDocument) -> None:
+        """Keeps what later documents may need of a document."""
+        for plan in self._plans.values():
+            plan.keep(document)
+
+    def join(self, document: JoinDocument, counts: StreamCounts, latest: int | None) -> JoinOutcome:
+        """Joins a document with those that are kept.
+
+        Args:
+            document: The document, with its witnesses.
+            counts: The numbers of documents before it.
+            latest: The latest time of those.
+        """
+        pairs = _PairRows(document, self._trees, self._limits)
+        if document.links:
+            for plan in self._plans.values():
+                plan.search(document, counts, latest, pairs.found)
+        return pairs.outcome()
+
+
+class _PairRows:
+    """Makes the rows of one document with those that it joins."""
+
+    def __init__(self, document: JoinDocument, trees: DocumentTrees, limits: Limits) -> None:
+        self._document = document
+        self._trees = trees
+        self._limits = limits
+        self._own = RowsOfDocument(document, limits.query_rows)
+        self._done = JoinOutcome()
+        # Order of the query, clocks, rank of the combination: these differ; then member and row.
+        self._rows: list[tuple[int, int, int, int, JoinMember, Joined]] = []
+
+    def outcome(self) -> JoinOutcome:
+        """Returns the rows in the order of queries, then of documents, then of nodes."""
+        self._rows.sort()
+        self._done.rows = [(row[4], row[5]) for row in self._rows]
+        return self._done
+
+    def found(
+        self, members: GraphMembers, left: JoinDocument, right: JoinDocument, distance: int
+    ) -> None:
+        """Makes the rows of queries for two documents that share the values of their graph."""
+        clock = min(left.clock, right.clock)
+        matches: list[tuple[Row, Row]] | None = None
+        for variant in members:
+            seeing = variant.seeing(distance, clock)
+            if not seeing:
+                continue
+            if matches is None:
+                try:
+                    matches = combinations(
+                        members.graph, self._of(left), self._of(right), self._limits.query_rows
+                    )
+                except TooMany:
+                    self._reject(seeing, self._limits.passed("query_rows"))
+                    continue
+            if matches:
+                self._add(variant, seeing, left, right, matches)
+
+    def _of(self, document: JoinDocument) -> RowsOfDocument:
+        if document is self._document:
+            return self._own
+        return RowsOfDocument(document, self._limits.query_rows)
+
+    def _add(
+        self,
+        variant: MemberVariant,
+        seeing: list[JoinMember],
+        left: JoinDocument,
+        right: JoinDocument,
+        matches: list[tuple[Row, Row]],
+    ) -> None:
+        names, trees = variant.names, (self._trees.of(left), self._trees.of(right))
+        if len(matches) > 1:
+            matches = sorted(matches, key=lambda pair: _order(variant, left, right, pair))
+        for rank, (one, other) in enumerate(matches):
+            bindings = {
+                name: trees[0].path(left.locators[one[index]]) for name, index in names.left
+            }
+            for name, index in names.right:
+                bindings[name] = trees[1].path(right.locators[other[index]])
+            try:
+                output = variant.output.make((left, right), trees, (one, other), self._limits)
+            except OutputError as error:
+                self._reject(seeing, error.reason)
+                continue
+            tail = (
+                left.name, right.name, left.seq, right.seq, left.time, right.time, bindings, output,
+            )  # fmt: skip
+            one_clock, other_clock = left.clock, right.clock
+            self._rows += [
+                (member.order, one_clock, other_clock, rank, member, _joined(member.id, tail))
+                for member in seeing
+            ]
+
+    def _reject(self, members: list[JoinMember], reason: str) -> None:
+        name = self._document.name
+        self._done.rejections += [Rejection(name, one.id, "join", reason) for one in members]
+
+
+def _joined(query: str, tail: tuple[object, ...]) -> Joined:
+    """A row; made like this it takes half of the time."""
+    return tuple.__new__(Joined, (query, *tail))
+
+
+def _order(
+    variant: MemberVariant, left: JoinDocument, right: JoinDocument, pair: tuple[Row, Row]
+) -> tuple[list[Locator], list[Locator]]:
+    """The key by which combinations are in document order, variable by variable."""
+    one, other = pair
+    return (
+        [left.locators[one[index]] for _, index in variant.names.left],
+        [right.locators[other[index]] for _, index in variant.names.right],
+    )

@@ -1,0 +1,439 @@
+"""Joins between documents of streams: `Joins`, which takes documents one by one.
+
+Usage:
+    >>> joins = Joins({"q": "a//order->x[id->i] FOLLOWED BY{i=j, 60} b//bill->y[order->j]"})
+    >>> joins.process("a", "o1.xml", b"<order><id>7</id></order>", 0)
+    []
+    >>> [row] = joins.process("b", "b1.xml", b"<bill><order>7</order></bill>", 30)
+    >>> row.left, row.right, row.bindings["i"], row.output
+    ('o1.xml', 'b1.xml', '/order[1]/id[1]', \
+'<join><order><id>7</id></order><bill><order>7</order></bill></join>')
+
+Queries are described in `extract.xscl`, how they are evaluated in `extract.filtertool.joins`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from time import time_ns
+from typing import Any, Literal
+
+from extract.chunktool.input.source import Document, open_source
+from extract.errors import DocumentError, JoinError, QuerySyntaxError, SubscriptionsError
+from extract.filtertool.joins.documents import JoinDocument
+from extract.filtertool.joins.engine import JoinEngine
+from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.members import JoinMember
+from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
+from extract.filtertool.results.outcome import Rejection
+from extract.join_patterns import PatternFilter
+from extract.limits import DEFAULTS, Limits
+from extract.schema.model import Schema
+from extract.subscriptions.model import Subscription, Subscriptions
+from extract.xscl.ast import XsclQuery
+from extract.xscl.parser import parse_xscl
+from extract.xscl.streams import StreamGraph
+from extract.xscl.times import Time, microseconds
+
+WhenFull = Literal["stop", "drop"]
+
+
+class Joins:
+    """XSCL queries, and what they need to remember of documents.
+
+    Queries that cannot be evaluated are in `rejected_queries`; the others go on. All methods may be
+    called by several threads, and take effect one after the other.
+
+    Args:
+        queries: The queries: `Subscriptions`, or a mapping from ids to XSCL.
+        schemas: The schema of each stream that has one. It does not change the rows.
+        lateness: By how many seconds a document may be behind the latest time seen; by default by
+            the longest window in time.
+        max_state: How many bytes the state may take, about.
+        when_full: What happens then: ``stop`` raises an error, ``drop`` forgets the oldest
+            documents, each of which is a rejection.
+        limits: How large queries, documents and outputs may be.
+        namespaces: Bindings for prefixes that the queries do not bind.
+
+    Raises:
+        SubscriptionsError: Two queries have one id.
+        ValueError: An option has no such value.
+    """
+
+    def __init__(
+        self,
+        queries: Subscriptions | Mapping[str, str] = (),  # type: ignore[assignment]
+        schemas: Mapping[str, Schema] | None = None,
+        *,
+        lateness: Time | None = None,
+        max_state: int | None = None,
+        when_full: WhenFull = "stop",
+        limits: Limits | None = None,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        if when_full not in ("stop", "drop"):
+            raise ValueError(f"when_full is {when_full!r}, and must be stop or drop")
+        self._lateness = None if lateness is None else microseconds(lateness)
+        if self._lateness is not None and self._lateness < 0:
+            raise ValueError("lateness cannot be negative")
+        if max_state is not None and max_state < 0:
+            raise ValueError("max_state cannot be negative")
+        self.schemas = dict(schemas or {})
+        self._max_state = max_state
+        self._when_full: WhenFull = when_full
+        self._limits = limits or DEFAULTS
+        self._lock = threading.RLock()
+        self._engine = JoinEngine(self._limits)
+        self._patterns = PatternFilter(self._engine.edges, self.schemas, self._limits)
+        self._streams = StreamGraph()
+        self._queries: dict[str, tuple[XsclQuery, JoinMember]] = {}
+        self._next_order = 0
+        self._clock = 0
+        self._counts = StreamCounts()
+        self._latest: int | None = None
+        self._horizon: int | None = None
+        self._rejected: list[Rejection] = []
+        self.rejected_queries: tuple[Rejection, ...] = ()
+        self._take(_subscriptions(queries, namespaces))
+
+    @classmethod
+    def load(
+        cls, path: str | Path, schemas: Mapping[str, Schema] | None = None, **options: Any
+    ) -> Joins:
+        """Loads a file of queries: lines ``id<TAB>query``, or ``.jsonl`` with the key ``xscl``.
+
+        Args:
+            path: The file.
+            schemas: The schema of each stream that has one.
+            options: As for `Joins`.
+
+        Raises:
+            SubscriptionsError: The file cannot be read or is malformed, or two queries have one id.
+        """
+        limits: Limits | None = options.get("limits")
+        namespaces: Mapping[str, str] | None = options.get("namespaces")
+        return cls(Subscriptions.load(path, namespaces, limits), schemas, **options)
+
+    def __repr__(self) -> str:
+        state = self.state
+        return f"<Joins: {len(self):,} queries, {state.documents:,} documents kept>"
+
+    # -- queries
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._queries
+
+    @property
+    def queries(self) -> Mapping[str, XsclQuery]:
+        """The queries by their ids."""
+        return {name: query for name, (query, _) in self._queries.items()}
+
+    @property
+    def published(self) -> frozenset[str]:
+        """The streams that queries publish."""
+        return self._streams.published
+
+    def add(self, queries: Subscriptions | Mapping[str, str] | Subscription) -> None:
+        """Adds queries, which see the documents from now on.
+
+        Raises:
+            QuerySyntaxError: One cannot be evaluated, or reads what it publishes.
+            SubscriptionsError: There is a query with such an id. In both cases nothing has changed.
+        """
+        with self._lock:
+            added: list[str] = []
+            try:
+                for one in _subscriptions(queries, None):
+                    if one.id in self._queries:
+                        hint = "remove it before, or give the new one another id"
+                        raise SubscriptionsError(f"there is a query with the id {one.id!r}", hint)
+                    self._add(one)
+                    added.append(one.id)
+            except (QuerySyntaxError, SubscriptionsError):
+                self.remove(added)
+                raise
+
+    def remove(self, identifiers: Iterable[str]) -> None:
+        """Removes the queries with these ids.
+
+        Raises:
+            SubscriptionsError: There is no query with such an id; then nothing has changed.
+        """
+        with self._lock:
+            names = [identifiers] if isinstance(identifiers, str) else list(identifiers)
+            for name in names:
+                if name not in self._queries:
+                    raise SubscriptionsError(f"there is no query with the id {name!r}")
+            for name in dict.fromkeys(names):
+                query, _ = self._queries.pop(name)
+                self._engine.remove(name)
+                self._streams.remove(name, query)
+
+    def replace_all(self, queries: Subscriptions | Mapping[str, str]) -> None:
+        """Makes these the queries: those that are the same go on, others come or go.
+
+        Those that cannot be evaluated are in `rejected_queries`.
+        """
+        with self._lock:
+            wanted = {one.id: one for one in _subscriptions(queries, None)}
+            texts = {name: (query.text, query.namespaces) for name, query in self.queries.items()}
+            same = {n for n, one in wanted.items() if texts.get(n) == (one.xpath, one.namespaces)}
+            self.remove([name for name in texts if name not in same])
+            source = queries.source if isinstance(queries, Subscriptions) else ""
+            new = tuple([one for name, one in wanted.items() if name not in same])
+            self._take(Subscriptions(new, source))
+
+    def _take(self, subscriptions: Subscriptions) -> None:
+        """Adds queries; those that cannot be evaluated are rejected."""
+        rejections: list[Rejection] = []
+        for one in subscriptions:
+            try:
+                self._add(one)
+            except QuerySyntaxError as error:
+                placed = error.at(subscriptions.source, one.line, one.column)
+                offset = error.offset if error.offset >= 0 else None
+                rejections.append(
+                    Rejection(None, one.id, "prepare", str(placed), one.line or None, offset)
+                )
+        self.rejected_queries = tuple(rejections)
+
+    def _add(self, one: Subscription, since: int | None = None, order: int | None = None) -> None:
+        query = parse_xscl(one.xpath, one.namespaces, self._limits)
+        self._streams.check(one.id, query)
+        if order is None:
+            order = self._next_order
+            self._next_order += 1
+        seen = self._clock if since is None else since
+        member = JoinMember(order, one.id, query.window.size, seen, query.publish)
+        self._engine.add(member, query)
+        self._streams.add(one.id, query)
+        self._queries[one.id] = query, member
+
+    # -- documents
+
+    def process(
+        self, stream: str, name: str, document: Document, time: Time | None = None
+    ) -> list[Joined]:
+        """Takes a document, and returns the rows that it leads to.
+
+        That includes what published documents lead to. A document that is late or not well-formed
+        is in `rejected`, and changes nothing else.
+
+        Args:
+            stream: The stream that it belongs to.
+            name: Its name.
+            document: Bytes, a path or a file object.
+            time: Seconds, or a time in ISO 8601; by default the time of its arrival.
+
+        Returns:
+            The rows in the order of queries; then those of published documents.
+
+        Raises:
+            JoinError: The stream is published by a query, or the state is full.
+            TypeError: It is no document.
+            ValueError: The time is none.
+        """
+        with self._lock:
+            self._rejected = []
+            if stream in self._streams.published:
+                reason = f"the stream {stream!r} is published by a query"
+                raise JoinError(reason, "give documents of another stream", name)
+            moment = self._arrival() if time is None else microseconds(time)
+            if self._horizon is not None and moment < self._horizon:
+                late = (self._horizon - moment) / 1_000_000
+                reason = f"the document is {late:g} s later than the lateness allows"
+                self._rejected.append(Rejection(name, None, "late", reason))
+                return []
+            try:
+                with open_source(document, name, self._limits) as source:
+                    data = source.load(self._limits.whole_bytes)
+                if data is None:
+                    raise DocumentError(self._limits.passed("whole_bytes"), file=name)
+                first = self._new(stream, name, moment, data, published=False)
+                return self._process(first)
+            except DocumentError as error:
+                place = error.offset if error.offset >= 0 else None
+                self._rejected.append(
+                    Rejection(name, None, "read", error.reason, error.line or None, place)
+                )
+                return []
+
+    @property
+    def rejected(self) -> Sequence[Rejection]:
+        """What the last call of `process` rejected."""
+        return tuple(self._rejected)
+
+    @property
+    def state(self) -> JoinState:
+        """What is kept of documents: how many, and about how much memory that takes."""
+        return self._engine.state
+
+    def figures(self) -> dict[str, int]:
+        """Returns numbers of queries, join graphs, templates and kept documents."""
+        state, engine = self._engine.state, self._engine
+        return {
+            "queries": len(self._queries),
+            "join_graphs": engine.graphs(),
+            "templates": engine.templates(),
+            "edges": len(engine.edges),
+            "state_documents": state.documents,
+            "state_witnesses": state.witnesses,
+            "state_bytes": state.bytes,
+        }
+
+    def _arrival(self) -> int:
+        """The present time, later than that of any document before."""
+        now = time_ns() // 1_000
+        return now if self._latest is None else max(now, self._latest + 1)
+
+    def _new(self, stream: str, name: str, time: int, data: bytes, published: bool) -> JoinDocument:
+        place = self._counts.places[stream]
+        seq = place if published else self._counts.inputs
+        named = f"{stream}#{seq}" if published else name
+        return JoinDocument(stream, named, time, seq, place, self._clock, published, data)
+
+    def _process(self, first: JoinDocument) -> list[Joined]:
+        rows: list[Joined] = []
+        waiting = deque([first])
+        while waiting:
+            document = waiting.popleft()
+            if document is not first:  # numbered when its turn comes
+                document = self._new(
+                    document.stream, "", document.time, document.data, published=True
+                )
+            self._rejected += self._engine.read(document, self._patterns.candidates)
+            self._make_room(document)
+            done = self._engine.join(document, self._counts, self._latest)
+            self._accept(document)
+            self._rejected += done.rejections
+            for member, row in done.rows:
+                rows.append(row)
+                if member.publish:
+                    later = max(row.left_time, row.right_time)
+                    data = row.output.encode()
+                    waiting.append(JoinDocument(member.publish, "", later, 0, 0, 0, True, data))
+        return rows
+
+    def _accept(self, document: JoinDocument) -> None:
+        self._clock += 1
+        self._counts.places[document.stream] += 1
+        if not document.published:
+            self._counts.inputs += 1
+            self._latest = (
+                document.time if self._latest is None else max(self._latest, document.time)
+            )
+            lateness = self._engine.longest if self._lateness is None else self._lateness
+            if lateness is not None:
+                horizon = self._latest - lateness
+                self._horizon = horizon if self._horizon is None else max(self._horizon, horizon)
+        self._engine.keep(document)
+        self._engine.release(self._horizon, self._counts)
+
+    def _make_room(self, document: JoinDocument) -> None:
+        """Makes sure that the state can take one more document."""
+        if self._max_state is None or not document.links:
+            return
+        while self._engine.state.documents and (
+            self._engine.state.bytes + document.bytes > self._max_state
+        ):
+            if self._when_full == "stop":
+                reason = f"the state would take more than {self._max_state:,} bytes (--max-state)"
+                hint = "raise the limit, make windows or the lateness smaller, or drop the oldest"
+                raise JoinError(reason, hint, document.name)
+            oldest = self._engine.drop_oldest()
+            reason = "dropped from the state before its windows had passed (--max-state)"
+            self._rejected.append(Rejection(oldest.name, None, "state", reason))
+
+    # -- snapshots
+
+    def save(self, directory: str | Path) -> None:
+        """Writes all that `restore` needs into a directory; whole, or not at all.
+
+        Raises:
+            JoinError: The directory has something else in it.
+            OSError: It cannot be written.
+        """
+        with self._lock:
+            saved = [
+                SavedQuery(name, query.text, query.namespaces, member.since, member.order)
+                for name, (query, member) in self._queries.items()
+            ]
+            facts = {
+                "clock": self._clock,
+                "next_order": self._next_order,
+                "inputs": self._counts.inputs,
+                "places": dict(self._counts.places),
+                "latest": self._latest,
+                "horizon": self._horizon,
+                "lateness": self._lateness,
+                "max_state": self._max_state,
+                "when_full": self._when_full,
+            }
+            Snapshot(saved, self._engine.kept, facts).save(directory)
+
+    @classmethod
+    def restore(
+        cls,
+        directory: str | Path,
+        schemas: Mapping[str, Schema] | None = None,
+        *,
+        lateness: Time | None = None,
+        max_state: int | None = None,
+        when_full: WhenFull | None = None,
+        limits: Limits | None = None,
+    ) -> Joins:
+        """Goes on where `save` was called: the same documents give the same rows.
+
+        Args:
+            directory: Where `save` wrote.
+            schemas: As for `Joins`; they are not saved.
+            lateness, max_state, when_full: As for `Joins`; those of before by default.
+            limits: As for `Joins`.
+
+        Raises:
+            JoinError: There is no snapshot, or it is damaged or of another version.
+        """
+        snapshot = Snapshot.load(directory)
+        facts = snapshot.facts
+        joins = cls(
+            {},
+            schemas,
+            lateness=lateness,
+            max_state=facts["max_state"] if max_state is None else max_state,
+            when_full=when_full or facts["when_full"],
+            limits=limits,
+        )
+        if lateness is None:
+            joins._lateness = facts["lateness"]
+        joins._resume(snapshot)
+        return joins
+
+    def _resume(self, snapshot: Snapshot) -> None:
+        facts = snapshot.facts
+        for one in snapshot.queries:
+            self._add(Subscription(one.id, one.xscl, one.namespaces), one.since, one.order)
+        self._clock, self._next_order = facts["clock"], facts["next_order"]
+        self._counts = StreamCounts(facts["inputs"], facts["places"])
+        self._latest, self._horizon = facts["latest"], facts["horizon"]
+        for document in snapshot.documents:
+            self._engine.read(document, self._patterns.candidates)
+            self._engine.keep(document)
+        self._engine.release(self._horizon, self._counts)
+
+
+def _subscriptions(
+    queries: Subscriptions | Mapping[str, str] | Subscription,
+    namespaces: Mapping[str, str] | None,
+) -> Subscriptions:
+    if isinstance(queries, Subscriptions):
+        return queries.with_defaults(namespaces) if namespaces else queries
+    if isinstance(queries, Subscription):
+        return Subscriptions.of([queries], namespaces)
+    return Subscriptions.of(queries, namespaces)

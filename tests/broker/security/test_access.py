@@ -1,0 +1,250 @@
+"""Who may do what: tokens, roles, feeds, hosts, origins, limits."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from extract.broker.security.tokens import TokenError, TokenFile
+from extract.broker.server import ServeError, check_address
+from extract.broker.settings import BrokerLimits, BrokerSettings
+from tests.support.broker_crash import broker_process
+from tests.support.broker_server import LINES, XML, AskedBroker, served
+
+ROOT, DESK, NEWS, READER = (f"{name}-0123456789abcdef" for name in ("root", "desk", "news", "read"))
+FILE = f"""
+# name token roles feeds
+root {ROOT} admin
+desk {DESK} publish,subscribe stocks,open.*
+news {NEWS} publish,subscribe news
+read {READER} subscribe stocks
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedBroker]:
+    folder = tmp_path_factory.mktemp("broker")
+    file = folder / "tokens"
+    file.write_text(FILE)
+    file.chmod(0o600)
+    with served(folder / "store", tokens=TokenFile.load(file)) as asked:
+        root = asked.as_client(ROOT)
+        for feed in ("stocks", "news", "open.a"):
+            assert root.put_feed(feed).status == 201
+        yield root
+
+
+def test_what_shows_or_takes_data_wants_a_token(root: AskedBroker) -> None:
+    nobody = root.as_client("")
+    assert nobody.ask("GET", "/health").status == 200
+    for method, path in (
+        ("GET", "/feeds"),
+        ("PUT", "/feeds/x"),
+        ("POST", "/feeds/stocks/documents"),
+        ("GET", "/subscriptions/s/notifications"),
+        ("GET", "/metrics"),
+        ("GET", "/openapi.json"),
+        ("GET", "/nothing"),
+    ):
+        for asked in (nobody, root.as_client("wrong-0123456789abcdef")):
+            answer = asked.ask(method, path, "{}")
+            assert answer.status == 401, path
+            assert answer.headers["www-authenticate"] == "Bearer"
+    assert nobody.ask("GET", f"/feeds?token={ROOT}&access_token={ROOT}").status == 401
+    assert nobody.ask("GET", "/feeds", headers={"Cookie": f"token={ROOT}"}).status == 401
+
+
+def test_roles_and_feeds(root: AskedBroker) -> None:
+    desk, news, reader = (root.as_client(one) for one in (DESK, NEWS, READER))
+    assert desk.post("<a/>", feed="stocks").status == 202
+    assert desk.post("<a/>", feed="open.a").status == 202
+    assert desk.post("<a/>", feed="news").status == 404
+    assert reader.post("<a/>", feed="stocks").status == 403
+    assert desk.put_feed("stocks").status == 403
+    assert desk.put_feed("other").status == 404
+    assert [one["name"] for one in news.ask("GET", "/feeds").json["feeds"]] == ["news"]
+    assert news.ask("GET", "/feeds/stocks").status == 404
+    assert news.ask("GET", "/feeds/stocks/documents").status == 404
+
+
+def test_ids_that_one_may_not_see_are_not_there(root: AskedBroker) -> None:
+    desk, news, reader = (root.as_client(one) for one in (DESK, NEWS, READER))
+    assert desk.put("mine", feed="stocks", xpath="/a").status == 201
+    for other in (news, reader):
+        for method, path in (
+            ("GET", "/subscriptions/mine/notifications"),
+            ("GET", "/subscriptions/mine/dead-letters"),
+            ("GET", "/feeds/stocks/subscriptions/mine"),
+            ("DELETE", "/feeds/stocks/subscriptions/mine"),
+        ):
+            answer = other.ask(method, path)
+            there = other.ask(method, path.replace("mine", "none"))
+            assert (answer.status, answer.body) == (there.status, there.body), path
+            assert answer.status == 404
+    assert reader.ask("GET", "/feeds/stocks/subscriptions").json["subscriptions"] == []
+    assert root.ask("GET", "/feeds/stocks/subscriptions/mine").status == 200
+
+
+def test_a_join_reads_only_feeds_that_its_owner_may_read(root: AskedBroker, tmp_path: Path) -> None:
+    desk = root.as_client(DESK)
+    joined = "{}//a->x1[b->x2] JOIN{{x2=x4, 60}} {}//a->x3[b->x4]"
+    assert desk.put("j1", feed="stocks", xscl=joined.format("stocks", "open.a")).status == 201
+    assert desk.put("j1", feed="stocks", xscl=joined.format("stocks", "stocks")).status == 200
+    assert desk.put("j2", feed="stocks", xscl=joined.format("stocks", "news")).status == 404
+    assert desk.put("j2", feed="stocks", xscl=joined.format("S", "stocks")).status == 403
+    assert root.put("j3", feed="stocks", xscl=joined.format("S", "news")).status == 201
+    file = tmp_path / "tokens"
+    file.write_text(FILE.replace("stocks,open.*", "open.*"))
+    file.chmod(0o600)
+    root.broker.tokens_changed(TokenFile.load(file))
+    assert desk.ask("GET", "/subscriptions/j1/notifications").status == 404
+    assert root.ask("GET", "/subscriptions/j3/notifications").status == 200
+    root.broker.tokens_changed(root.broker.tokens.load(file.with_name("tokens")))
+
+
+def test_rebinding_and_requests_across_sites_are_refused(root: AskedBroker) -> None:
+    def status(**headers: str) -> int:
+        return root.ask("GET", "/feeds", headers=headers).status
+
+    port = root.port
+    assert status(Host=f"127.0.0.1:{port}") == 200
+    assert status(Host=f"localhost:{port}", Origin=f"http://localhost:{port}") == 200
+    assert status(Host="evil.example") == 421
+    assert status(Host="127.0.0.1.evil.example") == 421
+    assert status(Host="") == 421
+    assert status(Host=f"127.0.0.1:{port}", Origin="http://evil.example") == 403
+    assert status(Host=f"127.0.0.1:{port}", Origin="null") == 403
+    assert status(Host=f"127.0.0.1:{port}", Origin="http://127.0.0.1:1") == 403
+
+
+def test_every_answer_tells_browsers_what_they_may_do(root: AskedBroker) -> None:
+    for asked, path in ((root, "/feeds"), (root, "/nothing"), (root.as_client(""), "/feeds")):
+        headers = asked.ask("GET", path).headers
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "set-cookie" not in headers
+        assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize("name", ["..", "%2e%2e", "a%2Fb", ".hidden", "a%00", "a%20b", "x" * 200])
+def test_names_never_become_paths(root: AskedBroker, name: str) -> None:
+    assert root.ask("PUT", f"/feeds/{name}", {}).status in (404, 405, 422)
+
+
+def test_without_tokens_only_the_loopback_is_served() -> None:
+    with pytest.raises(ServeError, match="loopback"):
+        check_address("0.0.0.0", has_tokens=False)
+    check_address("0.0.0.0", has_tokens=True)
+    check_address("127.0.0.1", has_tokens=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("a b", "1, 3 or 4 fields"),
+        (f"a {ROOT} boss", "no role"),
+        ("a short admin", "at least"),
+        (f"a {ROOT} admin\nb {ROOT} admin", "twice"),
+        (f"a {ROOT} admin\na {DESK} admin", "twice"),
+        ("# nothing", "no token"),
+    ],
+)
+def test_files_of_tokens_that_are_wrong(tmp_path: Path, line: str, reason: str) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(line)
+    file.chmod(0o600)
+    with pytest.raises(TokenError, match=reason):
+        TokenFile.load(file)
+
+
+def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(FILE)
+    file.chmod(0o666)
+    with pytest.raises(TokenError, match="others may write"):
+        TokenFile.load(file)
+
+
+def test_limits_of_a_client(tmp_path: Path) -> None:
+    limits = BrokerLimits(
+        document_bytes=1_000,
+        body_bytes=5_000,
+        bulk_lines=3,
+        gzip_ratio=2,
+        subscriptions=2,
+        connections=0,
+        pending_documents=2,
+    )
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        asked.put_feed("f")
+        assert asked.post("<a>" + "x" * 1_000 + "</a>").status == 413
+        lines = [("d", "<a/>")] * 4
+        assert asked.post_lines(lines).status == 413
+        assert asked.post_lines([("d", "<a>" + "x" * 1_000 + "</a>")]).json["rejected"] == 1
+        assert asked.post_lines([("d", "x" * 6_000)]).status == 413
+        packed = gzip.compress(b"<a>" + b" " * 900 + b"</a>")
+        sent = {**XML, "Content-Encoding": "gzip"}
+        assert asked.ask("POST", "/feeds/f/documents", packed, sent).status == 202
+        bomb = gzip.compress(b" " * 4_000_000)
+        assert asked.ask("POST", "/feeds/f/documents", bomb, sent).status == 413
+        assert asked.ask("POST", "/feeds/f/documents", packed[:-9], sent).status == 400
+        assert (
+            asked.ask(
+                "POST", "/feeds/f/documents", b"<a/>", {**XML, "Content-Encoding": "br"}
+            ).status
+            == 415
+        )
+        assert asked.put("s1", xpath="/a").status == 201
+        assert asked.put("s2", xpath="/a").status == 201
+        assert asked.put("s3", xpath="/a").status == 403
+        assert asked.put("s1", xpath="/b").status == 200
+        answer = asked.ask("GET", "/subscriptions/s1/notifications?wait=5")
+        assert (answer.status, answer.headers["retry-after"]) == (429, "5")
+
+
+def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
+    limits = BrokerLimits(requests_per_second=2)
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        answers = [asked.ask("GET", "/feeds") for _ in range(8)]
+        refused = [one for one in answers if one.status == 429]
+        assert refused
+        assert int(refused[0].headers["retry-after"]) >= 1
+        assert asked.ask("GET", "/health").status == 200
+
+
+def test_documents_are_refused_while_too_many_wait(tmp_path: Path) -> None:
+    limits = replace(BrokerLimits(), pending_documents=5)
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        asked.put_feed("f")
+        asked.broker.pending.add(5, 10)
+        answer = asked.post("<a/>")
+        assert (answer.status, answer.headers["retry-after"]) == (429, "1")
+        body = json.dumps({"name": "d", "document": "<a/>"})
+        assert asked.ask("POST", "/feeds/f/documents", body, LINES).status == 429
+        asked.broker.pending.release(5, 10)
+        assert asked.post("<a/>").status == 202
+
+
+def test_tokens_are_read_again_and_a_stop_is_in_order(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"root {ROOT} admin")
+    file.chmod(0o600)
+    store = str(tmp_path / "store")
+    with broker_process(store, "--token-file", str(file)) as (asked, process):
+        assert asked.as_client(ROOT).put_feed("f").status == 201
+        assert asked.as_client(DESK).ask("GET", "/feeds").status == 401
+        file.write_text(f"root {ROOT} admin\ndesk {DESK} subscribe")
+        os.kill(process.pid, signal.SIGHUP)
+        while asked.as_client(DESK).ask("GET", "/feeds").status != 200:
+            time.sleep(0.01)
+        process.terminate()
+        assert process.wait(30) == 0

@@ -1,0 +1,239 @@
+"""The contract of the store, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from extract.broker.store import documents, feeds, idempotency, notifications, retained
+from extract.broker.store import joins as join_rows
+from extract.broker.store import subscriptions as subs
+from extract.broker.store.rows import (
+    ArrivedBlock,
+    ArrivedDocument,
+    BatchMark,
+    DeadLetter,
+    FeedRow,
+    NotificationRow,
+    RejectionRow,
+    SubscriberRow,
+)
+from extract.broker.store.store import BrokerStore, database_of
+from extract.broker.store.tables import VERSION, StoreError
+from tests.support.postgres_server import PostgresServer
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "store")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.url(schema=f"b {uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[BrokerStore]:
+    opened = BrokerStore.open(location)
+    yield opened
+    opened.close()
+
+
+def _block(position: int, revision: int = 0) -> ArrivedBlock:
+    some = [ArrivedDocument("a", None, b"<a/>"), ArrivedDocument("\0\ud83d", 5, b"\xff\0", 2)]
+    some = [one._replace(name=one.name.encode("utf-8", "replace").decode()) for one in some]
+    return ArrivedBlock(position, 1, revision, 1_000 * position, 2 * position - 1, some)
+
+
+def test_what_is_committed_is_there_after_opening_again(location: str) -> None:
+    store = BrokerStore.open(location)
+    with store.writer.transaction():
+        feeds.add_feed(store.writer, FeedRow(1, "f", b"{}", 7))
+        documents.add_block(store.writer, _block(1))
+        subs.add_subscribers(store.writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
+        subs.start_versions(store.writer, 1, 3, [(1, b'{"xpath": "//a"}')])
+    store.close()
+    again = BrokerStore.open(location)
+    with again.reader() as reader:
+        assert feeds.all_feeds(reader) == [FeedRow(1, "f", b"{}", 7)]
+        assert documents.blocks_after(reader, 0, 10) == [_block(1)]
+        assert subs.all_subscribers(reader) == [SubscriberRow(1, "s", 1, "me", 0, 0, True)]
+        assert [one.body for one in subs.versions_at(reader, 3)] == [b'{"xpath": "//a"}']
+        assert subs.versions_at(reader, 2) == []
+    again.close()
+
+
+def test_a_transaction_that_fails_leaves_nothing(store: BrokerStore) -> None:
+    def fail() -> None:
+        with store.writer.transaction():
+            documents.add_block(store.writer, _block(1))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert documents.last_position(store.writer) == 0
+    with store.writer.transaction():
+        documents.add_block(store.writer, _block(1))
+    assert documents.last_position(store.writer) == 1
+
+
+def test_readers_see_only_what_is_committed(store: BrokerStore) -> None:
+    with store.writer.transaction():
+        documents.add_block(store.writer, _block(1))
+        with store.reader() as reader:
+            assert documents.last_position(reader) == 0
+    with store.reader() as reader:
+        assert documents.last_position(reader) == 1
+        assert [one.position for one in documents.blocks_of_feed(reader, 1, 2, 9)] == [1]
+
+
+def test_a_reader_cannot_write(store: BrokerStore) -> None:
+    with store.reader() as reader, pytest.raises(Exception, match=r"(?i)read|attempt"):
+        feeds.set_meta(reader, "a", "b")
+
+
+def test_one_process_writes(location: str) -> None:
+    store = BrokerStore.open(location)
+    with pytest.raises(StoreError, match="another broker"):
+        BrokerStore.open(location)
+    program = (
+        "import sys; from extract.broker.store.store import BrokerStore; "
+        "BrokerStore.open(sys.argv[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, location], capture_output=True, text=True, check=False
+    )
+    assert "another broker" in done.stderr
+    store.close()
+    BrokerStore.open(location).close()
+
+
+def test_queries_by_revision(store: BrokerStore) -> None:
+    writer = store.writer
+    with writer.transaction():
+        subs.start_versions(writer, 1, 1, [(1, b"a"), (2, b"b")])
+        subs.end_versions(writer, 3, [1])
+        subs.start_versions(writer, 1, 3, [(1, b"c")])
+    bodies = {
+        number: sorted(one.body for one in subs.versions_at(writer, number)) for number in (1, 2, 3)
+    }
+    assert bodies == {1: [b"a", b"b"], 2: [b"a", b"b"], 3: [b"b", b"c"]}
+    after = [(one.since, one.until) for one in subs.versions_after(writer, 2)]
+    assert after == [(1, 3), (3, None)]
+    with writer.transaction():
+        subs.forget_versions(writer, 3)
+    assert [one.body for one in subs.versions_at(writer, 2)] == [b"b"]
+    assert subs.present_bodies(writer, [1, 2, 3]) == {1: b"c", 2: b"b"}
+
+
+def test_notifications_and_their_retention(store: BrokerStore) -> None:
+    writer = store.writer
+    with writer.transaction():
+        subs.add_subscribers(writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
+        for position in (1, 2, 3):
+            documents.add_block(writer, _block(position))
+            row = NotificationRow(1, 2 * position, 2, position, b"[{},{}]")
+            notifications.add_notifications(writer, [row])
+            outcome = BatchMark(position, 1_000 * position, 2, 2, 100)
+            documents.add_outcome(writer, outcome)
+        notifications.add_dead_letter(writer, DeadLetter(1, 1, "gone", 3, 9))
+    assert notifications.last_number(writer, 1) == 6
+    rows = notifications.notifications_after(writer, 1, 2, 10)
+    assert [(one.last, one.amount) for one in rows] == [(4, 2), (6, 2)]
+    assert retained.position_by_age(writer, 2_500) == 2
+    assert retained.position_by_size(writer, 200) == 1
+    assert retained.position_by_size(writer, 300) == 0
+    with writer.transaction():
+        retained.trim(writer, retained.next_position(writer, 3, 9), 3, {1: 7})
+    assert notifications.floor_of(writer, 1) == (6, 0)
+    assert notifications.last_number(writer, 1) == 6
+    assert documents.matched_position(writer) == 3
+    assert documents.blocks_after(writer, 0, 9) == []
+    assert feeds.meta(writer, "next_number.1") == "7"
+    assert notifications.dead_letters(writer, 1, 0, 9) == []
+
+
+def test_the_rest_of_the_tables(store: BrokerStore) -> None:
+    writer = store.writer
+    with writer.transaction():
+        idempotency.remember(writer, ("me", "k", b"\0f", b"[1]", 5))
+        notifications.put_webhook(writer, 1, 4, "secret")
+        notifications.put_webhook(writer, 1, 9, "other")
+        rejection = RejectionRow(1, "d\0", "1", "match", "too\ud800 much", 1, 2, 3)
+        notifications.add_rejections(writer, [rejection])
+        feeds.put_schema(writer, 1, 1, b"x", 1)
+        feeds.add_evidence(writer, 1, [b"<a/>", b"<b/>"])
+        join_rows.save_state(writer, 3, 4, b"one")
+        join_rows.save_state(writer, 5, 6, b"two")
+    assert idempotency.find(writer, "me", "k") == (b"\0f", b"[1]")
+    assert idempotency.find(writer, "you", "k") is None
+    assert notifications.webhook(writer, 1) == (4, "other")
+    (row,) = notifications.rejections(writer, 1, 5)
+    assert (row.document, row.line) == ("d\ufffd", 1)
+    assert feeds.feed_schemas(writer, 1) == [(1, b"x")]
+    assert feeds.evidence(writer, 1) == [b"<a/>", b"<b/>"]
+    assert join_rows.last_state(writer) == (5, 6, b"two")
+    with writer.transaction():
+        idempotency.forget(writer, 6)
+    assert idempotency.find(writer, "me", "k") is None
+
+
+def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path) -> None:
+    store = BrokerStore.open(location)
+    with store.writer.transaction():
+        documents.add_block(store.writer, _block(1))
+        feeds.add_evidence(store.writer, 1, [b"<a/>"])
+    copy = tmp_path / "copy"
+    database_of(location).backup(copy)
+    with store.writer.transaction():
+        documents.add_block(store.writer, _block(2))
+    with pytest.raises(StoreError, match="already"):
+        database_of(location).backup(copy)
+    store.close()
+    restored = BrokerStore.open(str(copy))
+    assert documents.blocks_after(restored.writer, 0, 9) == [_block(1)]
+    with restored.writer.transaction():
+        feeds.add_evidence(restored.writer, 1, [b"<b/>"])
+    assert feeds.evidence(restored.writer, 1) == [b"<a/>", b"<b/>"]
+    restored.close()
+
+
+def test_a_store_of_a_later_version_is_refused(location: str) -> None:
+    store = BrokerStore.open(location)
+    with store.writer.transaction():
+        feeds.set_meta(store.writer, "version", str(VERSION + 1))
+    store.close()
+    with pytest.raises(StoreError, match=f"version {VERSION + 1}"):
+        BrokerStore.open(location)
+
+
+def test_an_older_version_is_migrated_step_by_step(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extract.broker.store import tables
+
+    BrokerStore.open(location).close()
+    monkeypatch.setattr(tables, "VERSION", VERSION + 2)
+    steps = {
+        VERSION: ("CREATE TABLE added (key {key}, more {text})",),
+        VERSION + 1: ("ALTER TABLE added ADD COLUMN third {integer}",),
+    }
+    monkeypatch.setattr(tables, "MIGRATIONS", steps)
+    store = BrokerStore.open(location)
+    assert store.writer.query("SELECT key, more, third FROM added") == []
+    assert feeds.meta(store.writer, "version") == str(VERSION + 2)
+    store.close()
+
+
+def test_places_that_are_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no store of this kind"):
+        BrokerStore.open("mysql://x")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="cannot be made"):
+        BrokerStore.open(str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="there is no store"):
+        database_of(str(tmp_path / "none")).backup(tmp_path / "copy")
