@@ -1,8 +1,8 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
 They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
-matcher, what reads lines of query files and tokens of XPath, and what finds the documents in files
-of many. Without a compiler the package
+matcher and its push engine, what describes nodes, what reads lines of query files and tokens of
+XPath, and what finds the documents in files of many. Without a compiler the package
 installs all the same, and Python does the work, more slowly: `extract doctor` says which of them
 runs.
 
@@ -27,6 +27,7 @@ PUSH_SOURCES = [
     "anchors", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
     "size", "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
+RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
 SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine
 XPATH = "extract/xpath"
@@ -122,6 +123,14 @@ def extensions() -> list[Extension]:
             for name in ("join", "lexicon", "sets", "spines", "values")
         ),
     ]
+    modules.append(
+        Extension(
+            "extract.filtertool.results._nodes",
+            [f"{RESULTS}/_nodes.pyx"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
     modules.append(
         Extension(
             "extract.filtertool.matchers.push._push",

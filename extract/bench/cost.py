@@ -1,4 +1,4 @@
-"""``extract bench cost``: the prices in PREPTOOL's cost model, measured one by one.
+"""``extract bench cost``: the prices in PREPTOOL's cost model and of columns, one by one.
 
 Each price is what is left of a measurement when those before it are taken off, on a document made
 for the purpose. So they are rough, and good enough: a choice depends on their ratios.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from math import log2
 from pathlib import Path
 
@@ -16,25 +17,38 @@ from lxml import etree
 
 from extract.bench.table import ResultTable
 from extract.chunktool.chunks import chunk
+from extract.filtertool.job import Job
+from extract.filtertool.matchers.column_prices import COLUMNS, ColumnPrices
+from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.options import Options
 from extract.preptool.costing.cost import LXML, Prices
 from extract.preptool.prepare import prepare
 from extract.scenarios import scenario
+from extract.schema.model import Schema
 from extract.scheme.model import Scheme
+from extract.subscriptions import Subscriptions
 
 # A record has five elements. The few fit into the cache of a processor, the many do not.
 _FEW_RECORDS, _MANY_RECORDS = 500, 32_000
 _PER_RECORD = 5
 _QUERIES = 5_000
+_QUESTIONS = 50
 
 
 def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Measures the prices and shows them beside those in use."""
-    measured, in_use = asdict(measure_prices(max(1, int(10 * scale)))), asdict(LXML)
+    repeats = max(1, int(10 * scale))
+    measured, in_use = asdict(measure_prices(repeats)), asdict(LXML)
     rows = [[name, _shown(in_use[name]), _shown(value)] for name, value in measured.items()]
+    columns, used = asdict(measure_column_prices(repeats)), asdict(COLUMNS)
+    rows += [
+        [f"columns: {name}", _shown(used[name]), _shown(value)] for name, value in columns.items()
+    ]
     remarks = (
         "in use: LXML in extract/preptool/costing/cost.py. Only ratios decide; copy them after a",
         "change of lxml or of the kernel that moves a ratio by more than half. selectivity is not",
-        "measured.",
+        "measured. Columns: COLUMNS in extract/filtertool/matchers/column_prices.py, with which a",
+        "filter begins; what it measures itself then counts.",
     )
     return ResultTable("Prices of the cost model", ("price", "in use", "measured"), rows, remarks)
 
@@ -73,6 +87,38 @@ def measure_prices(repeats: int = 10) -> Prices:
         seconds_per_value=near_value - value_visits * visit,
         visits_per_value=value_visits,
         slowdown_per_doubling=(far / visit - 1) / doublings,
+    )
+
+
+def measure_column_prices(repeats: int = 10) -> ColumnPrices:
+    """The prices of the columnar matcher: few and many questions, on small and large documents."""
+    records = {size: _Records(size, 1).xml for size in (_FEW_RECORDS // 10, _FEW_RECORDS * 10)}
+    small, large = records.values()
+    seconds: dict[tuple[int, int], float] = {}
+    for questions in (2, _QUESTIONS):
+        # No two have a common part, and each looks at all records.
+        xpaths = {
+            str(n): f"/a/b[c = 'some text'][{n + 2} > count({'*/' * (n % 3)}*)]/d"
+            for n in range(questions)
+        }
+        scheme = prepare(Schema.none(), Subscriptions.of(xpaths), 1)
+        ready = Job(scheme, load_matcher("columnar"), Options("count")).filter()
+        for document in (small, large):
+            work = partial(ready.process, [("document", document)])
+            work()
+            seconds[questions, len(document)] = _best(work, repeats)
+    few_small, few_large = seconds[2, len(small)], seconds[2, len(large)]
+    many_small, many_large = (seconds[_QUESTIONS, len(one)] for one in (small, large))
+    size, more = len(large) - len(small), _QUESTIONS - 2
+    per_byte = max(0.0, (few_large - few_small) / size)
+    per_question = max(0.0, (many_small - few_small) / more)
+    return ColumnPrices(
+        seconds_per_batch=max(0.0, few_small - 2 * per_question - per_byte * len(small)),
+        seconds_per_question=per_question,
+        seconds_per_byte=per_byte,
+        seconds_per_question_byte=max(
+            0.0, (many_large - many_small - (few_large - few_small)) / more / size
+        ),
     )
 
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from lxml import etree
 
 from extract.bench.plain_lxml import PlainLoop
+from extract.bench.real_part import measured_part
 from extract.bench.real_sets import RealSet, real_sets
 from extract.bench.table import ResultTable
 from extract.errors import ExtractError
@@ -23,21 +24,14 @@ from extract.scheme import Scheme
 
 _OTHERS: Final = ("push", "columnar", "lxml")
 _SELECTS: Final[tuple[Select, ...]] = ("doc", "count", "nodes")
+_LOOP_SECONDS: Final = 0.2  # that the loop may take for all documents of a set, about
 _TURNS: Final = 5
-_LONG: Final = 2.0  # seconds from which on one turn is enough
-_COLUMNS: Final = (
-    "set",
-    "documents",
-    "queries",
-    "prepare",
-    "select",
-    "together",
-    "loop ms",
-    "auto ms",
-)
+_LONG: Final = 1.5  # seconds after which there are no more turns
 _STAGES: Final = ("push", "excluded", "columns", "lxml", "whole")
+_COLUMNS: Final = ("set", "documents", "KB", "queries", "prepare", "select", "loop ms")
 
 Work = Callable[[], object]
+Row = list[str | int | float]
 
 
 def run(data: Path | None, scale: float = 1.0) -> ResultTable:
@@ -49,29 +43,54 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     if data is None:
         reason = "bench real measures real data, and there is none"
         raise ExtractError(reason, "name a folder with --data DIR: docs, schema and queries")
-    rows = [row for one in real_sets(data, scale) for row in _rows_of(one)]
+    rows = [row for one in real_sets(data, scale) for row in _rows_of(one, scale)]
     if not rows:
         raise ExtractError(f"{data} has no folder with docs, a schema and queries")
     shares = [f"% {stage}" for stage in _STAGES]
-    columns = (*_COLUMNS, AUTO, *_OTHERS, *shares)
+    columns = (*_COLUMNS, "each", "batch", *_OTHERS, *shares)
     remarks = (
         "Processor time of one core, from bytes to rows, warm; medians of turns that alternate.",
-        "Loop: etree.XPath for each query, compiled before, on the parsed document. From auto on,",
-        "columns say how many times as long extract takes with a matcher: below 1 is faster.",
-        "Prepare: in units of compiling the same queries with etree.XPath. Percent: what answered",
-        "pairs of query and document: push, also where it excludes a match; the others the rest.",
+        "Loop: etree.XPath for each query, compiled before, on the parsed document; for nodes with",
+        "the same columns, but for offsets. Each, batch: how many times as long extract takes,",
+        "document by document, and all in one call; below 1 is faster. Then the same for single",
+        "matchers, document by document; - where they are not measured. Where queries are some of",
+        "many, the loop would take minutes for all: the rest is left out on both sides.",
+        "Prepare: in units of compiling all queries with etree.XPath. Percent: what answered pairs",
+        "of query and document: push, also where it excludes a match; the others the rest.",
     )
     return ResultTable("Real queries next to plain lxml", columns, rows, remarks)
 
 
-def _rows_of(one: RealSet) -> Iterator[list[str | int | float]]:
+def _rows_of(whole: RealSet, scale: float) -> Iterator[Row]:
     started = time.process_time()
-    scheme = prepare(one.schema, one.queries, "auto")
-    units = (time.process_time() - started) / _compiling_seconds(one)
-    for select in _SELECTS:
-        yield from _selected(one, scheme, units, select, _OTHERS)
-    for select in _SELECTS:
-        yield from _selected(one.broken(), scheme, units, select, ())
+    scheme = prepare(whole.schema, whole.queries, "auto")
+    units = (time.process_time() - started) / _compiling_seconds(whole)
+    one = measured_part(whole, _LOOP_SECONDS * scale)
+    if len(one.queries) < len(whole.queries):
+        scheme = prepare(one.schema, one.queries, "auto")
+    for own, others in ((one, _OTHERS), (one.broken(), ())):
+        for select in _SELECTS:
+            measured = _measured(own, scheme, select, others)
+            yield [
+                own.name,
+                len(own.documents),
+                round(sum(map(len, own.documents)) / len(own.documents) / 1000),
+                _some_of(len(own.queries), len(whole.queries)),
+                units,
+                select,
+                measured.loop * 1e3,
+                *measured.ratios,
+                *measured.shares,
+            ]
+
+
+def _some_of(measured: int, every: int) -> str:
+    """How many queries were measured.
+
+    >>> _some_of(3, 3), _some_of(8, 2000)
+    ('3', '8 of 2,000')
+    """
+    return f"{measured:,}" if measured == every else f"{measured:,} of {every:,}"
 
 
 def _compiling_seconds(one: RealSet) -> float:
@@ -84,9 +103,15 @@ def _compiling_seconds(one: RealSet) -> float:
     return time.process_time() - started
 
 
-def _selected(
-    one: RealSet, scheme: Scheme, units: float, select: Select, others: Sequence[str]
-) -> Iterator[list[str | int | float]]:
+class _Measured(NamedTuple):
+    """Seconds of the loop, the ratios of extract to it, and what part each stage has answered."""
+
+    loop: float
+    ratios: Sequence[str | float]
+    shares: Sequence[float]
+
+
+def _measured(one: RealSet, scheme: Scheme, select: Select, others: Sequence[str]) -> _Measured:
     loop = PlainLoop(one.queries, select)
     named = [(str(number), document) for number, document in enumerate(one.documents)]
     filters = [Job(scheme, load_matcher(n), Options(select)).filter() for n in (AUTO, *others)]
@@ -95,46 +120,34 @@ def _selected(
         for document in one.documents:
             loop.rows(document)
 
-    for together in (False, True) if len(named) > 1 else (False,):
-        batches = [named] if together else [[document] for document in named]
-        works = [_filtering(ready.process, batches) for ready in filters]
-        before = dict(filters[0].figures())
-        lxml, auto, *rest = _medians([plain, *works])
-        shares = _shares(before, filters[0].figures())
-        how = "batch" if together else "each"
-        ratios = [seconds / lxml for seconds in (auto, *rest)]
-        none = ["-"] * (len(_OTHERS) - len(rest))
-        head: list[str | int | float] = [
-            one.name,
-            len(one.documents),
-            len(loop),
-            units,
-            select,
-            how,
-        ]
-        yield [*head, lxml * 1e3, auto * 1e3, *ratios, *none, *shares]
+    def each(process: Callable[..., object]) -> Work:
+        return lambda: [process([document]) for document in named]
+
+    auto = filters[0].process
+    main: list[Work] = [plain, each(auto), lambda: auto(named)]
+    for learning in main[1:]:  # compiles, and learns what documents cost
+        learning()
+    before = dict(filters[0].figures())
+    seconds = _medians(main, _TURNS)
+    shares = _shares(before, filters[0].figures())
+    for ready in filters[1:]:
+        work = each(ready.process)
+        first = _seconds(work)
+        seconds += [first] if first > 0.5 else _medians([work], 2)
+    ratios: list[str | float] = [spent / seconds[0] for spent in seconds[1:]]
+    return _Measured(seconds[0], [*ratios, *["-"] * (len(_OTHERS) - len(others))], shares)
 
 
-def _filtering(process: Callable[..., object], batches: Sequence[object]) -> Work:
-    def work() -> None:
-        for batch in batches:
-            process(batch)
-
-    return work
-
-
-def _medians(works: Sequence[Work]) -> list[float]:
-    """The median seconds of each work, measured in turns, after one that compiles.
-
-    Compiling counts for nothing where the first turn takes long: then it is the only one.
-    """
-    first = [_seconds(work) for work in works]
-    turns = [[seconds] if seconds > _LONG else [] for seconds in first]
-    for _ in range(_TURNS):
-        for number, work in enumerate(works):
-            if first[number] <= _LONG:
-                turns[number].append(_seconds(work))
-    return [median(seconds) for seconds in turns]
+def _medians(works: Sequence[Work], most: int) -> list[float]:
+    """The median seconds of each work, measured in turns."""
+    turns: list[list[float]] = [[] for _ in works]
+    started = time.process_time()
+    for _ in range(most):
+        for own, work in zip(turns, works, strict=True):
+            own.append(_seconds(work))
+        if time.process_time() - started > _LONG:
+            break
+    return [median(own) for own in turns]
 
 
 def _seconds(work: Work) -> float:

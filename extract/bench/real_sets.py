@@ -1,10 +1,10 @@
-"""Sets of real data: folders that have a schema, documents, and queries that people wrote."""
+"""Sets of real data: folders that have documents, queries that people wrote, and a schema."""
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,7 +18,7 @@ _QUERIES: Final = 2_000
 _DOCUMENTS: Final = 40
 _BYTES: Final = 8 << 20  # of all documents of a set
 _QUERY_FILES: Final = ("queries.*", "rules.*", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.tsv.gz")
-_SCHEMA_FILES: Final = ("*.dtd", "*.xsd", "schema*/maindoc/*.xsd", "schema*/*.xsd")
+_SCHEMA_FILES: Final = ("*.dtd", "*.xsd", "schema*/maindoc/*.xsd", "schema*/*.xsd", "schema*/*.dtd")
 
 
 _T = TypeVar("_T")
@@ -33,19 +33,23 @@ class RealSet:
         schema: The schema.
         queries: The queries.
         documents: The documents.
-        conforming: Whether documents are as they were; else they break the schema.
     """
 
     name: str
     schema: Schema = field(repr=False)
     queries: Subscriptions = field(repr=False)
     documents: tuple[bytes, ...] = field(repr=False)
-    conforming: bool = True
+
+    def part(self, queries: int, documents: int) -> RealSet:
+        """Some of the queries and some of the documents, from all over."""
+        some = _some(self.queries, queries)
+        chosen = self.queries if len(some) == len(self.queries) else Subscriptions.of(some)
+        return replace(self, queries=chosen, documents=tuple(_some(self.documents, documents)))
 
     def broken(self) -> RealSet:
         """The same documents with an element at the end that the schema does not have."""
         documents = tuple([_with_unknown(document) for document in self.documents])
-        return RealSet(f"{self.name}, broken", self.schema, self.queries, documents, False)
+        return replace(self, name=f"{self.name}, broken", documents=documents)
 
 
 def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
@@ -53,16 +57,18 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
 
     Args:
         data: A folder with ``docs/*.xml`` or ``*.xml.gz``, a file of queries and a schema; or one
-            with such folders.
+            with such folders. Where there is no schema, documents are taken as they are.
         scale: What part of the queries and documents to take.
     """
     folders = [data] if _files(data, _QUERY_FILES) else sorted(data.iterdir())
     for folder in folders:
-        queries, schemas = _files(folder, _QUERY_FILES), _files(folder, _SCHEMA_FILES)
-        documents = _documents(folder)
-        if not (queries and schemas and documents):
+        queries, documents = _files(folder, _QUERY_FILES), _documents(folder)
+        if not (queries and documents):
             continue
-        schema = _schema(schemas[0], documents[0])
+        schemas, name = _files(folder, _SCHEMA_FILES), folder.name
+        schema = _schema(schemas[0], documents[0]) if schemas else Schema.none()
+        if not schemas:
+            name += ", no schema"
         chosen = _some(Subscriptions.load(queries[0]), int(_QUERIES * scale))
         kinds = {"": [d for d in documents if len(d) < _LARGE]}
         kinds[", large"] = [d for d in documents if len(d) >= _LARGE]
@@ -71,8 +77,7 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
                 some = _some(of_kind, int(_DOCUMENTS * scale))
                 while len(some) > 1 and sum(map(len, some)) > _BYTES:
                     some = some[:-1]
-                name = f"{folder.name}{kind}"
-                yield RealSet(name, schema, Subscriptions.of(chosen), tuple(some))
+                yield RealSet(f"{name}{kind}", schema, Subscriptions.of(chosen), tuple(some))
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
@@ -81,7 +86,8 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
 
 def _documents(folder: Path) -> list[bytes]:
     plain = [path.read_bytes() for path in sorted((folder / "docs").rglob("*.xml"))]
-    return plain or [gzip.decompress(path.read_bytes()) for path in folder.glob("*.xml.gz")]
+    packed = [*folder.glob("*.xml.gz"), *(folder / "docs").rglob("*.xml.gz")]
+    return plain or [gzip.decompress(path.read_bytes()) for path in sorted(packed)]
 
 
 def _schema(path: Path, document: bytes) -> Schema:
@@ -94,9 +100,13 @@ def _schema(path: Path, document: bytes) -> Schema:
 
 
 def _some(items: Sequence[_T], most: int) -> list[_T]:
-    """Some items, from all over."""
-    step = max(1, len(items) // max(1, most))
-    return list(items[::step][: max(1, most)])
+    """Some items, from all over.
+
+    >>> _some(range(10), 4), _some("ab", 4)
+    ([0, 2, 5, 7], ['a', 'b'])
+    """
+    most = min(max(1, most), len(items))
+    return [items[number * len(items) // most] for number in range(most)]
 
 
 def _with_unknown(document: bytes) -> bytes:

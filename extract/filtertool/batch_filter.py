@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan.driver import Verdict
-from extract.filtertool.large_documents import LARGE, LargeDocumentChoice
+from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.engine import EngineRows
@@ -30,7 +30,7 @@ from extract.filtertool.options import Options
 from extract.filtertool.other_filters import OtherFilters
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.push_stage import Failures, PushStage, StageMatches
-from extract.filtertool.results.account import added
+from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
@@ -77,7 +77,7 @@ class BatchFilter:
         self._in_turn = threading.RLock()  # for all but the engine
         self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
         self._open_stage: PushStage | None = None  # for documents that break the schema
-        self._large = LargeDocumentChoice(len(scheme.forms))
+        self._choice = DocumentChoice(len(scheme.forms))
         self._pairs: Counter[str] = Counter()
 
     def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
@@ -96,37 +96,41 @@ class BatchFilter:
         Documents that were matched together have one outcome, at the place of the first of them;
         otherwise outcomes are in the order of the documents.
         """
-        return self.process_quietly(documents, self.figures)
+        outcomes = self.process_quietly(documents)
+        if outcomes:
+            figures = PresentFigures(self.figures)
+            outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
+        return outcomes
 
-    def process_quietly(
-        self,
-        documents: Iterable[NamedDocument],
-        figures: Callable[[], Mapping[str, float]] = dict,
-    ) -> list[FilterOutcome]:
+    def process_quietly(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """The same without figures: for callers that report nothing."""
         seconds, others = Seconds(), self._others
         started = time.perf_counter()
-        most = LARGE if self._large.takes_columns else MOST_BYTES
-        batch = LoadedBatch(documents, most, self.options.limits)
-        seconds.since("chunk", started)
-        started, spent = time.perf_counter(), time.thread_time()
+        most = self._choice.columns_from or MOST_BYTES
+        batch = LoadedBatch(documents, min(most, MOST_BYTES), self.options.limits)
+        matched_from = time.perf_counter()
+        seconds["chunk"] = matched_from - started
+        measured = max(map(len, batch.loaded), default=0) >= SMALL
+        spent = time.thread_time() if measured else 0.0
         found = self._stage.match(batch.loaded)
-        seconds.since("match", started)
-        self._large.note(False, batch.loaded, time.thread_time() - spent)
+        seconds["match"] = time.perf_counter() - matched_from
+        if measured:
+            self._choice.note(batch.loaded, time.thread_time() - spent)
         complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
         if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
-            return _with_figures([_whole(batch, found.rows, seconds)], figures())
+            return [_whole(batch, found.rows, seconds)]
         matched = np.zeros(len(batch), np.bool_)
         matched[batch.places] = found.done
         rest: Mapping[int, DocumentOutcome] = {}
         if others.has_rest:
             with self._in_turn:
                 rest = others.rest_of(batch, batch.places[found.done].tolist())
+        outcomes: list[Placed] = []
         if self.options.select == "nodes":
             with self._in_turn:
-                outcomes = list(self._one_by_one(batch, found, rest, seconds))
-        else:
-            outcomes = self._together(batch, matched, found, rest, seconds)
+                outcomes += self._one_by_one(batch, found, rest, seconds)
+        elif matched.any():
+            outcomes += self._together(batch, matched, found, rest, seconds)
         if not matched.all():
             odd = np.flatnonzero(~matched).tolist()
             strange = set(batch.places[found.strange].tolist())
@@ -136,7 +140,7 @@ class BatchFilter:
                 outcomes += self._odd(batch, odd, strange)
             outcomes.sort(key=lambda pair: pair[0])
         batch.close()
-        return _with_figures([outcome for _, outcome in outcomes], figures())
+        return [outcome for _, outcome in outcomes]
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
@@ -220,7 +224,7 @@ class BatchFilter:
         started = time.perf_counter()
         for unit, findings, failed in self._stage.nodes(found):
             place = int(batch.places[unit])
-            rejections = self._rejections(batch, {place: failed})[place]
+            rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
                 findings = Findings.together([findings, other.findings])
@@ -260,7 +264,7 @@ class BatchFilter:
             if place not in done:
                 spent = time.thread_time()
                 outcome = self._others.whole(batch.document(place))
-                self._large.learn(True, outcome.bytes, time.thread_time() - spent)
+                self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
                 how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
                 self._pairs[how] += len(self._others.view.numbers)
                 outcomes.append((place, outcome))
@@ -288,7 +292,7 @@ class BatchFilter:
             units = others.cutter.cut(batch.names[place], batch.data(place))
             if units.outcome.verdict is not Verdict.NONCONFORMING:
                 continue
-            rejections = self._rejections(batch, {place: failed})[place]
+            rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
                 findings = Findings.together([findings, other.findings])
@@ -343,12 +347,3 @@ def _runs(matched: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         return
     edges = np.flatnonzero(np.diff(matched, prepend=False, append=False)).tolist()
     yield from zip(edges[::2], edges[1::2], strict=True)
-
-
-def _with_figures(
-    outcomes: list[FilterOutcome], figures: Mapping[str, float]
-) -> list[FilterOutcome]:
-    """The outcomes, the last of them with the figures of this process."""
-    if outcomes and figures:
-        outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
-    return outcomes

@@ -9,6 +9,8 @@ offsets in the part, and an *origin* maps these to offsets in the document.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,15 +21,26 @@ from extract.chunktool.input.source import Document, Source, open_source
 from extract.chunktool.input.spill import read_all
 from extract.chunktool.manifest import ChunkMap
 from extract.chunktool.scan.byte_ranges import gather
-from extract.chunktool.scan.driver import BatchSink, Outcome, Sink, Verdict, scan
+from extract.chunktool.scan.driver import (
+    BatchSink,
+    Outcome,
+    Sink,
+    Verdict,
+    kernel_scanner,
+    scan,
+)
 from extract.chunktool.scan.node_table import NodeTable
-from extract.chunktool.scan.protocol import Numbers
+from extract.chunktool.scan.protocol import HandOver, Numbers
+from extract.errors import DocumentError
 from extract.filtertool.matchers.protocol import Unit
 from extract.filtertool.options import IN_MEMORY, Options
 from extract.filtertool.query_plan import QueryPlan
 from extract.filtertool.units import DocumentUnits, Origin
 from extract.limits import Limits
 from extract.scheme.model import Scheme
+
+if TYPE_CHECKING:
+    from extract.chunktool.scan.kernel import KernelScanner
 
 
 class DocumentCutter:
@@ -87,6 +100,29 @@ class DocumentCutter:
         with open_source(document, name, self._limits) as source:
             data = source.load(self._in_memory)
             return self._cut_large(source) if data is None else self._cut_loaded(source, data)
+
+    def table_of(self, data: bytes) -> NodeTable:
+        """Returns the table of a document in memory that is known to conform, if there is one part.
+
+        Raises:
+            DocumentError: The document is not well-formed, or exceeds a limit.
+        """
+        kernel = self._native
+        if kernel is not None:
+            scanner = kernel(self._automaton, self._limits, True)
+            try:
+                scanner.feed(data)
+                scanner.finish()
+            except (HandOver, DocumentError):
+                pass  # whoever cuts it says why
+            else:
+                if scanner.violation is None:
+                    return NodeTable.of_batches(self._automaton, [scanner.take()], data)
+        return self.cut("", data).units[0].table
+
+    @cached_property
+    def _native(self) -> type[KernelScanner] | None:
+        return None if self._kernel is False else kernel_scanner()
 
     def _cut_loaded(self, source: Source, data: bytes) -> DocumentUnits:
         sink = BatchSink()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extract.filtertool.canonical_queries import (
     form_constants_of,
@@ -49,6 +50,7 @@ class PushQueries:
         )
         self.trees = TreeQueries(namespaces, select, limits)
         self._conditions: set[int] = set()
+        self._sorted_conditions: Indices | None = None  # until they change
         self._rest: set[int] = set()
 
     @classmethod
@@ -85,7 +87,19 @@ class PushQueries:
 
         One that neither matches nor may match is false.
         """
-        return np.array(sorted(self._conditions), np.int32)
+        if self._sorted_conditions is None:
+            self._sorted_conditions = np.array(sorted(self._conditions), np.int32)
+        return self._sorted_conditions
+
+    def are_conditions(self, queries: Indices) -> NDArray[np.bool_]:
+        """Which of some queries are among the conditions."""
+        conditions = self.conditions
+        if not len(conditions):
+            return np.zeros(len(queries), np.bool_)
+        places = np.searchsorted(conditions, queries)
+        places[places == len(conditions)] = 0
+        same: NDArray[np.bool_] = conditions[places] == queries
+        return same
 
     def bind(self, namespaces: Mapping[str, str]) -> None:
         """Binds further prefixes, for queries that come."""
@@ -110,6 +124,7 @@ class PushQueries:
             self.trees.add(question, numbers)
         if self._has_values and question.type is Type.BOOLEAN:
             self._conditions.update(numbers.tolist())
+            self._sorted_conditions = None
         return True
 
     def decides(self, form: int, question: Question) -> bool:
@@ -129,6 +144,7 @@ class PushQueries:
         self.engine.add_one(form, question, constants, number)
         if self._has_values and question.type is Type.BOOLEAN:
             self._conditions.add(number)
+            self._sorted_conditions = None
 
     def add_rest(self, number: int) -> None:
         """Adds a query that neither the engine nor a tree can answer."""
@@ -142,6 +158,7 @@ class PushQueries:
         others = self._rest.intersection(chosen)
         self._rest -= others
         self._conditions.difference_update(chosen)
+        self._sorted_conditions = None
         self.engine.remove([number for number in chosen if number not in others])
         self.trees.remove(chosen)
         return not others

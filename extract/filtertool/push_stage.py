@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,16 @@ from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.results.describe_nodes import NodeDescriber
+from extract.filtertool.results.direct_rows import direct_findings
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.merge import Answered, Merger
 from extract.filtertool.results.owners import Indices, Owners
 
 Failures = dict[int, str]
 """By query, why it could not be evaluated."""
+
+_NOTHING: Final = Findings.none()
+_NO_ANSWERS: Final = OpenAnswers(Collector("count").answers())
 
 
 class StageMatches(NamedTuple):
@@ -85,7 +89,7 @@ class PushStage:
 
         def table(unit: int) -> NodeTable:
             if unit not in tables:
-                tables[unit] = self._cutter().cut("", documents[unit]).units[0].table
+                tables[unit] = self._cutter().table_of(documents[unit])
             return tables[unit]
 
         if len(candidates.unit):
@@ -94,7 +98,7 @@ class PushStage:
                     trees, documents, candidates, self._options.select, table
                 )
         else:
-            opened = OpenAnswers(Collector(self._options.select).answers())
+            opened = _NO_ANSWERS
         if opened.refused:
             matched[list(opened.refused)] = False
             rows = rows.where(matched[rows.unit])
@@ -108,6 +112,7 @@ class PushStage:
         trees = self.queries.trees
         figures: dict[str, float] = {f"pairs_{name}": n for name, n in self._pairs.items()}
         figures["pairs_lxml"] = trees.pairs
+        figures["pairs_columns"] = trees.columns.pairs
         if trees.guarded:
             figures["guarded_evaluations"] = trees.guarded
         return figures
@@ -157,33 +162,43 @@ class PushStage:
         """
         rows, answers, failures = found.rows, found.open.answers, self.failures(found)
         conditions = self.queries.conditions
-        is_condition = np.isin(rows.query, conditions)
-        nodes = rows.where(~is_condition)
-        true = rows.where(is_condition)
+        true: dict[int, list[int]] = {}
+        if len(conditions):
+            is_condition = self.queries.are_conditions(rows.query)
+            held = rows.where(is_condition)
+            for unit, query in zip(held.unit.tolist(), held.query.tolist(), strict=True):
+                true.setdefault(unit, []).append(query)
+            rows = rows.where(~is_condition)
         opened = answers.nodes
-        assert opened is not None
         values: dict[int, dict[int, float | str | bool]] = {}
         for unit, query, value in answers.values:
             values.setdefault(unit, {})[query] = value
+        every = np.arange(len(found.done) + 1)
+        own = np.searchsorted(rows.unit, every).tolist()
+        more = own[:0] if opened is None else np.searchsorted(opened.unit, every).tolist()
         for unit in np.flatnonzero(found.done).tolist():
-            own = nodes.of_unit(unit)
-            more = slice(*np.searchsorted(opened.unit, [unit, unit + 1]).tolist())
-            known = self._values(conditions, true.of_unit(unit).query, values.get(unit, {}))
+            known = self._values(conditions, true.get(unit, ()), values.get(unit, {}))
             failed = failures.get(unit, {})
-            findings = Findings.none()
-            if len(own.query) or more.stop > more.start or known or failed:
-                selected = _joined(own, opened.question[more], opened.refs.take(more))
-                findings, failed = self._findings(found, unit, *selected, known, failed)
+            query, refs = rows.query[:0], None
+            if own[unit] < own[unit + 1]:
+                part = rows.part(own[unit], own[unit + 1])
+                query, refs = part.query, node_refs(part)
+            if opened is not None and more[unit] < more[unit + 1]:
+                place = slice(more[unit], more[unit + 1])
+                query, refs = _joined(query, refs, opened.question[place], opened.refs.take(place))
+            findings = _NOTHING
+            if refs is not None or known or failed:
+                findings, failed = self._findings(found, unit, query, refs, known, failed)
             yield unit, findings, failed
 
     def _values(
-        self, conditions: Indices, true: Indices, values: dict[int, float | str | bool]
+        self, conditions: Indices, true: Iterable[int], values: dict[int, float | str | bool]
     ) -> dict[int, float | str | bool]:
         """The values of queries that are no node sets; conditions that were not met are false."""
         if not len(conditions):
             return values
         known: dict[int, float | str | bool] = dict.fromkeys(conditions.tolist(), False)
-        known.update(dict.fromkeys(true.tolist(), True))
+        known.update(dict.fromkeys(true, True))
         known.update(values)
         return known
 
@@ -192,15 +207,22 @@ class PushStage:
         found: StageMatches,
         unit: int,
         query: Indices,
-        refs: NodeRefs,
+        refs: NodeRefs | None,
         values: dict[int, float | str | bool],
         failed: Failures,
     ) -> tuple[Findings, Failures]:
         options = self._options
-        merger = Merger("nodes", options.limits)
-        if len(query):
+        limits = options.limits
+        if refs is None:
+            refs, describer, size = NodeRefs.of([]), None, 0
+        else:
             table = found.table(unit)
-            describer = NodeDescriber(table, options.limits.value_bytes, options.standalone, None)
+            describer = NodeDescriber(table, limits.value_bytes, options.standalone, None)
+            size = len(query) * len(table.data)
+        if not failed and len(query) <= limits.query_rows and size <= limits.query_bytes:
+            return direct_findings(query, refs, values, describer, limits.value_bytes), failed
+        merger = Merger("nodes", limits)
+        if describer is not None:
             nodes = Nodes(np.zeros(len(query), np.int32), query, refs)
             merger.nodes(Answered(table, nodes, describer))
         for number, value in values.items():
@@ -211,10 +233,11 @@ class PushStage:
         return merger.findings(Owners.themselves(most + 1)), merger.failed
 
 
-def _joined(rows: EngineRows, query: Indices, refs: NodeRefs) -> tuple[Indices, NodeRefs]:
+def _joined(
+    query: Indices, refs: NodeRefs | None, others: Indices, other_refs: NodeRefs
+) -> tuple[Indices, NodeRefs]:
     """The nodes that the engine selected, and others, by query."""
-    if not len(query):
-        return rows.query, node_refs(rows)
-    queries = np.concatenate([rows.query, query])
+    queries = np.concatenate([query, others])
     order = np.argsort(queries, kind="stable")
-    return queries[order], NodeRefs.concat([node_refs(rows), refs]).take(order)
+    every = other_refs if refs is None else NodeRefs.concat([refs, other_refs])
+    return queries[order], every.take(order)

@@ -1,7 +1,10 @@
-"""Queries that libxml2 evaluates on the tree of a document, each only where it is asked for."""
+"""Queries that libxml2 evaluates on the tree of a document, each only where it is asked for.
+
+Some of them columns answer instead (`extract.filtertool.open_columns`)."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -16,6 +19,7 @@ from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables
 from extract.filtertool.matchers.lxml.tree_evaluation import TreeEvaluation
 from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
 from extract.filtertool.matchers.protocol import Question, Select
+from extract.filtertool.open_columns import OpenColumns, OpenQuestion
 from extract.filtertool.results.owners import Indices
 from extract.limits import Limits
 from extract.subscriptions.constants import Constants
@@ -31,13 +35,13 @@ class _Asked(NamedTuple):
     row: int
 
 
-class _Shared:
+class _Shared(OpenQuestion):
     """The queries of a question, compiled when the first of them is asked."""
 
-    __slots__ = ("_compiled", "_question")
+    __slots__ = ("_compiled",)
 
-    def __init__(self, question: Question) -> None:
-        self._question = question
+    def __init__(self, question: Question, numbers: Indices) -> None:
+        super().__init__(question, numbers)
         self._compiled: dict[int, CompiledQuestion] = {}
 
     def query(
@@ -50,17 +54,17 @@ class _Shared:
         compiled = self._compiled.get(row)
         if compiled is not None:
             return compiled, NO_VARIABLES
-        constants = self._question.constants
+        constants = self.question.constants
         if constants is None or (
             len(constants) <= COMPILED_EACH and _can_be_written(constants, row)
         ):
-            question = self._question.one(row)
+            question = self.question.one(row)
             compiled = CompiledQuestion(question, namespaces, limit, written=True)
             self._compiled[row] = compiled
             return compiled, NO_VARIABLES
         compiled = self._compiled.get(_ALL)
         if compiled is None:
-            compiled = CompiledQuestion(self._question, namespaces, limit, written=True)
+            compiled = CompiledQuestion(self.question, namespaces, limit, written=True)
             self._compiled[_ALL] = compiled
         return compiled, constants.variables(row)
 
@@ -79,6 +83,7 @@ class TreeQueries:
         limits: The time and memory of a query that may take very long.
 
     Attributes:
+        columns: Takes over questions that cost less in columns.
         pairs: How many times a query was evaluated on a document.
         guarded: How often that was in a process of its own.
     """
@@ -91,6 +96,7 @@ class TreeQueries:
         self._limits = limits
         self._limit = limit_for(limits.query_seconds)
         self._queries: dict[int, _Asked] = {}
+        self.columns = OpenColumns(self._namespaces, select, limits)
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -100,18 +106,20 @@ class TreeQueries:
 
     def bind(self, namespaces: Mapping[str, str]) -> None:
         """Binds further prefixes, for queries that come."""
-        self._namespaces = {**self._namespaces, **namespaces}
+        self._namespaces.update(namespaces)
 
     def add(self, question: Question, numbers: Indices) -> None:
         """Adds the queries of a question, with new numbers."""
-        shared = _Shared(question)
+        shared = _Shared(question, numbers)
+        self.columns.forget()
         for row, number in enumerate(numbers.tolist()):
             self._queries[number] = _Asked(shared, row)
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Removes queries; others are ignored."""
-        for number in numbers:
-            self._queries.pop(number, None)
+        gone = [number for number in numbers if self._queries.pop(number, None) is not None]
+        if gone:
+            self.columns.forget()
 
     def match(
         self,
@@ -121,7 +129,7 @@ class TreeQueries:
         table: Callable[[], NodeTable],
         numbers: Sequence[int],
     ) -> None:
-        """Evaluates queries on a document, which is parsed once for all of them.
+        """Evaluates queries on a document, which is parsed at most once for all of them.
 
         Args:
             collector: Takes the answers, which have the numbers of the queries.
@@ -133,13 +141,27 @@ class TreeQueries:
         Raises:
             MatcherError: libxml2 does not take the document.
         """
-        tree = self._evaluation(document, table)
-        for number in numbers:
-            shared, row = self._queries[number]
-            question, values = shared.query(row, self._namespaces, self._limit)
-            tree.answer(collector, question, values, unit, number, self._select)
-        self.pairs += len(numbers)
-        self.guarded += tree.guarded
+        queries, size = self._queries, len(document)
+        asked = [(number, queries[number].question) for number in numbers]
+        chosen, rest = self.columns.divide(asked, size)
+        if chosen:
+            self.columns.match(collector, unit, document, table, chosen)
+        if rest:
+            started = time.thread_time()
+            tree = self._evaluation(document, table)
+            # Each has its share in the tree, which columns do not need.
+            share = 0.0
+            if all(queries[number].question.columnar for number in rest):
+                share = (time.thread_time() - started) / len(rest)
+            for number in rest:
+                shared, row = queries[number]
+                question, values = shared.query(row, self._namespaces, self._limit)
+                started = time.thread_time()
+                tree.answer(collector, question, values, unit, number, self._select)
+                shared.learn(share + time.thread_time() - started, size)
+            self.pairs += len(rest)
+            self.guarded += tree.guarded
+        self.columns.review()
 
     def _evaluation(self, document: bytes, table: Callable[[], NodeTable]) -> TreeEvaluation:
         def unique(refs: NodeRefs) -> NodeRefs:

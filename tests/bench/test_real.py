@@ -8,6 +8,7 @@ import pytest
 
 from extract.bench import real
 from extract.bench.plain_lxml import PlainLoop
+from extract.bench.real_part import measured_part
 from extract.bench.real_sets import real_sets
 from extract.errors import ExtractError
 from extract.pipeline import count, prepare
@@ -34,8 +35,7 @@ def test_a_table_has_a_row_for_each_set_and_selection(data: Path) -> None:
     for folder in (data, data / "one"):
         table = real.run(folder, 1.0)
         assert {row[0] for row in table.rows} == {"one", "one, broken"}
-        assert {row[4] for row in table.rows} == {"doc", "count", "nodes"}
-        assert {row[5] for row in table.rows} == {"each", "batch"}
+        assert {row[5] for row in table.rows} == {"doc", "count", "nodes"}
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
@@ -65,3 +65,27 @@ def test_without_real_data_there_is_an_error(tmp_path: Path) -> None:
         real.run(None)
     with pytest.raises(ExtractError, match="no folder"):
         real.run(tmp_path)
+
+
+def test_a_folder_without_a_schema_is_a_set(data: Path) -> None:
+    (data / "one" / "one.dtd").unlink()
+    (one,) = real_sets(data, 1.0)
+    assert one.name == "one, no schema"
+    assert one.schema.places.document.open
+
+
+def test_only_a_part_is_measured_where_a_loop_takes_long(data: Path) -> None:
+    queries = "".join([f"{n}\t//a[@n = '{n}']\n" for n in range(500)])
+    slow = "slow\t//a[preceding::a/following::a/preceding::a = .]\n"
+    (data / "one" / "queries.tsv").write_text(queries + slow)
+    document = "<r>" + "".join([f"<a n='{n}'/>" for n in range(2_000)]) + "</r>"
+    (data / "one" / "docs" / "0.xml").write_text(document)
+    (one,) = real_sets(data, 1.0)
+    assert len(one.queries) == 501
+    part = measured_part(one, 0.001)
+    assert 8 <= len(part.queries) < 500
+    assert "slow" not in {query.id for query in part.queries}
+    assert {query.id for query in part.queries} <= {query.id for query in one.queries}
+    every = measured_part(one, 1e6)
+    assert len(every.queries) == 500
+    assert every.documents == one.documents

@@ -12,9 +12,10 @@ import pytest
 
 import extract
 from extract.bench.plain_lxml import PlainLoop
-from extract.filtertool import batch_filter
+from extract.filtertool import batch_filter, open_columns
+from extract.filtertool.document_choice import DocumentChoice
 from extract.filtertool.job import Job
-from extract.filtertool.large_documents import LargeDocumentChoice
+from extract.filtertool.matchers.column_prices import ColumnPrices
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push import program
 from extract.filtertool.matchers.registry import load_matcher
@@ -110,8 +111,16 @@ def nothing_decided() -> Iterator[None]:
 def no_engine() -> Iterator[None]:
     """All documents are too large for the engine: columns answer."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_filter, "LARGE", 0)
-        patch.setattr(LargeDocumentChoice, "takes_columns", True)
+        patch.setattr(DocumentChoice, "columns_from", 1)
+        yield
+
+
+@contextmanager
+def open_in_columns() -> Iterator[None]:
+    """Columns answer what the engine leaves open, from the third document on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_columns, "COLUMNS", ColumnPrices(1e-12, 1e-12, 1e-18, 1e-18))
+        patch.setattr(open_columns.OpenColumns, "adjust", lambda *_: None)
         yield
 
 
@@ -123,7 +132,7 @@ def whole_documents() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("off", [nothing_decided, no_engine, whole_documents])
+@pytest.mark.parametrize("off", [nothing_decided, no_engine, open_in_columns, whole_documents])
 @pytest.mark.parametrize("name", SETS)
 def test_rows_do_not_depend_on_stages(
     shared_data: Path, name: str, off: Callable[[], AbstractContextManager[None]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -147,6 +147,40 @@ class Account:
         for chunk, (first, last) in times.items():
             shortest, longest = self.answer_seconds.get(chunk, (first, last))
             self.answer_seconds[chunk] = (min(first, shortest), max(last, longest))
+
+
+class PresentFigures(Mapping[str, float]):
+    """Figures of this process as they are when somebody first looks at them.
+
+    Few callers do, and to add them up takes longer than to match a small document. Another process
+    gets a dictionary.
+
+    Args:
+        source: Returns the figures.
+    """
+
+    __slots__ = ("_figures", "_source")
+
+    def __init__(self, source: Callable[[], Mapping[str, float]]) -> None:
+        self._source = source
+        self._figures: dict[str, float] | None = None
+
+    def _now(self) -> dict[str, float]:
+        if self._figures is None:
+            self._figures = dict(self._source())
+        return self._figures
+
+    def __getitem__(self, name: str) -> float:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __reduce__(self) -> tuple[type[dict[str, float]], tuple[dict[str, float]]]:
+        return dict, (self._now(),)
 
 
 def added(all_figures: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -1,21 +1,22 @@
 """Describes nodes of a table from the bytes, each once, however many queries have selected it.
 
-Few nodes are described one by one (`single_nodes`), many by operations on arrays (`node_arrays`).
-Both give the same.
+Few nodes are described one by one, in C (`native_nodes`) or in Python (`single_nodes`), many by
+operations on arrays (`node_arrays`). All give the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan.node_table import NodeTable
-from extract.filtertool.matchers.node_refs import DocumentOrder, LocatedNodes, NodeRefs
+from extract.filtertool.matchers.node_refs import DocumentOrder, LocatedNode, LocatedNodes, NodeRefs
 from extract.filtertool.results.element_texts import ElementTexts
+from extract.filtertool.results.native_nodes import native_nodes
 from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.single_nodes import SingleNodes
 from extract.markup.node_kinds import NodeKind
@@ -64,6 +65,10 @@ class NodeDescriber:
         """Adds nodes to others."""
         if not len(refs):
             return
+        native = native_nodes() if len(refs) < MANY else None
+        if native is not None and self._is_plain:
+            into.add_lists(self._in_native_code(native, refs))
+            return
         nodes = self._order.locate(refs)
         start = self._originals(nodes.start)
         end = self._originals(nodes.end - 1) + 1  # the byte after may be left out
@@ -78,6 +83,33 @@ class NodeDescriber:
             into.add_batch(batch)
         else:
             into.add_lists(self._one_by_one(nodes, start, end, texts))
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the bytes are what the code in C takes."""
+        return not (
+            self._standalone or not self._values.is_utf8 or self._values.declares_attributes
+        )
+
+    def _in_native_code(self, native: Any, refs: NodeRefs) -> DescribedLists:
+        table, single = self._table, self._single
+        columns = native.describe(
+            table.elements,
+            table.leaves,
+            table.data,
+            refs.kind,
+            refs.row,
+            refs.number,
+            -1 if self._most is None else self._most,
+            self._values,
+            lambda *node: single.name_and_value(LocatedNode(*node)),
+        )
+        lists = DescribedLists(*columns)
+        if self._original is None:
+            return lists
+        start, end = np.array(lists.start, np.int64), np.array(lists.end, np.int64)
+        moved = self._originals(start), self._originals(end - 1) + 1
+        return lists._replace(start=moved[0].tolist(), end=moved[1].tolist())
 
     def _originals(self, offsets: Longs) -> Longs:
         return offsets if self._original is None else self._original(offsets)

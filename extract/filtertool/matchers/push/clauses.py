@@ -237,10 +237,17 @@ class _Facts:
             cover = _cover_of(condition, anchor)
             if cover:
                 self.covers.append(cover)
-            self._add_inner(path, base)
+            self._add_inner(path, base, base == anchor)
 
-    def _add_inner(self, path: Path, base: Names) -> None:
-        """Adds what the conditions of a path's steps imply, at the first step that has one."""
+    def _add_inner(self, path: Path, base: Names, near: bool) -> None:
+        """Adds what the conditions of a path's steps imply, at the first step that has one.
+
+        Args:
+            path: The path.
+            base: Where it starts.
+            near: Whether that is the anchor. A value below the document does not lead to an anchor
+                elsewhere: there it only counts that there is a node.
+        """
         for number, step in enumerate(path.steps):
             if step.condition is None:
                 continue
@@ -253,21 +260,21 @@ class _Facts:
             self._outer |= {base, *inside._outer}
             for names, slots in inside._groups.items():
                 self._groups.setdefault(names, {}).update(slots)
-            self.covers += [_hoisted(cover, base, inner) for cover in inside.covers]
+            self.covers += [_hoisted(cover, base, inner, near) for cover in inside.covers]
             return
 
 
-def _hoisted(cover: Cover, base: Names, inner: Names) -> Cover:
+def _hoisted(cover: Cover, base: Names, inner: Names, near: bool) -> Cover:
     """The same atoms with paths from the anchor ``base``, which is above the anchor ``inner``: a
-    value that is sought then leads to the anchor of the clause."""
-    return tuple(
-        [
-            atom._replace(slot=SlotPath(base, inner[len(base) :] + atom.slot.steps))
-            if atom.slot.anchor == inner
-            else Atom(atom.slot, AtomKind.EXISTS)
-            for atom in cover
-        ]
-    )
+    value that is sought then leads to the anchor of the clause, if it is ``near``."""
+    atoms = []
+    for atom in cover:
+        if atom.slot.anchor == inner:
+            atom = atom._replace(slot=SlotPath(base, inner[len(base) :] + atom.slot.steps))
+        if not near or atom.slot.anchor != base:
+            atom = Atom(atom.slot, AtomKind.EXISTS)
+        atoms.append(atom)
+    return tuple(atoms)
 
 
 def _needs_node(first: First) -> bool:

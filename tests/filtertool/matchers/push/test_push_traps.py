@@ -208,3 +208,12 @@ def test_55_several_levels_of_context() -> None:
     documents = ["<r><p>1</p><s><q>2</q></s></r>", "<r><s><q>2</q></s></r>"]
     documents += ["<r><x><a>1</a></x><x><b>2</b></x></r>", "<r><x><a>1</a><b>2</b></x></r>"]
     assert check(queries, *documents) == 1 + 0 + 1 + 3
+
+
+def test_a_value_below_the_document_does_not_lead_to_an_anchor_elsewhere() -> None:
+    queries = ["//m[//p[c='SE']]/f", "/r/m[/r/s/p[c='SE']]/f", "/r/m[k][/r/s/p[c='SE']]"]
+    queries += ["/r[/r/s/p[c='SE']]/m", "//m[//s/p[c='SE'] and k='30']/f/n", "/r/m[//p[c=2][d]]/f"]
+    here = "<s><p><c>SE</c><d/></p></s>"
+    there = "<m><k>30</k><f><n>5</n></f></m>"
+    both = [f"<r>{here}{there}</r>", f"<r>{there}{here}</r>", f"<r>{there}</r>"]
+    assert check(queries, *both, f"<r>{there}<p><c>2</c><d/></p></r>") == 11

@@ -1,0 +1,98 @@
+"""Decides how documents are filtered: by the push engine, or by columns.
+
+The engine looks at a document once more for each query that may match. Columns look at it once for
+each question, however many queries that stands for. So columns are faster for many queries of few
+questions on documents that are not small, and much slower for many questions. What both take is
+measured while documents are filtered, apart for sizes that differ by a factor of four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from extract.filtertool.matchers.column_prices import COLUMNS
+
+SMALL: Final = 1 << 14  # bytes below which a document is always for the engine
+_CLASSES: Final = 6  # of sizes; the last one is open
+_NEW: Final = 0.3  # how much the last measurement counts
+
+
+class DocumentChoice:
+    """Learns what documents cost in the engine and in columns, and chooses.
+
+    Args:
+        questions: The number of questions.
+
+    >>> few, many = DocumentChoice(6), DocumentChoice(900)
+    >>> for choice in (few, many):
+    ...     choice.learn(False, 3_000_000, 0.2)
+    >>> few.columns_from <= 3_000_000, many.columns_from is None
+    (True, True)
+    >>> few.learn(True, 3_000_000, 5.0)
+    >>> few.columns_from is None
+    True
+    """
+
+    def __init__(self, questions: int) -> None:
+        self._questions = questions
+        self._rates: dict[tuple[int, bool], float] = {}  # seconds a byte, by size, columns or not
+        self._from: int | None = None
+
+    @property
+    def columns_from(self) -> int | None:
+        """The bytes from which on the next documents go to columns; None if none do.
+
+        The first document of a size goes to the engine.
+        """
+        return self._from
+
+    def note(self, documents: Sequence[bytes], seconds: float) -> None:
+        """Takes note of what a batch costs in the engine, if its documents are of one size."""
+        sizes = sorted(map(len, documents))
+        if sizes and _size_class(sizes[0]) == _size_class(sizes[-1]):
+            self.learn(False, sum(sizes), seconds, len(sizes))
+
+    def learn(self, columns: bool, size: int, seconds: float, documents: int = 1) -> None:
+        """Takes note of what documents cost.
+
+        Args:
+            columns: Whether columns answered.
+            size: The bytes of the documents.
+            seconds: The processor time.
+            documents: The number of documents.
+        """
+        if size < SMALL * documents:
+            return
+        key = _size_class(size // documents), columns
+        rate, before = seconds / size, self._rates.get(key)
+        if before is not None:  # something else may have run meanwhile
+            rate = before + _NEW * (min(rate, 4 * before) - before)
+        self._rates[key] = rate
+        self._from = self._choose()
+
+    def _choose(self) -> int | None:
+        """The smallest size from which on columns cost less, as far as is known."""
+        chosen = None
+        for size in range(_CLASSES - 1, -1, -1):
+            engine = self._rates.get((size, False))
+            if engine is None:
+                continue
+            columns = self._rates.get((size, True))
+            if columns is None:
+                typical = 2.0 * (SMALL << 2 * size)
+                # It is an estimate: only worth a try if it promises much.
+                columns = 1.5 * COLUMNS.of(self._questions, typical) / typical
+            if columns >= engine:
+                break
+            chosen = SMALL << 2 * size
+        return chosen
+
+
+def _size_class(size: int) -> int:
+    """The class of a size, from 0; -1 for small documents.
+
+    >>> [_size_class(size) for size in (100, SMALL, 4 * SMALL - 1, 4 * SMALL, 1 << 40)]
+    [-1, 0, 0, 1, 5]
+    """
+    return min(_CLASSES - 1, ((size // SMALL).bit_length() + 1) // 2 - 1)
