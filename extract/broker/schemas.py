@@ -89,9 +89,8 @@ def compile_schema(files: SchemaFilesBody) -> Schema:
         try:
             return load_schema(main, files.root or None, alone=True)
         except SchemaError as error:  # which does not tell where the files lay
-            shown = [str(one).replace(f"{folder}/", "") for one in (error.reason, error.hint)]
-            file = error.file.replace(f"{folder}/", "")
-            raise SchemaError(*shown, file, error.line, error.column) from None
+            reason, hint = (one.replace(f"{folder}/", "") for one in (error.reason, error.hint))
+            raise SchemaError(reason, hint, "", error.line, error.column) from None
 
 
 def compile_in_child(files: SchemaFilesBody, seconds: float, memory: int) -> Schema:
