@@ -45,13 +45,13 @@ class SubscriptionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedChange:
-    """A feed that is new, has another schema, or is gone."""
+class FeedEnd:
+    """A feed that is gone; its subscriptions ended before."""
 
     feed: int
 
 
-Event = ArrivedBlock | SubscriptionChange | FeedChange
+Event = ArrivedBlock | SubscriptionChange | FeedEnd
 
 
 @dataclass(slots=True)
