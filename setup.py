@@ -27,6 +27,8 @@ PUSH_SOURCES = [
     "anchors", "checks", "guards", "ahead", "postings", "bindings", "results", "machine", "size",
     "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
+SQL = "extract/filtertool/matchers/sql"
+SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
 MESSAGES = "extract/chunktool/input/messages"
@@ -130,6 +132,25 @@ def extensions() -> list[Extension]:
                     f"{PUSH}/core/{name}"
                     for name in ("push.h", "outputs.h", "memory.h", "c_push.pxd")
                 ),
+                *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
+                *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
+            ],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
+    modules.append(
+        Extension(
+            "extract.filtertool.matchers.sql._values",
+            [
+                f"{SQL}/_values.pyx",
+                f"{SQL}/core/values.c",
+                *(f"{PUSH}/core/{name}.c" for name in SQL_SOURCES),
+            ],
+            include_dirs=[f"{SQL}/core", f"{PUSH}/core", KERNEL, XPATH],
+            depends=[
+                *(f"{SQL}/core/{name}" for name in ("values.h", "c_values.pxd")),
+                *(f"{PUSH}/core/{name}" for name in ("push.h", "memory.h", "c_push.pxd")),
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],

@@ -23,7 +23,7 @@ from extract.filtertool.batch_filter import BatchFilter
 from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push.shared_lock import SharedLock
-from extract.filtertool.matchers.registry import AUTO, load_matcher
+from extract.filtertool.matchers.registry import AUTO, SQL, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.arrow import (
     DICTIONARY,
@@ -35,12 +35,14 @@ from extract.filtertool.output.arrow import (
 from extract.filtertool.output.growing_ids import GrowingIds, document_column
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome, document_outcomes
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
+from extract.filtertool.sql_filter import SqlFilter
+from extract.filtertool.sql_scheme import SqlScheme, open_sql_scheme
 from extract.limits import DEFAULTS, Limits
 from extract.live_queries import LiveQueries, QueryChange
 from extract.scheme.database import is_database
 from extract.scheme.database.changes import StoredChanges
 from extract.scheme.database.follow import FollowedDatabase, follow_database
-from extract.scheme.database.read import StoredScheme
+from extract.scheme.database.read import StoredScheme, load_state
 from extract.scheme.model import Scheme
 from extract.subscriptions import Subscription, Subscriptions
 
@@ -111,7 +113,14 @@ class Filter:
         _check_choice("on_nonconforming", on_nonconforming, ("fallback", "reject"))
         options = Options(select, on_nonconforming, assume_valid, limits=limits or DEFAULTS)
         self._followed: FollowedDatabase | None = None
-        if isinstance(scheme, str) and is_database(scheme):
+        if (
+            isinstance(scheme, str)
+            and is_database(scheme)
+            and matcher == SQL
+            and select != "output"
+        ):
+            self._followed, scheme = _followed_in_database(scheme, select)
+        elif isinstance(scheme, str) and is_database(scheme):
             self._followed, scheme = follow_database(scheme)
         elif not isinstance(scheme, Scheme):
             scheme = Scheme.load(scheme)
@@ -307,7 +316,10 @@ class Filter:
         if self._followed is None:
             raise ValueError("only a filter that was made from the URL of a database can follow it")
         with self._changes:
-            followed, changes = self._followed, self._followed.changes()
+            followed = self._followed
+            if isinstance(self._scheme, SqlScheme):
+                return self._refresh_in_database(followed)
+            changes = followed.changes()
             if changes is None:
                 return False
             self._followed = followed.at(None)  # until all is taken over
@@ -328,6 +340,19 @@ class Filter:
             assert changes is not None
             self._followed = followed.at(changes.state)
             return True
+
+    def _refresh_in_database(self, followed: FollowedDatabase) -> bool:
+        """The same where the database matches: it copies the constants anew, in one transaction."""
+        if load_state(followed.url) == followed.state:
+            return False
+        present, scheme = _followed_in_database(followed.url, self._job.options.select)
+        with self._calls.exclusive():
+            before = self._compiled[0]
+            self._compile(scheme)
+            self._followed = present
+        if isinstance(before, SqlFilter):
+            before.close()
+        return True
 
     @property
     def revision(self) -> int | None:
@@ -369,6 +394,13 @@ class Filter:
             if live.crowded:
                 self._compile(live.view().scheme)
                 self._queries = None
+
+
+def _followed_in_database(url: str, select: Select) -> tuple[FollowedDatabase, SqlScheme]:
+    """Opens a database that matches itself, to follow it from there."""
+    scheme = open_sql_scheme(url, select)
+    assert scheme.stored is not None
+    return FollowedDatabase(url, scheme.stored.state), scheme
 
 
 def _document_rows(outcomes: Sequence[FilterOutcome], ids: GrowingIds, select: Select) -> Any:

@@ -48,6 +48,7 @@ from extract.filtertool.output.writers import (
     write_outcome,
 )
 from extract.filtertool.processes.signals import deferred_signals
+from extract.filtertool.refuse_tables import refuse_tables
 from extract.filtertool.results.batch_outcome import document_outcomes
 from extract.filtertool.results.findings import Match
 from extract.filtertool.results.outcome import DocumentOutcome
@@ -306,6 +307,7 @@ def by_priority(
     (1.0, ['/a[1]/b[1]'])
     """
     job, name = _job(scheme, "nodes", True, **options)
+    refuse_tables(scheme, job.factory.name)  # also where a database could: it matches no chunks
     ready = document_filter(job.scheme, job.factory, job.options)
     ids, chunks = ready.ids, ready.by_priority(name, document)
     return (
@@ -495,7 +497,15 @@ def run_on_spark(
     with result_directory(directory) as partial, open_context(master, conf=conf) as context:
         ready = time.perf_counter()
         kept = _kept_results(directory) if resume else None
-        report = run_into_directory(context, job, documents, partial, form, progress, kept, skipped)
+        matching = job
+        if job.in_database:
+            from extract.filtertool.spark.driver.sql_join import matching_job
+
+            matching = matching_job(context, job, documents, partial / "_values")
+        report = run_into_directory(
+            context, matching, documents, partial, form, progress, kept, skipped
+        )
+        report.ran(scheme, job.factory.name)
         _write_report(report, partial, {"start_spark": ready - started, **(seconds or {})})
     return report
 

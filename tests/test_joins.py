@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -283,7 +285,7 @@ def test_queries_from_files(tmp_path: Path) -> None:
 
 
 def test_a_full_state_stops_or_drops_the_oldest_and_tells() -> None:
-    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=4000)
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=10_000)
 
     def process_all() -> None:
         for number in range(10):
@@ -292,8 +294,8 @@ def test_a_full_state_stops_or_drops_the_oldest_and_tells() -> None:
     with pytest.raises(extract.JoinError, match="--max-state"):
         process_all()
     stopped = joins.state
-    assert 0 < stopped.bytes <= 4000
-    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=4000, when_full="drop")
+    assert 0 < stopped.bytes <= 10_000
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=10_000, when_full="drop")
     dropped: list[Rejection] = []
     for number in range(10):
         joins.process("a", f"a{number}", ORDER, number)
@@ -334,3 +336,39 @@ def test_a_snapshot_is_whole_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "s" / "documents.parquet").write_bytes(b"x")
     with pytest.raises(extract.JoinError, match="cannot be read"):
         Joins.restore(tmp_path / "s")
+
+
+def test_a_snapshot_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joins = Joins({"q": PAIR.format("JOIN", 5)})
+    joins.process("a", "a1", ORDER, 0)
+    joins.save(tmp_path / "saved")
+    joins.process("a", "a2", ORDER, 1)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("extract.filtertool.joins.snapshot.pq.write_table", fail)
+    with pytest.raises(OSError, match="No space left"):
+        joins.save(tmp_path / "saved")
+    again = Joins.restore(tmp_path / "saved")
+    assert again.state.documents == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["saved"]
+    assert len(again.process("b", "b1", PACK, 1)) == 1
+
+
+def test_the_bytes_of_the_state_are_about_right() -> None:
+    joins = Joins({"q": "S//o->x[k->i] JOIN{i=j, 10000} S//p->y[k->j]"})
+    documents = [f"<o><k>{n}</k><k>{n} {n}</k><z/></o>".encode() for n in range(600)]
+    for number in range(300):  # trees of the last documents are kept, too
+        joins.process("a", f"a{number}", documents[number], number)
+    gc.collect()
+    tracemalloc.start()
+    before, told = tracemalloc.get_traced_memory()[0], joins.state.bytes
+    for number in range(300, 600):
+        joins.process("a", f"a{number}", documents[number], number)
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.5 < (joins.state.bytes - told) / taken < 2

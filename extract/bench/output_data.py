@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
+
+from extract.schema.model import Schema
 
 ELEMENTS: Final = 83  # of a document, or one less
 ANYWHERE: Final = 0.2  # how often a step is `//`
@@ -38,10 +42,28 @@ class OutputData(NamedTuple):
     children: Mapping[str, tuple[str, ...]]
     document: Callable[[random.Random], bytes]
 
+    def schema(self) -> Schema:
+        """What documents of this kind keep to."""
+        names = sorted({*self.children, *[one for some in self.children.values() for one in some]})
+        models = {name: "|".join(self.children.get(name, ("#PCDATA",))) for name in names}
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, f"{self.root}.dtd")
+            lines = [f"<!ELEMENT {name} ({model})*>\n" for name, model in models.items()]
+            file.write_text("".join(lines))
+            return Schema.load(file, self.root)
+
     def query(
-        self, chance: random.Random, predicates: int, returns: int, anywhere: float = ANYWHERE
+        self,
+        chance: random.Random,
+        predicates: int,
+        returns: int,
+        anywhere: float = ANYWHERE,
+        texts: bool = False,
     ) -> str:
-        """A query with so many predicates and return paths, and `//` so often."""
+        """A query with so many predicates and return paths, and `//` so often.
+
+        If ``texts``, return paths end in text nodes.
+        """
         steps, bound = "", ""
         while bound not in self.children:
             steps, bound = self._path(chance, self.root, _BINDING, anywhere)
@@ -51,16 +73,21 @@ class OutputData(NamedTuple):
         ]
         where = f" where {' and '.join(tests)}" if tests else ""
         paths = [self._path(chance, bound, _INNER, anywhere)[0] for _ in range(returns)]
-        made = "".join(f"{{$s{path}}}" for path in paths)
+        made = "".join(f"{{$s{path}{'/text()' if texts else ''}}}" for path in paths)
         return f"for $s in /{self.root}{steps}{where} return <r>{made}</r>"
 
     def queries(
-        self, count: int, predicates: int = 1, returns: int = 2, anywhere: float = ANYWHERE
+        self,
+        count: int,
+        predicates: int = 1,
+        returns: int = 2,
+        anywhere: float = ANYWHERE,
+        texts: bool = False,
     ) -> list[str]:
         """So many queries, all different."""
         chance, different = random.Random(f"{count} {predicates} {returns}"), dict[str, None]()
         while len(different) < count:
-            different[self.query(chance, predicates, returns, anywhere)] = None
+            different[self.query(chance, predicates, returns, anywhere, texts)] = None
         return list(different)
 
     def documents(self, count: int) -> list[bytes]:

@@ -89,8 +89,14 @@ def compile_schema(files: SchemaFilesBody) -> Schema:
         try:
             return load_schema(main, files.root or None, alone=True)
         except SchemaError as error:  # which does not tell where the files lay
-            reason, hint = (one.replace(f"{folder}/", "") for one in (error.reason, error.hint))
-            raise SchemaError(reason, hint, "", error.line, error.column) from None
+            inside = f"{folder}/"
+            raise SchemaError(
+                error.reason.replace(inside, ""),
+                error.hint.replace(inside, ""),
+                error.file.replace(inside, ""),
+                error.line,
+                error.column,
+            ) from None
 
 
 def compile_in_child(files: SchemaFilesBody, seconds: float, memory: int) -> Schema:

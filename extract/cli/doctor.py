@@ -85,6 +85,7 @@ def examine() -> Iterator[Finding]:
     yield _pyspark()
     yield _kernel()
     yield _push_engine()
+    yield _databases()
     yield _matchers()
 
 
@@ -153,6 +154,22 @@ def _push_engine() -> Finding:
         why, what = f"switched off by {ENVIRONMENT}", "unset it"
     slow = "very many queries on small documents take much longer"
     return Finding("push engine", "absent", note=f"{why}: {slow}; {what}")
+
+
+def _databases() -> Finding:
+    """What subscriptions in a database need; only asked for versions, for few use all of it."""
+    versions, missing = {}, []
+    for name in ("duckdb", "psycopg", "sqlglot"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    there = ", ".join(f"{name} {version}" for name, version in versions.items())
+    if not missing:
+        return Finding("databases", "ok", "", f"{there}: for duckdb:FILE, postgresql://…")
+    what = "for duckdb:FILE, postgresql://… and --matcher sql"
+    note = f"without {', '.join(missing)}, {what}: pip install '{DISTRIBUTION}[database]'"
+    return Finding("databases", "absent", note=note)
 
 
 def _libxml2() -> Finding:

@@ -11,6 +11,7 @@ from extract.cli.options import json_option, root_option, scheme_option
 from extract.cli.output import open_output
 from extract.cli.tables import chunk_table
 from extract.filtertool.push_report import explain_push, push_summary
+from extract.filtertool.sql_report import explain_sql
 from extract.preptool.explain.chunk_report import chunk_reports
 from extract.preptool.explain.labels import printable
 from extract.preptool.explain.query_picture import query_svg
@@ -76,13 +77,20 @@ def explain(
 
 def _explain(scheme: Scheme, query: str, as_json: bool) -> None:
     report, push = explain_query(scheme, query), explain_push(scheme, query)
+    in_database = explain_sql(scheme, query)
     if as_json:
-        facts = {**report.to_json(), "push": None if push is None else push.to_json()}
+        facts = {
+            **report.to_json(),
+            "push": None if push is None else push.to_json(),
+            "sql": None if in_database is None else in_database.to_json(),
+        }
         click.echo(json.dumps(facts))
         return
     click.echo(str(report))
     if push is not None:
         click.echo("\n" + "\n".join(map(printable, push.lines())))
+    if in_database is not None:
+        click.echo("\n".join(map(printable, in_database.lines())))
 
 
 def _check_schema(scheme: Scheme, file: str, root: str | None) -> None:

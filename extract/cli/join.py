@@ -189,13 +189,13 @@ def _schemas(texts: tuple[str, ...]) -> dict[str, Schema]:
     """The schema of each stream; the one under `EVERY_STREAM` is for patterns of all."""
     schemas: dict[str, Schema] = {}
     for text in texts:
-        stream, path = _split(text)
+        stream, path = _named_stream(text)
         if path != "none":
             schemas[stream] = Schema.load(path)
     return schemas
 
 
-def _split(text: str) -> tuple[str, str]:
+def _named_stream(text: str) -> tuple[str, str]:
     """The stream and the rest of ``stream=rest``; a file of that name is no stream."""
     named = None if os.path.lexists(text) else _NAMED.fullmatch(text)
     return (named[1], named[2]) if named else (EVERY_STREAM, text)
@@ -209,7 +209,7 @@ def _files(
     skipped: list[Rejection] = []
     inside = (lambda _: False) if output == "-" else lies_inside(output)
     for text in documents:
-        stream, name = _split(text)
+        stream, name = _named_stream(text)
         found = search_inputs([name], messages)
         files += [(stream, one) for one in found.documents if not inside(one.name)]
         skipped += rejected_files(one for one in found.skipped if not inside(one.path))

@@ -30,15 +30,15 @@ from extract.cli.standard_output import rows_to
 from extract.cli.terminal import warn
 from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.filtertool.job import Job
+from extract.filtertool.load_scheme import scheme_for
 from extract.filtertool.loaded_batch import NamedDocument
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.writers import StreamFormat, write_outcome
 from extract.filtertool.results.report import Report, rejected_files
 from extract.limits import Limits
 from extract.scheme.fingerprint import shown_scheme
-from extract.scheme.model import Scheme
 from extract.scheme.selection import scheme_of_queries
 
 
@@ -112,7 +112,8 @@ def match(
         raise click.UsageError("Queries and a document cannot both be standard input.")
     found = search_inputs(documents, messages)
     if scheme is not None:
-        ready = scheme_of_queries(Scheme.load(scheme), query, shown_scheme(scheme))
+        loaded = scheme_for(AUTO if query else matcher, scheme, select)
+        ready = scheme_of_queries(loaded, query, shown_scheme(scheme))
         report_rejected(ready, "", verbosity)
     else:
         assert queries is not None

@@ -200,7 +200,8 @@ matcher_option = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="What evaluates the queries; `extract doctor` lists the matchers.",
+    help="What evaluates the queries; `extract doctor` lists the matchers. With sql, the database "
+    "of --scheme matches.",
 )
 select_option = click.option(
     "--select",

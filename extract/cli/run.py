@@ -34,8 +34,9 @@ from extract.cli.run_summary import show_notes, show_other_ways, show_rejections
 from extract.cli.standard_output import rows_to
 from extract.cli.verbosity import Verbosity, verbosity_options
 from extract.errors import DocumentError
+from extract.filtertool.load_scheme import scheme_for
 from extract.filtertool.local import available_cores
-from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.output.directory import check_target
 from extract.filtertool.output.joined import joined_columns
 from extract.filtertool.results.progress import Progress, ProgressStep
@@ -199,7 +200,8 @@ def _launch_spark(options: RunOptions) -> None:
 def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     """Loads the scheme, or makes it; reports its odd queries."""
     if options.scheme is not None:
-        loaded = Scheme.load(options.scheme)
+        matcher = AUTO if options.query or options.explain else options.matcher
+        loaded = scheme_for(matcher, options.scheme, options.select, not options.local)
         scheme = scheme_of_queries(loaded, options.query, shown_scheme(options.scheme))
         report_rejected(scheme, "", options.verbosity)
         return scheme

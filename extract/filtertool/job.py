@@ -10,8 +10,9 @@ from extract.chunktool.input.source import Document
 from extract.filtertool.document_filter import document_filter
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.native import native_available
-from extract.filtertool.matchers.registry import AUTO, PUSH
+from extract.filtertool.matchers.registry import AUTO, PUSH, SQL
 from extract.filtertool.options import Options
+from extract.filtertool.refuse_tables import refuse_tables
 from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.units import DocumentT_contra
 from extract.scheme.model import Scheme
@@ -38,11 +39,24 @@ class JobFilter(Protocol[DocumentT_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything that a worker needs to filter documents."""
+    """Everything that a worker needs to filter documents.
+
+    Raises:
+        MatcherError: A query joins a table, and no database matches.
+    """
 
     scheme: Scheme
     factory: MatcherFactory
     options: Options
+
+    def __post_init__(self) -> None:
+        if not self.in_database:  # told once, before any worker is started
+            refuse_tables(self.scheme, self.factory.name)
+
+    @property
+    def in_database(self) -> bool:
+        """Whether a database matches."""
+        return self.factory.name == SQL and self.options.select != "output"
 
     def filter(self) -> JobFilter[Document]:
         """Makes a filter for one worker.
@@ -54,6 +68,10 @@ class Job:
             from extract.filtertool.output_filter import OutputFilter
 
             return OutputFilter(self.scheme, self.factory, self.options)
+        if self.in_database:
+            from extract.filtertool.sql_filter import sql_filter
+
+            return sql_filter(self.scheme, self.options)
         engine = self.factory.name == PUSH or (self.factory.name == AUTO and native_available())
         if not engine or self.options.priority or self.options.kernel is False:
             return document_filter(self.scheme, self.factory, self.options)

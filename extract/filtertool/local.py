@@ -75,10 +75,26 @@ def run_local(
         return
     size = sum(one.size for one in files)
     most = min(BATCH_BYTES, max(1, size // (_BATCHES_A_WORKER * workers)))
+    if job.in_database:
+        most = BATCH_BYTES  # a statement takes its time, however few values there are
     work = _work(files, most, job)
     first = list(islice(work, workers))  # no more processes than there is work for
+    if job.in_database:
+        yield from _in_database(job, chain(first, work))
+        return
     with _Pool(job, len(first)) as pool:
         yield from pool.run(chain(first, work))
+
+
+def _in_database(job: Job, work: Iterable[_Batch]) -> Iterator[FilterOutcome]:
+    """Filters batches in this process; the database has processes or threads of its own."""
+    from extract.filtertool.sql_filter import SqlFilter
+
+    ready = job.filter()
+    assert isinstance(ready, SqlFilter)
+    with contextlib.closing(ready):
+        for batch in work:
+            yield from ready.process(_opened(batch))
 
 
 def _work(files: Sequence[InputFile], most: int, job: Job) -> Iterator[_Batch]:

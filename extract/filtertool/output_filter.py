@@ -50,13 +50,16 @@ class OutputFilter:
         scheme: The subscriptions; those that are no FLWR have no results.
         factory: Makes the matchers for what the engine does not do.
         options: How to filter.
+        claims: Whether to rely on the schema for the order of nodes; results are the same.
 
     Attributes:
         options: How to filter.
         ids: The ids of all subscribers of the scheme.
     """
 
-    def __init__(self, scheme: Scheme, factory: MatcherFactory, options: Options) -> None:
+    def __init__(
+        self, scheme: Scheme, factory: MatcherFactory, options: Options, claims: bool = True
+    ) -> None:
         rows = [scheme.directory.find(one) for one in scheme.outputs]
         self._rows = np.array(sorted(row for row in rows if row >= 0), np.int64)
         self._scheme = scheme
@@ -68,11 +71,12 @@ class OutputFilter:
         self._engine: PushEngine | None = None
         self._programs: dict[int, OutputProgram] = {}
         if native_available() and options.kernel is not False:
-            self._make_engine()
+            self._make_engine(claims)
 
-    def _make_engine(self) -> None:
+    def _make_engine(self, claims: bool) -> None:
         scheme = self._scheme
-        engine = PushEngine(scheme.schema, scheme.namespaces, "output", self.options.limits)
+        limits = self.options.limits
+        engine = PushEngine(scheme.schema, scheme.namespaces, "output", limits, claims=claims)
         programs = OutputPrograms(engine, self._flwr)
         is_output = np.zeros(len(scheme.directory.forms) + 1, np.bool_)
         is_output[self._rows] = True

@@ -20,6 +20,7 @@ from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function
 from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import XML_NAMESPACE
 from extract.xpath.parser import SPLIT, parse_with_mentions
+from extract.xpath.reference_tables import check_tables
 from extract.xpath.traverse import children
 from extract.xpath.types import type_of
 
@@ -47,6 +48,7 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
             "subscriptions have no variables; write the value itself",
         )
     check_mentions(parsed, namespaces)
+    check_tables(parsed)
     return parsed.expr
 
 

@@ -1,9 +1,10 @@
 """The functions an XPath may call: arity and types.
 
 The table holds the 27 functions of XPath 1.0 and two of EXSLT's regular expressions, which lxml
-adds; the third, ``match()``, makes nodes that are in no document. libxml2 notices an unknown
-function or a wrong number of arguments only when evaluation reaches the call; here a query that
-could fail so is turned away when it is registered.
+adds; the third, ``match()``, makes nodes that are in no document. ``table()`` is ours: the values
+of a column of a table beside the subscriptions, see `extract.xpath.reference_tables`. libxml2
+notices an unknown function or a wrong number of arguments only when evaluation reaches the call;
+here a query that could fail so is turned away when it is registered.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "floor": Function(_N, 1, 1),
     "ceiling": Function(_N, 1, 1),
     "round": Function(_N, 1, 1),
+    "table": Function(Type.NODES, 2, 2),
     f"{{{EXSLT_REGEXP}}}test": Function(_B, 2, 3),
     f"{{{EXSLT_REGEXP}}}replace": Function(_S, 4, 4),
 }

@@ -15,7 +15,7 @@ All other literals are shape:
   comparison or call with ``position()`` or ``last()``;
 * what is decided without a document: ``1 = 2``, ``contains("ab", "b")``;
 * truth: ``a["x"]``, ``not("")``, ``(a = 1) = "no"``;
-* what feeds ``id()``, ``lang()`` or a regular expression, and the target of
+* what feeds ``id()``, ``lang()``, ``table()`` or a regular expression, and the target of
   ``processing-instruction()``;
 * operands of arithmetic and arguments of other functions: ``price * 1.1``, ``substring(a, 2)``.
   They are part of the value that is compared, which then is one value for all members.
@@ -54,7 +54,7 @@ from extract.xpath.types import counts, type_of
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
 _PLACEHOLDER: Final = re.compile(r"""'[^']*'|"[^"]*"|\$(string|number)([0-9]+)""")
-_OPAQUE: Final = frozenset({"id", "lang"})
+_OPAQUE: Final = frozenset({"id", "lang", "table"})
 _VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
 
 
@@ -133,7 +133,7 @@ class Placeholder(NamedTuple):
     type: ParameterType
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def divided(text: str) -> tuple[tuple[str, ...], tuple[Placeholder, ...]]:
     """A text with parameters, divided: the parts between them, one more, and the parameters.
 
@@ -207,7 +207,23 @@ def parse_shape(text: str) -> Expr:
     >>> parse_shape("$number1 > a").left
     Parameter(index=0, type='number', value=None)
     """
-    return _with_parameters(parse(text))
+    known = _SHAPES.pop(text, None)  # nearly always the only one who asks
+    return _with_parameters(parse(text)) if known is None else known
+
+
+_SHAPES: Final[dict[str, Expr]] = {}
+_MOST_SHAPES: Final = 1 << 13
+
+
+def remember_shape(text: str, expr: Expr) -> None:
+    """Keeps an expression for the next one who calls `parse_shape` with its text.
+
+    A scheme has its queries as texts; whoever prepares one and filters with it would parse each
+    twice. When there are very many, the others are forgotten.
+    """
+    if len(_SHAPES) >= _MOST_SHAPES:
+        _SHAPES.clear()
+    _SHAPES[text] = expr
 
 
 def _with_parameters(expr: Expr) -> Expr:

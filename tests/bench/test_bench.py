@@ -23,7 +23,7 @@ from extract.subscriptions import Subscriptions
     "name",
     [
         *("chunk", "files", "match", "matchers", "memory", "messages", "output", "prepare"),
-        *("register", "subs"),
+        *("register", "sql", "subs"),
     ],
 )
 def test_a_small_run_gives_a_table(name: str) -> None:

@@ -145,14 +145,14 @@ def test_a_file_without_a_usable_query_does_nothing() -> None:
 
 
 def test_a_full_state_stops_the_run_and_leaves_no_results() -> None:
-    done = join(*TIMES, "--max-state", "3KB", "-o", "out")
+    done = join(*TIMES, "--max-state", "6KB", "-o", "out")
     assert done.exit_code == 2
     assert "--max-state" in done.output
     assert not Path("out").exists()
-    done = join(*TIMES, "--max-state", "3KB", "--when-full", "drop", "-o", "out")
+    done = join(*TIMES, "--max-state", "6KB", "--when-full", "drop", "-o", "out")
     assert done.exit_code == 1
     assert report()["rejections"]["state"] > 0
-    assert report()["state"]["most_bytes"] <= 3_000
+    assert report()["state"]["most_bytes"] <= 6_000
 
 
 def test_a_run_goes_on_from_the_state_of_the_one_before() -> None:

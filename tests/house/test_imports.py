@@ -61,7 +61,7 @@ ROOMS: Final[Rooms] = {
         "join_run": (*GROUND, *STAGES, "joins"),
         "scenarios": GROUND,
         "broker": (*GROUND, *STAGES, *RECIPES, "scenarios", "client", "__init__"),
-        "client": (*GROUND, *STAGES, *RECIPES, "__init__"),  # of a broker, over HTTP
+        "client": GROUND,  # of a broker, over HTTP
         "bench": (*GROUND, *STAGES, *RECIPES, "scenarios", "__init__"),  # __version__
         "cli": (*GROUND, *STAGES, *RECIPES, "scenarios", "broker", "client", "bench", "__init__"),
         "__init__": (*GROUND, *STAGES, *RECIPES, "client", "spark"),  # the stable API
@@ -106,10 +106,12 @@ ROOMS: Final[Rooms] = {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer
         "lxml": (REST,),
         "push": ("columnar", "lxml", REST),  # and columnar, which asks lxml
+        "sql": ("push", "columnar", "lxml", REST),  # reads values as push does
         "auto": ("columnar", "lxml", REST),
         REST: (),
     },
     "extract.filtertool.matchers.push": {"core": (), REST: ("core",)},
+    "extract.filtertool.matchers.sql": {"core": (), REST: ("core",)},
     "extract.filtertool.spark": {
         "worker": (),
         "driver": ("worker", REST),
@@ -133,12 +135,25 @@ ROOMS: Final[Rooms] = {
 
 # Libraries that only one part of the package may import, and parts of that which may not.
 ONLY: Final = {
-    "duckdb": ("extract.scheme.database", "extract.bench.message_rivals"),
+    "duckdb": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.bench.message_rivals",
+        "extract.bench.sql",
+    ),
     "httpcore": ("extract.broker.delivery",),
-    "psycopg": ("extract.scheme.database", "extract.broker.store.postgres_database"),
+    "httpx": ("extract.client",),
+    "msgspec": ("extract.broker", "extract.bench.hello_server"),
+    "prometheus_client": ("extract.broker.metrics",),
+    "psycopg": (
+        "extract.scheme.database",
+        "extract.filtertool.matchers.sql",
+        "extract.broker.store.postgres_database",
+        "extract.bench.sql",
+    ),
     "pyspark": ("extract.filtertool.spark",),
     "pytest": ("extract.testing",),
-    "sqlglot": ("extract.scheme.database",),
+    "sqlglot": ("extract.scheme.database", "extract.filtertool.matchers.sql"),
     "starlette": ("extract.broker", "extract.bench.hello_server"),
     "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
 }

@@ -16,6 +16,7 @@ MOST_LINES: Final = 500
 ELSEWHERE: Final = {
     "extract.bench.experiments.rivals": "tests/bench/test_experiments.py",
     "extract.filtertool.matchers.push.core": "tests/filtertool/matchers/push/test_push_contract.py",
+    "extract.filtertool.matchers.sql.core": "tests/filtertool/matchers/sql/test_sql_rounds.py",
     "extract.testing": "tests/chunktool/scan/test_scanner_contract.py",
 }
 

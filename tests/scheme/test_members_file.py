@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from extract import SchemeError, Subscription, Subscriptions
+from extract import SchemeError, Subscription, Subscriptions, count
 from extract.cli import cli
 from extract.preptool.prepare import prepare
 from extract.preptool.revise import Reviser
@@ -161,6 +163,61 @@ def test_the_old_scheme_stays_whole_until_the_new_one_is(
     after.save(saved)
     assert Scheme.load(saved) == after
     members_of(saved)  # the members of the failed attempt are those of this one
+
+
+def test_a_process_that_is_killed_while_it_saves(saved: Path) -> None:
+    before = Scheme.load(saved)
+    for victim in (
+        "extract.scheme.writer.scheme_lines",
+        "extract.scheme.members_file.pq.write_table",
+    ):
+        module, _, name = victim.rpartition(".")
+        code = (
+            "import os, signal, sys\n"
+            "import extract.scheme.writer, extract.scheme.members_file\n"
+            "import pyarrow.parquet as pq\n"
+            "from extract import Scheme, Subscription\n"
+            "from extract.preptool.revise import Reviser\n"
+            "extract.scheme.writer.INLINE = 3\n"
+            "reviser = Reviser(Scheme.load(sys.argv[1]))\n"
+            "reviser.add(Subscription('new', \"//student[name = 'new']\"))\n"
+            "after = reviser.scheme()\n"
+            "def killed(*_, **__): os.kill(os.getpid(), signal.SIGKILL)\n"
+            f"{module if 'pq' not in module else 'pq'}.{name} = killed\n"
+            "after.save(sys.argv[1])\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code, str(saved)], cwd=ROOT, check=False)
+        assert done.returncode == -9
+        assert Scheme.load(saved) == before
+    reviser = Reviser(before)
+    reviser.add(Subscription("new", "//student[name = 'new']"))
+    reviser.scheme().save(saved)
+    assert Scheme.load(saved) == reviser.scheme()
+    members_of(saved)  # the only file of members
+
+
+def test_large_constants_and_ids_of_any_character(tmp_path: Path, native: str) -> None:
+    ids = ["\n", "\u2028", "é" * 1_000, "\U0001f600", " ", "a,b;c|d", "$string1", "\x01", "\x00"]
+    large = "x" * 390_000
+    queries = [Subscription(name, f"//student[name = '{name}']") for name in ids[:7]]
+    queries += [Subscription(name, "//student/name") for name in ids[7:]]
+    queries += [Subscription(str(n), f"//student[name = '{large}{n}']") for n in range(3)]
+    queries.append(Subscription("megabyte", f"//student[name = '{'x' * 1_000_000}']"))
+    path = tmp_path / "scheme.json"
+    scheme = prepare(UNIVERSITY, Subscriptions.of(queries), 2)
+    assert [(one.id, one.reason) for one in scheme.rejected] == [
+        ("megabyte", "longer than 400,000 characters (--max-xpath-chars)")
+    ]
+    scheme.save(path)
+    assert Scheme.load(path) == scheme
+    for text, expected in (
+        (f"{large}1", "1"),
+        ("$string1", "$string1"),
+        ("é" * 1_000, "é" * 1_000),
+    ):
+        document = f"<db><student><name>{text}</name></student></db>".encode()
+        found = {query for _, query, _ in count(Scheme.load(path), document)}
+        assert found == {expected, "\x01", "\x00"}
 
 
 def test_a_scheme_that_is_replaced_while_it_is_read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.errors import QuerySyntaxError
+from extract.errors import QuerySyntaxError, SubscriptionsError
+from extract.subscriptions import Subscriptions
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.member_table import FormColumns, MemberRow, MemberTable
 from extract.subscriptions.members import templates_of
@@ -178,6 +180,43 @@ def test_large_constants(tokens: str) -> None:
     assert [templates.add(f"a[b = '{value}']").constants for value in values] == [
         (value,) for value in values
     ]
+
+
+def test_everything_collides_in_every_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without secrets, short texts and all canonical queries have one hash.
+    monkeypatch.setattr("os.urandom", bytes)
+    names = [f"{n:x}" for n in range(600)]
+    rows = [(n % 3, name, (str(n % 7), str(n % 50))) for n, name in enumerate(names)]
+    forms = shapes((0, (0, 1)), (0, (1, 0)), (1, (1,)))
+    table = MemberTable()
+    monkeypatch.setenv("EXTRACT_SUBSCRIPTIONS", "off")
+    plain = MemberTable()
+    for start in range(0, 600, 150):
+        part = rows[start : start + 150]
+        codes = np.array([code for code, _, _ in part], np.int32)
+        for one in (table, plain):
+            one.extend(records(*part), codes, forms)
+    assert [table.row(n) for n in range(600)] == [plain.row(n) for n in range(600)]
+    assert table.canonical_queries == plain.canonical_queries
+    assert [table.find(name) for name in names] == list(range(600))
+    assert table.find("xyz") == -1
+    assert table.twice() is None
+    for row in range(0, 600, 2):
+        assert table.remove(row) == plain.remove(row)
+    assert table.columns().members == plain.columns().members
+
+
+def test_ids_that_collide_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tokens: str
+) -> None:
+    monkeypatch.setattr("os.urandom", bytes)
+    names = [f"{n:x}" for n in range(500)]
+    file = tmp_path / "queries.tsv"
+    file.write_text("".join(f"{name}\t/a[b = '{name}']\n" for name in names))
+    assert [one.id for one in Subscriptions.load(file)] == names
+    file.write_text(file.read_text() + "1f\t/a\n")
+    with pytest.raises(SubscriptionsError, match="1f"):
+        Subscriptions.load(file)
 
 
 def test_very_many_templates(tokens: str) -> None:

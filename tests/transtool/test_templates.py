@@ -18,6 +18,7 @@ from extract.subscriptions.wordings import ShapedByConstants
 from extract.transtool import Normaliser, normalise_all
 from extract.transtool.constant_order import parameter_classes
 from extract.transtool.expansion import Expansion
+from extract.xpath.ast import Expr
 from extract.xpath.check import parse_checked
 from extract.xpath.parameters import parse_shape
 from tests.fixtures.xpath.samples import randoms
@@ -177,3 +178,14 @@ def test_a_constant_that_is_compared_with_the_shape(branch: str) -> None:
 def test_many_filters_are_compared_as_one_class() -> None:
     filters = "".join(f"[b = $string{n}]" for n in range(1, 71))
     assert classes_of(f"/a{filters}") == (tuple(range(70)),)
+
+
+def test_a_shape_that_is_remembered_is_what_its_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, Expr] = {}
+    monkeypatch.setattr("extract.transtool.normalise.remember_shape", kept.__setitem__)
+    for seed in range(4):
+        round_of(Random(seed), 60)
+    assert len(kept) > 10
+    for text, expression in kept.items():
+        parse_shape(text)  # which may be remembered from before; the second time it is not
+        assert parse_shape(text) == expression

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 
 from extract.xpath import ast, traverse
+from extract.xpath.node import Node
 from extract.xpath.parser import parse
 from tests.fixtures.xpath.samples import Trees, randoms
 from tests.support.generate.draw import between
@@ -96,7 +97,7 @@ def test_hashes_do_not_travel_between_processes(repo_root: Path) -> None:
 
 
 @pytest.mark.parametrize("node", [parse("a"), ast.HERE, ast.ANY_NAME, ast.ANY_NODE, parse("'x'")])
-def test_nodes_cannot_be_changed(node: ast.Node) -> None:
+def test_nodes_cannot_be_changed(node: Node) -> None:
     hash(node), str(node)
     field = node.__slots__[0]
     with pytest.raises(FrozenInstanceError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from lxml import etree
 
-from extract.filtertool.flwr.tree_outputs import Binding, OutputError, TreeOutput
+from extract.filtertool.flwr.tree_outputs import BindingPath, OutputError, TreeOutput
 from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.matchers.lxml.parsed_unit import local_names
 from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
@@ -21,7 +21,7 @@ from extract.xpath.ast import Expr, LocationPath, make_path
 class _SlowOutput:
     """One query, and a bound of what it costs."""
 
-    def __init__(self, query: FlwrQuery, limits: Limits, binding: Binding | None) -> None:
+    def __init__(self, query: FlwrQuery, limits: Limits, binding: BindingPath | None) -> None:
         self.query = query
         self.binding = binding
         self.output = TreeOutput(query, limits, binding)
@@ -94,7 +94,7 @@ class SlowOutputs:
         one = self._compiled.get(number)
         if one is None:
             xpath = self._bindings.get(number)
-            binding = None if xpath is None else Binding(xpath, self._namespaces)
+            binding = None if xpath is None else BindingPath(xpath, self._namespaces)
             one = _SlowOutput(self._queries[number], self._limits, binding)
             self._compiled[number] = one
         return one
@@ -122,5 +122,5 @@ def _open_in_child(data: bytes) -> None:
     _tree = parse_tree(data)
 
 
-def _make_in_child(query: FlwrQuery, limits: Limits, binding: Binding | None) -> str | None:
+def _make_in_child(query: FlwrQuery, limits: Limits, binding: BindingPath | None) -> str | None:
     return TreeOutput(query, limits, binding).output(_tree)

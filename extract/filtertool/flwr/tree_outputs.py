@@ -20,7 +20,7 @@ from extract.xpath.functions import Type
 _STRING: Final = etree.XPath("string()", smart_strings=False)
 
 
-class Binding(NamedTuple):
+class BindingPath(NamedTuple):
     """An XPath that selects what a query binds, and what its prefixes stand for."""
 
     xpath: str
@@ -37,12 +37,12 @@ class TreeOutput:
     """
 
     def __init__(
-        self, query: FlwrQuery, limits: Limits | None = None, binding: Binding | None = None
+        self, query: FlwrQuery, limits: Limits | None = None, binding: BindingPath | None = None
     ) -> None:
         self._query = query
         self._limits = limits or DEFAULTS
         loop = query.loop
-        xpath, namespaces = binding or Binding(str(query.binding), query.namespaces)
+        xpath, namespaces = binding or BindingPath(str(query.binding), query.namespaces)
         self._bindings = etree.XPath(xpath, namespaces=dict(namespaces))
         self._rest = None if query.rest is None else self._compiled(query.rest, query.rest)
         exprs = [key.expr for key in loop.order] + [one.expr for one in enclosed(loop.result)]
@@ -159,4 +159,4 @@ def _string_key(value: Any) -> tuple[int, str]:
     return (1, string_value(value[0])) if value else (0, "")
 
 
-__all__ = ["Binding", "OutputError", "TreeOutput", "string_value"]
+__all__ = ["BindingPath", "OutputError", "TreeOutput", "string_value"]

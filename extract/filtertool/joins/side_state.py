@@ -60,14 +60,16 @@ class SideState:
         self._ledger = ledger
         self.documents: dict[int, JoinDocument] = {}
         self.edges: Counter[int] = Counter()
-        self._having: dict[str, dict[int, set[int]]] = {}  # value, edge, documents
+        # By value: an edge and a document; only where there are more, for each edge its documents.
+        self._having: dict[str, tuple[int, int] | dict[int, set[int]]] = {}
         self._holds: Counter[int] = Counter()
         self._by_time: list[tuple[int, int]] = []
         self._by_place: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
 
     def having(self, value: str) -> Mapping[int, Set[int]]:
         """Returns for each edge the documents in which it leads to a node with this value."""
-        return self._having.get(value, _NONE)
+        entry = self._having.get(value, _NONE)
+        return {entry[0]: {entry[1]}} if isinstance(entry, tuple) else entry
 
     def hold_until(self, document: JoinDocument, time: int) -> None:
         """Keeps a document until the horizon has passed a time."""
@@ -107,7 +109,12 @@ class SideState:
         if not entries:
             return False
         for value, edge in entries:
-            self._having.setdefault(value, {}).setdefault(edge, set()).add(clock)
+            before = self._having.setdefault(value, (edge, clock))
+            if isinstance(before, tuple):
+                if before == (edge, clock):
+                    continue
+                before = self._having[value] = {before[0]: {before[1]}}
+            before.setdefault(edge, set()).add(clock)
         self.documents[clock] = document
         self._ledger.add(document)
         self._holds[clock] = 1
@@ -123,12 +130,15 @@ class SideState:
         del self._holds[clock], self.documents[clock]
         self._ledger.remove(document)
         for value, edge in self._entries(document, None):
-            by_edge = self._having.get(value)
-            if by_edge is not None and edge in by_edge:
-                by_edge[edge].discard(clock)
-                if not by_edge[edge]:
-                    del by_edge[edge]
-                if not by_edge:
+            entry = self._having.get(value)
+            if isinstance(entry, tuple):
+                if entry == (edge, clock):
+                    del self._having[value]
+            elif entry is not None and edge in entry:
+                entry[edge].discard(clock)
+                if not entry[edge]:
+                    del entry[edge]
+                if not entry:
                     del self._having[value]
 
     def _entries(self, document: JoinDocument, edges: Set[int] | None) -> Iterator[tuple[str, int]]:

@@ -17,6 +17,8 @@ from extract.markup.escape import escaped_value
 
 _HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _PART: Final = "part-00000"
+_COLUMNS: Final = tuple(Joined.__annotations__)
+_REJECTION_COLUMNS: Final = tuple(Rejection.__annotations__)
 _TOGETHER: Final = 1 << 12  # rows that become columns at once
 
 
@@ -72,9 +74,9 @@ class JoinedLines:
         self._rejected = rejected
         self._dialect = DIALECTS.get(form)
         if self._dialect is not None:
-            joined.write(self._dialect.line(Joined._fields))
+            joined.write(self._dialect.line(_COLUMNS))
             if rejected is not None:
-                rejected.write(self._dialect.line(Rejection._fields))
+                rejected.write(self._dialect.line(_REJECTION_COLUMNS))
 
     def write(self, rows: Sequence[Joined]) -> None:
         """Adds rows."""
@@ -113,7 +115,7 @@ class _ParquetRows:
         types = {"query": text, "left": text, "right": text}
         types |= dict.fromkeys(("left_seq", "right_seq", "left_time", "right_time"), number)
         types |= {"bindings": pa.map_(text, text), "output": text}
-        self._schema = pa.schema([pa.field(name, types[name]) for name in Joined._fields])
+        self._schema = pa.schema([pa.field(name, types[name]) for name in _COLUMNS])
         self._groups = RowGroups(joined, self._schema), RowGroups(rejected, REJECTED)
         self._waiting: list[Joined] = []
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 GROUP: Final = "extract.matchers"
 AUTO: Final = "auto"
 PUSH: Final = "push"
+SQL: Final = "sql"  # a database decides
 LATER: Final = "elementpath"  # evaluates only queries in XPath 2.0 or later
 
 # Listed here so that they exist even where the package is used without being installed.
@@ -30,6 +31,7 @@ _BUILT_IN: Final = {
     "columnar": "extract.filtertool.matchers.columnar:ColumnarFactory",
     "lxml": "extract.filtertool.matchers.lxml.matcher:LxmlFactory",
     "push": "extract.filtertool.matchers.push.factory:PushFactory",
+    "sql": "extract.filtertool.matchers.sql.factory:SqlFactory",
 }
 _CHOOSING: Final = "extract.filtertool.matchers.auto:AutoFactory"
 

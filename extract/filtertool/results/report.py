@@ -42,6 +42,10 @@ class Report(Account):
         chosen = sorted([name for name, units in ran.items() if units], key=lambda n: -ran[n])
         return " and ".join(chosen) if self._matcher == AUTO and chosen else self._matcher
 
+    def ran(self, scheme: Scheme, matcher: str) -> None:
+        """Notes which scheme and matcher a run was for, where rows are of a part of the scheme."""
+        self.scheme, self._matcher = scheme, matcher
+
     @property
     def kernel(self) -> str:
         """The scanners that ran, the busiest first."""

@@ -38,7 +38,7 @@ def _field(array: Any) -> Any:
     """The field of each row: its length and its bytes."""
     if pa.types.is_list(array.type):
         data = _arrays(array)
-    elif pa.types.is_string(array.type):
+    elif pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         data = array.cast(pa.large_string()).cast(pa.large_binary())
     else:
         data = _fixed(array)
@@ -53,7 +53,8 @@ def _lengths(numbers: Any) -> Any:
 
 def _fixed(array: Any) -> Any:
     """Numbers as PostgreSQL sends them; null stays null."""
-    values = np.asarray(pc.fill_null(array, 0))
+    nothing = pa.scalar(False) if pa.types.is_boolean(array.type) else 0
+    values = np.asarray(pc.fill_null(array, nothing))
     values = values.astype(values.dtype.newbyteorder(">"))
     width, count = values.dtype.itemsize, len(values)
     offsets = pa.py_buffer(np.arange(0, (count + 1) * width, width, dtype=np.int64))

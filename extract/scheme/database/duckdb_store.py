@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from extract.scheme.database.errors import (
     not_installed,
 )
 from extract.scheme.database.location import DatabaseLocation
-from extract.scheme.database.sql import dialect_sql, schema_sql, select_sql
+from extract.scheme.database.sql import dialect_sql, schema_sql, select_sql, target_sql
 
 _MAGIC, _MAGIC_AT = b"DUCK", 8  # at the start of each file
 _PAUSE: Final = 0.02  # seconds between two attempts to open a file
@@ -44,6 +45,11 @@ class DuckDbStore:
     def __init__(self, connection: Any, location: DatabaseLocation) -> None:
         self._connection = connection
         self.location = location
+
+    @property
+    def connection(self) -> Any:
+        """The connection, for what only DuckDB does."""
+        return self._connection
 
     def execute(self, text: str, **values: Any) -> None:
         """Runs a statement."""
@@ -72,6 +78,15 @@ class DuckDbStore:
         self._connection.register(_ROWS, rows)
         try:
             self._connection.execute(dialect_sql(text, self.location))
+        finally:
+            self._connection.unregister(_ROWS)
+
+    def create(self, table: str, rows: Any) -> None:
+        """Makes a table of rows, a ``pyarrow.Table``, with its columns and types."""
+        target = target_sql(table, (), self.location)
+        self._connection.register(_ROWS, rows)
+        try:
+            self._connection.execute(f"CREATE TABLE {target} AS SELECT * FROM temp.{_ROWS}")
         finally:
             self._connection.unregister(_ROWS)
 
@@ -117,6 +132,38 @@ def open_duckdb(location: DatabaseLocation, write: bool, patience: float) -> Ite
 
 
 @contextlib.contextmanager
+def temporary_connection(settings: Iterable[tuple[str, str]] = ()) -> Iterator[Any]:
+    """Opens a database that is gone afterwards, in a file: of DuckDB itself, for comparisons."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="extract-sql-") as folder:
+        connection = duckdb.connect(str(Path(folder) / "temporary.duckdb"))
+        with contextlib.closing(connection):
+            for name, value in settings:
+                connection.execute(_setting_sql(name, value))
+            yield connection
+
+
+@contextlib.contextmanager
+def temporary_store(tables: Mapping[str, Any]) -> Iterator[DuckDbStore]:
+    """Opens a database in memory with some tables, each a ``pyarrow.Table``.
+
+    Raises:
+        DatabaseError: DuckDB is not installed.
+    """
+    location = DatabaseLocation("duckdb", ":memory:", "main", "scheme", is_lasting=False)
+    try:
+        import duckdb
+    except ImportError:
+        raise not_installed("duckdb", location) from None
+    with contextlib.closing(duckdb.connect()) as connection:
+        store = DuckDbStore(connection, location)
+        for name, rows in tables.items():
+            store.create(name, rows)
+        yield store
+
+
+@contextlib.contextmanager
 def _removed_unless_made(file: Path) -> Iterator[None]:
     """Removes a file that was made and then not filled."""
     was_there = file.exists()
@@ -145,7 +192,7 @@ def _connect(location: DatabaseLocation, write: bool, until: float) -> Any:
     problem: Exception
     while True:
         try:
-            return duckdb.connect(file, read_only=read_only)
+            return configured(duckdb.connect(file, read_only=read_only), location)
         except duckdb.ConnectionException as error:
             # This process has the file open in the other way. A writer can read, too.
             read_only = False if not write else read_only
@@ -159,6 +206,39 @@ def _connect(location: DatabaseLocation, write: bool, until: float) -> Any:
         if time.monotonic() > until:
             raise _locked(location, first_line(problem)) from problem
         time.sleep(_PAUSE)
+
+
+def configured(connection: Any, location: DatabaseLocation) -> Any:
+    """A connection with the settings that the URL has."""
+    for name, value in location.settings:
+        connection.execute(_setting_sql(name, value))
+    return connection
+
+
+def _setting_sql(name: str, value: str) -> str:
+    from sqlglot import exp
+
+    return f"SET {exp.to_identifier(name, quoted=True)} = {exp.Literal.string(value)}"
+
+
+def attach_sql(file: str, name: str) -> str:
+    """The statement that opens another file of DuckDB for writing, under a name."""
+    from sqlglot import exp
+
+    named = exp.alias_(exp.Literal.string(file), name, quoted=True)
+    option = exp.AttachOption(this=exp.var("READ_WRITE"))
+    return exp.Attach(this=named, expressions=[option]).sql(dialect="duckdb")
+
+
+@contextlib.contextmanager
+def described_errors(location: DatabaseLocation) -> Iterator[None]:
+    """Tells what DuckDB says in the words of `extract`."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _described(error, location) from error
 
 
 def _check_file(location: DatabaseLocation) -> None:

@@ -34,6 +34,15 @@ def no_scheme(location: DatabaseLocation) -> DatabaseError:
     return DatabaseError(reason, PREPARE.format(location.shown), location.shown)
 
 
+def no_reference(table: str, column: str, location: DatabaseLocation) -> DatabaseError:
+    """The error about a table that a query joins, and that is not there."""
+    reason = f"there is no table {table!r} with a column {column!r}, which a query joins"
+    hint = f"make it in the schema {location.schema!r}, or write its schema before its name"
+    if not location.is_lasting:
+        hint = "a scheme file has no tables: put it into a database, with `extract prep -o URL`"
+    return DatabaseError(reason, hint, location.shown)
+
+
 def no_room(reason: str, location: DatabaseLocation) -> DatabaseError:
     """The error about a full disk."""
     return DatabaseError(f"cannot write: {reason}", NO_ROOM, location.shown)

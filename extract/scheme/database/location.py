@@ -13,6 +13,7 @@ from extract.errors import SchemeError
 _DUCKDB: Final = "duckdb:"
 _POSTGRESQL: Final = ("postgresql://", "postgres://")
 _FORMS: Final = "write duckdb:FILE, or postgresql://user@host/database?schema=name"
+_SETTINGS: Final = ("memory_limit", "threads")  # of DuckDB, that a URL may have
 _SCHEMAS: Final = {"duckdb": "main", "postgresql": "extract"}  # where the URL names none
 
 
@@ -25,12 +26,17 @@ class DatabaseLocation:
         target: The file, or the URL that the server's library takes.
         schema: The schema of the tables inside the database.
         shown: The URL for messages: it has no password.
+        settings: Settings of DuckDB, such as its ``memory_limit``, by name.
+        is_lasting: Whether it stays when it is closed; false for one that is made for a scheme
+            file.
     """
 
     engine: Literal["duckdb", "postgresql"]
     target: str
     schema: str
     shown: str
+    settings: tuple[tuple[str, str], ...] = ()
+    is_lasting: bool = True
 
     @property
     def dialect(self) -> str:
@@ -63,16 +69,19 @@ def location_of(url: str) -> DatabaseLocation:
 
     >>> location_of("postgresql://me:secret@host/db?schema=news&sslmode=require")
     DatabaseLocation(engine='postgresql', target='postgresql://me:secret@host/db?sslmode=require', \
-schema='news', shown='postgresql://me@host/db?schema=news&sslmode=require')
+schema='news', shown='postgresql://me@host/db?schema=news&sslmode=require', settings=(), \
+is_lasting=True)
     """
     if url.startswith(_DUCKDB):
         file, _, query = url.removeprefix(_DUCKDB).partition("?")
         options, schema = _options(query, url)
-        if options:
-            raise SchemeError(f"{options[0][0]!r} is no option of DuckDB here", _FORMS, url)
+        unknown = [name for name, _ in options if name not in _SETTINGS]
+        if unknown:
+            hint = f"{_FORMS}; options of DuckDB are schema, {', '.join(_SETTINGS)}"
+            raise SchemeError(f"{unknown[0]!r} is no option of DuckDB here", hint, url)
         if not file or file == ":memory:":
             raise SchemeError("the URL names no file", _FORMS, url)
-        return DatabaseLocation("duckdb", file, schema or _SCHEMAS["duckdb"], url)
+        return DatabaseLocation("duckdb", file, schema or _SCHEMAS["duckdb"], url, tuple(options))
     try:
         parts = urlsplit(url)
         user = parts.username

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from extract.scheme.database.errors import (
@@ -73,6 +74,11 @@ class PostgresStore:
         self._connection = connection
         self.location = location
 
+    @property
+    def connection(self) -> Any:
+        """The connection, for what only PostgreSQL does."""
+        return self._connection
+
     def execute(self, text: str, **values: Any) -> None:
         """Runs a statement."""
         self._connection.execute(dialect_sql(text, self.location), values or None)
@@ -87,12 +93,25 @@ class PostgresStore:
         self, table: str, columns: Any, where: str = "", order: str = "", **values: Any
     ) -> Any:
         """Reads many rows of a table: as CSV, which Arrow reads much faster than rows."""
+        return self.fetch_from(table, columns, where, order, self.location.schema, **values)
+
+    def fetch_from(
+        self,
+        table: str,
+        columns: Any,
+        where: str = "",
+        order: str = "",
+        schema: str = "pg_temp",
+        **values: Any,
+    ) -> Any:
+        """The same for a table of another schema; temporary ones have one of their own."""
         import psycopg
         import pyarrow as pa
 
         lists = {one.name for one in columns if pa.types.is_list(one.type)}
         chosen = {name: _ARRAY.format(name) if name in lists else name for name in columns.names}
-        text = select_sql(table, chosen, where, order, self.location)
+        place = replace(self.location, schema=schema)
+        text = select_sql(table, chosen, where, order, place)
         if values:  # COPY binds no values
             text = psycopg.ClientCursor(self._connection).mogrify(text, values)
         data = io.BytesIO()
@@ -106,9 +125,13 @@ class PostgresStore:
 
     def insert(self, table: str, rows: Any) -> None:
         """Adds many rows to a table."""
+        self.insert_into(table, rows, self.location.schema)
+
+    def insert_into(self, table: str, rows: Any, schema: str = "pg_temp") -> None:
+        """The same for a table of another schema; temporary ones have one of their own."""
         from extract.scheme.database.binary_copy import END, HEAD, copy_data
 
-        target = target_sql(table, rows.column_names, self.location)
+        target = target_sql(table, rows.column_names, replace(self.location, schema=schema))
         with (
             self._connection.cursor() as cursor,
             cursor.copy(f"COPY {target} FROM STDIN (FORMAT binary)") as copy,
@@ -117,6 +140,17 @@ class PostgresStore:
             for part in copy_data(rows):
                 copy.write(part)
             copy.write(END)
+
+    def copied(self, query: str) -> bytes:
+        """The rows of a query, as PostgreSQL's binary COPY."""
+        data = io.BytesIO()
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT binary)") as copy,
+        ):
+            for part in copy:
+                data.write(part)
+        return data.getvalue()
 
     def watch(self) -> None:
         """Makes the trigger that notes who removes or changes members by SQL."""
@@ -184,18 +218,9 @@ def open_postgresql(
     location: DatabaseLocation, write: bool, patience: float
 ) -> Iterator[PostgresStore]:
     """Opens a connection to a server, see `open_store`."""
-    try:
-        import psycopg
-    except ImportError:
-        raise not_installed("psycopg", location) from None
-    try:
-        connection = psycopg.connect(
-            location.target, connect_timeout=_CONNECT_SECONDS, application_name="extract"
-        )
-    except psycopg.Error as error:
-        hint = "check the URL, and whether the server runs and lets you in"
-        reason = f"cannot connect: {first_line(error)}"
-        raise LostConnection(reason, hint, location.shown) from None
+    connection = connect(location)
+    import psycopg
+
     try:
         store = PostgresStore(connection, location)
         if write:
@@ -211,6 +236,52 @@ def open_postgresql(
         _commit(connection, location)
     finally:
         connection.close()  # and with it a transaction that was not committed
+
+
+def open_session(location: DatabaseLocation) -> PostgresStore:
+    """Opens a connection that may make temporary tables, in a transaction that sees one revision.
+
+    Whoever opens it closes it.
+
+    Raises:
+        DatabaseError: The server does not answer.
+    """
+    connection = connect(location)
+    import psycopg
+
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    return PostgresStore(connection, location)
+
+
+def connect(location: DatabaseLocation) -> Any:
+    """A connection to a server, from psycopg.
+
+    Raises:
+        DatabaseError: psycopg is not installed, or the server does not answer.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise not_installed("psycopg", location) from None
+    try:
+        return psycopg.connect(
+            location.target, connect_timeout=_CONNECT_SECONDS, application_name="extract"
+        )
+    except psycopg.Error as error:
+        hint = "check the URL, and whether the server runs and lets you in"
+        reason = f"cannot connect: {first_line(error)}"
+        raise LostConnection(reason, hint, location.shown) from None
+
+
+@contextlib.contextmanager
+def described_errors(location: DatabaseLocation, connection: Any) -> Iterator[None]:
+    """Tells what PostgreSQL says in the words of `extract`."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _described(error, location, connection.closed) from error
 
 
 def _commit(connection: Any, location: DatabaseLocation) -> None:

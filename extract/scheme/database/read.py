@@ -101,6 +101,14 @@ def read_state(store: Store) -> StoredState:
     return StoredState(*state)
 
 
+def read_empty(store: Store) -> tuple[Scheme, HeadNumbers]:
+    """Reads the scheme in a transaction without its members; also the numbers of what it lists."""
+    head, numbers = read_head(store)
+    with no_collection():
+        fields = Fields(head, "", store.location.shown)
+        return scheme_of_fields(fields, lambda *_: Members.none()), numbers
+
+
 def read_stored(store: Store) -> StoredScheme:
     """Reads the scheme in a transaction."""
     state, source = read_state(store), store.location.shown

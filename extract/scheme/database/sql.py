@@ -64,7 +64,7 @@ def select_sql(
 
 
 def target_sql(table: str, columns: Iterable[str], location: DatabaseLocation) -> str:
-    """Returns a table with some of its columns, as COPY takes it.
+    """Returns a table with some of its columns, as COPY takes it; without any, only its name.
 
     >>> from extract.scheme.database.location import location_of
     >>> target_sql("member", ["seq", "id"], location_of("postgresql://host/db"))
@@ -74,6 +74,8 @@ def target_sql(table: str, columns: Iterable[str], location: DatabaseLocation) -
 
     names = [exp.to_identifier(name, quoted=True) for name in columns]
     owner = exp.table_(table, db=location.schema, quoted=True)
+    if not names:
+        return owner.sql(dialect=location.dialect)
     return exp.Schema(this=owner, expressions=names).sql(dialect=location.dialect)
 
 
@@ -83,3 +85,19 @@ def schema_sql(action: str, location: DatabaseLocation) -> str:
 
     name = exp.to_identifier(location.schema, quoted=True).sql(dialect=location.dialect)
     return f"{action} {name}"
+
+
+def reference_table(table: str, column: str, location: DatabaseLocation) -> tuple[Any, Any]:
+    """A table of the owner's, as a query names it, and one of its columns.
+
+    Args:
+        table: Its name, perhaps with its schema before it: ``prices.watchlist``. Without, it is in
+            the schema of the subscriptions.
+        column: The column.
+        location: The database.
+    """
+    from sqlglot import exp
+
+    owner, dot, name = table.rpartition(".")
+    place = exp.table_(name, db=owner if dot else location.schema, quoted=True)
+    return place, exp.column(column, quoted=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SUPPORTED: Final = frozenset(FUNCTIONS) - {
+    "table",
     "id",
     "lang",
     f"{{{EXSLT_REGEXP}}}test",

@@ -431,6 +431,7 @@ cdef class Machine:
             "candidates": f.candidates,
             "checks": f.evaluated,
             "matches": f.matches,
+            "sorted": self.outputs.sorted,
             "states": self.m.states.count,
             "states_made": self.m.states.made,
             "states_dropped": self.m.states.dropped,

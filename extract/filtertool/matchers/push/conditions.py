@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from extract.xpath.ast import NameTest
+from extract.xpath.reference_tables import TableColumn
 
 
 class PathAxis(IntEnum):
@@ -152,6 +153,19 @@ class Count(NamedTuple):
     path: Path
 
 
+class InReference(NamedTuple):
+    """The value of one of the nodes that a path selects is in a column of a table; only databases
+    know these.
+
+    Attributes:
+        column: The column.
+        path: The path.
+    """
+
+    column: TableColumn
+    path: Path
+
+
 class FixedText(NamedTuple):
     """A string that is part of a query's shape."""
 
@@ -210,7 +224,17 @@ class TextLength(NamedTuple):
 
 
 Condition: TypeAlias = (
-    And | Or | Not | Always | There | Compare | First | Count | TextComparison | TextLength
+    And
+    | Or
+    | Not
+    | Always
+    | There
+    | Compare
+    | First
+    | Count
+    | InReference
+    | TextComparison
+    | TextLength
 )
 
 TRUE: Final = Always(True)

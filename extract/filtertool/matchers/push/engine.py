@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from extract.filtertool.matchers.protocol import Question, Select
 from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNames
 from extract.filtertool.matchers.push.conditions import Cell
+from extract.filtertool.matchers.push.order_claims import OrderClaims
 from extract.filtertool.matchers.push.output_programs import OutputProgram, compile_output
 from extract.filtertool.matchers.push.program import CompiledTemplate, compile_question
 from extract.filtertool.matchers.push.shared_lock import SharedLock
@@ -130,6 +131,7 @@ class PushEngine:
         conditions: Whether to take questions that are no node sets, too. Those that are true or
             false of a document match where they are true.
         state_bytes: How much memory the states of each thread may take.
+        claims: Whether to rely on the schema for the order of nodes in results.
     """
 
     def __init__(
@@ -141,6 +143,7 @@ class PushEngine:
         approximate: bool = False,
         conditions: bool = False,
         state_bytes: int = STATE_BYTES,
+        claims: bool = True,
     ) -> None:
         from extract.filtertool.matchers.push._push import Registry
 
@@ -152,6 +155,7 @@ class PushEngine:
         self._approximate = approximate
         self._types = set(Type) if conditions else {Type.NODES}
         self._state_bytes = state_bytes
+        self._claims = OrderClaims(schema) if claims else None
         self._templates: dict[Hashable, CompiledTemplate] = {}
         self._variants: dict[Hashable, dict[frozenset[int], _Variant]] = {}
         self._by_number: dict[int, tuple[Hashable, frozenset[int]]] = {}
@@ -293,7 +297,7 @@ class PushEngine:
 
     def program(self, query: FlwrQuery) -> OutputProgram | None:
         """The program that writes the result of a query; None if the engine does not write it."""
-        return compile_output(query, self._names.bound(query.namespaces))
+        return compile_output(query, self._names.bound(query.namespaces), self._claims)
 
     def add_program(self, program: OutputProgram, queries: Iterable[int]) -> None:
         """Adds a program, for queries that the engine has."""

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import Cell, NameNumbers
 from extract.filtertool.matchers.push.literals import shifted
+from extract.filtertool.matchers.push.order_claims import OrderClaims
 from extract.filtertool.matchers.push.translator import Translator
 from extract.filtertool.matchers.push.words import PathWords
 from extract.flwr.ast import Characters, Content, ElementConstructor, Enclosed, Loop, Markup
@@ -30,6 +31,7 @@ from extract.xpath.traverse import children
 # Operations, as in ``outputs.h``.
 _WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY, _KEY = range(7)
 _FIRST, _AS_STRING, _AS_NUMBER, _COUNTED = range(4)  # kinds of keys
+_IN_ORDER: Final = 2  # beside 1 for an absolute path
 _UNNUMBERED: Final = -1  # a path; the engine numbers it
 _LARGEST: Final = (1 << 31) - 1
 
@@ -92,15 +94,18 @@ def takes_bindings(query: FlwrQuery) -> bool:
     return query.rest is None and _binds_elements(query.binding)
 
 
-def compile_output(query: FlwrQuery, names: NameNumbers) -> OutputProgram | None:
+def compile_output(
+    query: FlwrQuery, names: NameNumbers, claims: OrderClaims | None
+) -> OutputProgram | None:
     """The program for a query's result; None if the engine does not write such a one.
 
     Args:
         query: The query. Whatever it binds, the program is the same.
         names: Numbers the names in paths.
+        claims: Says where nodes come in document order; None: nobody knows.
     """
     try:
-        return _OutputCompiler(query, names).program()
+        return _OutputCompiler(query, names, claims).program()
     except _NotTaken:
         return None
 
@@ -115,8 +120,9 @@ def _binds_elements(binding: Expr) -> bool:
 class _OutputCompiler:
     """Compiles one query."""
 
-    def __init__(self, query: FlwrQuery, names: NameNumbers) -> None:
+    def __init__(self, query: FlwrQuery, names: NameNumbers, claims: OrderClaims | None) -> None:
         self._query = query
+        self._claims = claims
         types: list[ParameterType] = []
         values: list[str] = []
         shapes: list[Expr] = []
@@ -287,7 +293,10 @@ class _OutputCompiler:
         path, whole, exact = self._translator.path(expr, True)
         if path is None or not whole or not exact:
             raise _NotTaken
-        return [_UNNUMBERED, *PathWords(self._translator.cells).located(path)]
+        absolute, *words = PathWords(self._translator.cells).located(path)
+        claims, namespaces = self._claims, self._query.namespaces
+        sorted_ = claims is not None and claims.in_order(expr, namespaces)
+        return [_UNNUMBERED, absolute | _IN_ORDER * sorted_, *words]
 
 
 def _key(expr: Expr) -> tuple[int, Expr]:

@@ -27,6 +27,7 @@ from extract.filtertool.matchers.push.conditions import (
     DividedText,
     First,
     FixedText,
+    InReference,
     JoinedText,
     NameNumbers,
     NormalisedText,
@@ -66,6 +67,7 @@ from extract.xpath.ast import (
     StringLiteral,
 )
 from extract.xpath.functions import Type
+from extract.xpath.reference_tables import compared_column
 from extract.xpath.types import is_positional, type_of
 
 _OPERATORS: Final = {
@@ -122,6 +124,7 @@ class Translator:
         exact: Whether nothing was left out.
         texts: Whether a path selects text nodes.
         searched: Parameters that are compared with the value of a first node, or looked for in it.
+        references: Whether columns of tables are known; else what depends on them is left out.
     """
 
     names: NameNumbers
@@ -130,6 +133,7 @@ class Translator:
     exact: bool = True
     texts: bool = False
     searched: set[int] = field(default_factory=set)
+    references: bool = False
     _inside: int = 0  # how many predicates are around; in none, the context is the document node
 
     # -- paths
@@ -381,6 +385,10 @@ class Translator:
 
     def _comparison(self, expr: Binary, above: bool) -> Condition:
         op, left, right = expr.op, expr.left, expr.right
+        reference = compared_column(expr) if self.references else None
+        if reference is not None:
+            path, column = reference
+            return self._over_paths(path, above, lambda found: InReference(column, found))
         constant = _constant(right)
         if constant is None:
             constant, left, right, op = _constant(left), right, left, _SWAPPED[op]

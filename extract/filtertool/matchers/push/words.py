@@ -26,6 +26,7 @@ from extract.filtertool.matchers.push.conditions import (
     DividedText,
     First,
     FixedText,
+    InReference,
     JoinedText,
     NormalisedText,
     Not,
@@ -64,6 +65,10 @@ class PathWords:
         """The operands of a comparison."""
         kind = [] if isinstance(check, Count) else [int(self._cells[check.cell].is_string)]
         return [check.operator, *kind, check.cell, *self.located(check.path)]
+
+    def condition(self, condition: Condition) -> list[int]:
+        """A condition."""
+        return _condition(self, condition)
 
     def located(self, path: Path) -> list[int]:
         """A path, and whether it starts at the document node."""
@@ -162,6 +167,8 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
             code, inner = _STRINGS, [operator, *_text(words, left), *_text(words, right)]
         case TextLength(operator, cell, text):
             code, inner = _LENGTH, [operator, cell, *_text(words, text)]
+        case InReference():
+            raise AssertionError("the engine knows no tables")
     return [code, len(inner), *inner]
 
 

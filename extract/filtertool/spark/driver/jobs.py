@@ -152,7 +152,7 @@ class SparkJobs:
         try:
             return watched(collect, finished, self._progress)
         except (PySparkException, Py4JError) as error:
-            raise _job_error(error, self._target.directory) from error
+            raise job_error(error, self._target.directory) from error
 
 
 def _many(number: int, what: str) -> str:
@@ -165,8 +165,8 @@ def _step(task: Task, account: Account) -> ProgressStep:
     return ProgressStep(task.documents, size, account.matches, account.rejections)
 
 
-def _job_error(error: Exception, directory: str) -> ExtractError | OSError:
-    """Returns the error that a Spark job ended with, as a user understands it.
+def job_error(error: Exception, directory: str) -> ExtractError | OSError:
+    """The error that a Spark job ended with, as a user understands it.
 
     Args:
         error: What Spark raised.

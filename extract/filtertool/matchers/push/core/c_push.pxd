@@ -112,6 +112,7 @@ cdef extern from "outputs.h" nogil:
         int32_t *text
         size_t count
         size_t most
+        uint64_t sorted
     int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
     int px_program_assign(px_programs *p, px_registry *r, int32_t query, int32_t program)
     void px_programs_free(px_programs *p)

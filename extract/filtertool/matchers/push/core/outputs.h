@@ -12,7 +12,7 @@
 #include "push.h"
 
 /* A program, as words: operation, words behind this one, operands. A *list* is the number of a path
- * (see `px_lists`), whether it is absolute, and the path.
+ * (see `px_made_list`), whether it is absolute and in document order, and the path.
  *
  *   PX_WRITE       offset, length: characters of the program's text
  *   PX_COPY        whether a default namespace is declared around it, list: the nodes, each whole;
@@ -26,6 +26,9 @@
  * The first operation writes what comes before all results, the last one what comes after them; those
  * between are done for each bound node. Keys stand first among these, and order the bound nodes. */
 enum { PX_WRITE, PX_COPY, PX_VALUES, PX_STRING, PX_NUMBER, PX_SPECIFY, PX_KEY };
+
+/* How the nodes of a list are found: from the document node; in document order without sorting. */
+enum { PX_ABSOLUTE = 1, PX_IN_ORDER = 2 };
 
 /* Kinds of keys: the value of the first node, and none is less than all; the same as string(), as
  * number(); the number of nodes. */
@@ -109,6 +112,7 @@ typedef struct {
     struct px_keyed *keyed; /* see `ordering.c` */
     int32_t *order;
     size_t keyed_room, order_room;
+    uint64_t sorted; /* lists that had to be sorted so far */
 } px_outputs;
 
 /* Adds a program without queries; it takes the memory over. Returns its number, -1: no memory. */

@@ -97,15 +97,23 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether the nodes of the set are all elements, or all attributes. */
+static int are_numbered_in_order(const px_document *d, size_t begin)
+{
+    int32_t first = d->set[begin], last = d->set[d->set_count - 1], rows = d->in.rows;
+    return last < rows || (first >= rows && last < rows + d->in.attributes);
+}
+
 /* Selects nodes into the document's set, in document order. */
 static int select_in_order(px_writing *w, const int32_t *list, int32_t node)
 {
     px_document *d = &w->m->document;
     size_t begin = d->set_count;
-    int code = px_select(&w->m->context, list + 2, list[1] ? -1 : node);
+    int code = px_select(&w->m->context, list + 2, list[1] & PX_ABSOLUTE ? -1 : node);
     size_t count = d->set_count - begin;
-    if (code < 0 || count < 2 || d->set[d->set_count - 1] < d->in.rows)
-        return code; /* elements are numbered in order */
+    if (code < 0 || count < 2 || list[1] & PX_IN_ORDER || are_numbered_in_order(d, begin))
+        return code;
+    w->o->sorted++;
     int64_t *placed = malloc(2 * count * sizeof *placed);
     if (placed == NULL)
         return -PX_MEMORY;
@@ -124,7 +132,7 @@ int px_list_nodes(px_writing *w, const int32_t *list, int32_t node, px_nodes *no
 {
     px_outputs *o = w->o;
     px_document *d = &w->m->document;
-    uint64_t key = px_key(list[0], list[1] ? -1 : node);
+    uint64_t key = px_key(list[0], list[1] & PX_ABSOLUTE ? -1 : node);
     px_made_list *made = &o->lists[(key * 0x9E3779B97F4A7C15u) >> 32 & (PX_LISTS - 1)];
     *nodes = (px_nodes){NULL, 0};
     if (list[0] >= 0 && made->stamp == w->m->stamp && made->key == key) {

@@ -1,0 +1,243 @@
+"""`SqlFilter`: from batches of documents to rows, with a database in front.
+
+The database says which subscriptions match which documents. Where only that is asked for, these are
+the rows. Where nodes or counts are, the matching subscriptions, a few of all, are read from the
+database, and answered on the documents in the usual way. The usual way is also that of queries that
+the database does not decide, and tells what is to be told of documents that break the schema.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from extract.filtertool.batch_filter import BatchFilter
+from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
+from extract.filtertool.matchers.push.native import require_native
+from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.matchers.sql.joiner import JoinedPairs
+from extract.filtertool.matchers.sql.reference_values import reference_values
+from extract.filtertool.matchers.sql.stored_subscriptions import (
+    StoredSubscriptions,
+    subscriptions_in_memory,
+)
+from extract.filtertool.options import Options
+from extract.filtertool.results.account import added
+from extract.filtertool.results.batch_outcome import (
+    BatchOutcome,
+    FilterOutcome,
+    document_outcomes,
+)
+from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.outcome import DocumentOutcome
+from extract.filtertool.results.owners import Indices
+from extract.filtertool.results.seconds import Seconds
+from extract.filtertool.sql_scheme import SqlScheme
+from extract.scheme.model import Scheme
+from extract.subscriptions.columns import TextColumn
+
+MOST_BYTES: Final = 1 << 28  # larger documents are answered by all subscriptions in memory
+
+
+class SqlFilter:
+    """Filters batches of documents for the subscriptions of a database.
+
+    Args:
+        stored: The subscriptions.
+        options: How to filter.
+
+    Attributes:
+        options: How to filter.
+        ids: The ids of all subscribers.
+    """
+
+    def __init__(self, stored: StoredSubscriptions, options: Options) -> None:
+        self.options = options
+        self._stored = stored
+        self._joiner = stored.joiner(options.limits)
+        later = [one.subscriber.id for one in stored.empty.later]
+        self.ids: TextColumn = TextColumn.concat([stored.ids, TextColumn.of(later)])
+        self._past: dict[str, float] = {}
+        self._pairs = 0
+
+    def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
+        """Filters a batch of documents, each with its name; outcomes are in their order."""
+        started = time.perf_counter()
+        batch = LoadedBatch(documents, MOST_BYTES, self.options.limits)
+        seconds = Seconds()
+        seconds.since("chunk", started)
+        started = time.perf_counter()
+        pairs = self._matched(batch)
+        seconds.since("match", started)
+        self._pairs += int(np.count_nonzero(pairs.done == 1)) * self._stored.decided
+        if self.options.select == "doc":
+            outcomes = self._which(batch, pairs, seconds)
+        else:
+            outcomes = self._rows(batch, pairs, seconds)
+        batch.close()
+        if outcomes:
+            outcomes[-1] = replace(outcomes[-1], figures=self.figures())
+        return outcomes
+
+    def close(self) -> None:
+        """Removes what there is in the database for this filter."""
+        self._stored.tables.close()
+
+    def figures(self) -> Mapping[str, float]:
+        """Returns what was done so far."""
+        own = {
+            "sql_questions": self._stored.decided,
+            "sql_templates": len(self._stored.plan.decided),
+            "sql_shapes": len(self._stored.plan.shapes),
+            "pairs_sql": self._pairs,
+            **self._joiner.figures,
+        }
+        parts: list[Mapping[str, float]] = [own, self._past]
+        if "_rest" in self.__dict__:
+            parts.append(self._rest.figures())
+        return added(parts)
+
+    # -- pairs
+
+    def _matched(self, batch: LoadedBatch) -> JoinedPairs:
+        """Pairs of all documents of a batch, by their places."""
+        values = self.options.select != "doc"
+        found = self._joiner.match(batch.loaded, values)
+        places = batch.places
+        odd = np.flatnonzero(found.done != 1)
+        unit, seq = places[found.unit].astype(np.int32), found.seq
+        done = np.zeros(len(batch), np.int8)
+        done[places] = found.done
+        if len(odd):
+            more = self._joiner.match_any([batch.loaded[n] for n in odd.tolist()], values)
+            done[places[odd]] = np.where(more.done == 1, 2, more.done)
+            unit = np.concatenate([unit, places[odd][more.unit].astype(np.int32)])
+            seq = np.concatenate([seq, more.seq])
+            order = np.argsort(unit, kind="stable")
+            unit, seq = unit[order], seq[order]
+        return JoinedPairs(done, unit, seq)
+
+    # -- only which subscriptions match
+
+    def _which(self, batch: LoadedBatch, pairs: JoinedPairs, seconds: Seconds) -> list[Any]:
+        numbers = self._stored.places(pairs.seq)
+        has_rest = self._stored.rest.num_rows or self._stored.empty.later
+        if (pairs.done == 1).all() and len(batch) and not has_rest:
+            every = (batch.names, batch.sizes(0, len(batch)), pairs.unit, numbers)
+            return [BatchOutcome(*every, np.empty(0, np.int64), seconds)]
+        outcomes: list[Any] = []
+        for place, done in enumerate(self._usual(self._rest, batch, self._rest_numbers)):
+            if done.error is None and pairs.done[place] not in (1, 2):
+                done = self._whole(batch, place)
+            elif done.error is None:
+                own = slice(*np.searchsorted(pairs.unit, [place, place + 1]).tolist())
+                done = replace(done, findings=_joined(done.findings, numbers[own]))
+            outcomes.append(replace(done, seconds=seconds))
+            seconds = Seconds()
+        return outcomes
+
+    @cached_property
+    def _rest(self) -> BatchFilter:
+        """The filter for what the database does not decide."""
+        return self._filter(self._stored.scheme_of(self._stored.rest))
+
+    @cached_property
+    def _rest_numbers(self) -> Indices:
+        return self._numbers(self._stored.rest)
+
+    # -- nodes, and how many
+
+    def _rows(self, batch: LoadedBatch, pairs: JoinedPairs, seconds: Seconds) -> list[Any]:
+        stored = self._stored
+        rows = stored.rest
+        if len(pairs.seq):
+            rows = pa.concat_tables([rows, stored.tables.rows(np.unique(pairs.seq))])
+            rows = rows.sort_by("seq").combine_chunks()
+        chosen = self._filter(stored.scheme_of(rows))
+        outcomes: list[Any] = []
+        with reference_values(self._joiner.held):
+            usual = self._usual(chosen, batch, self._numbers(rows))
+        for place, done in enumerate(usual):
+            if done.error is None and pairs.done[place] not in (1, 2):
+                done = self._whole(batch, place)
+            outcomes.append(done)
+        self._past = added([self._past, chosen.figures()])
+        return outcomes
+
+    # -- the usual way
+
+    def _filter(self, scheme: Scheme) -> BatchFilter:
+        return BatchFilter(scheme, load_matcher(), self.options)
+
+    def _numbers(self, rows: Any) -> Indices:
+        """The numbers of the subscribers of a scheme that was made of rows."""
+        members = self._stored.places(np.asarray(rows["seq"]))
+        first = len(self._stored.ids)
+        later = np.arange(first, first + len(self._stored.empty.later), dtype=np.int32)
+        return np.concatenate([members, later])
+
+    def _usual(
+        self, filter_: BatchFilter, batch: LoadedBatch, numbers: Indices
+    ) -> Sequence[DocumentOutcome]:
+        """The outcomes of a batch with another filter, document by document."""
+        named = [batch.document(place) for place in range(len(batch))]
+        found = list(document_outcomes(filter_.process(named)))
+        loaded = set(batch.places.tolist())
+        for place, done in enumerate(found):
+            if not done.bytes and done.error is None and place in loaded:
+                done = replace(done, bytes=len(batch.data(place)))
+            found[place] = _renumbered(done, numbers)
+        return found
+
+    def _whole(self, batch: LoadedBatch, place: int) -> DocumentOutcome:
+        """The outcome of a document whose values cannot be read, with all subscriptions."""
+        every, numbers = self._everything
+        (done,) = document_outcomes(every.process([batch.document(place)]))
+        return _renumbered(done, numbers)
+
+    @cached_property
+    def _everything(self) -> tuple[BatchFilter, NDArray[np.int32]]:
+        scheme, places = self._stored.everything()
+        later = np.arange(len(self._stored.ids), len(self.ids), dtype=np.int32)
+        return self._filter(scheme), np.concatenate([places, later])
+
+
+def sql_filter(scheme: Scheme, options: Options) -> SqlFilter:
+    """A filter for a scheme: in its database, or in one that is made for it.
+
+    Raises:
+        MatcherError: The parts in C are not compiled.
+        DatabaseError: DuckDB is not installed.
+    """
+    require_native()
+    stored = scheme.stored if isinstance(scheme, SqlScheme) else None
+    if stored is None:
+        members, values = options.select != "doc", options.select == "nodes"
+        stored = subscriptions_in_memory(scheme, members, values)
+    return SqlFilter(stored, options)
+
+
+def _joined(findings: Findings, numbers: Indices) -> Findings:
+    """Findings, and rows for further subscribers, where only these are asked for."""
+    if not len(numbers):
+        return findings
+    own = Findings.none()
+    count = np.ones(len(numbers), np.int64)
+    return Findings.together(
+        [findings, Findings(numbers, count, own.node, own.ordinal, own.described)]
+    )
+
+
+def _renumbered(done: DocumentOutcome, numbers: Indices) -> DocumentOutcome:
+    if not len(done.findings):
+        return done
+    return replace(
+        done, findings=replace(done.findings, subscriber=numbers[done.findings.subscriber])
+    )

@@ -1,0 +1,172 @@
+"""`SqlFilter`: all kinds of documents and queries, one revision, and what goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extract
+from extract.errors import MatcherError, SchemeError
+from extract.filtertool.load_scheme import scheme_for
+from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.sql_scheme import SqlScheme
+from extract.live_filter import Filter
+from extract.scheme.model import Scheme
+from tests.support.databases import change, execute
+from tests.support.stock_subscriptions import (
+    DOCUMENTS,
+    QUERIES,
+    STOCK,
+    stock_scheme,
+    table_scheme,
+)
+
+pytest.importorskip("duckdb", reason="DuckDB is not installed")
+
+SELECTS: tuple[Select, ...] = ("doc", "count", "nodes")
+
+
+def rows_of(scheme: Scheme | str, select: Select, matcher: str, **how: Any) -> tuple[Any, Any]:
+    filter_ = Filter(scheme, select, matcher, **how)
+    return filter_.table(DOCUMENTS).to_pylist(), filter_.rejected.to_pylist()
+
+
+@pytest.mark.parametrize("policy", ["fallback", "reject"])
+def test_rows_are_those_of_other_matchers(database: str, policy: Any) -> None:
+    scheme = stock_scheme()
+    scheme.save(database)
+    for select in SELECTS:
+        right = rows_of(scheme, select, "auto", on_nonconforming=policy)
+        assert len(right[0]) > 20
+        assert rows_of(database, select, "sql", on_nonconforming=policy) == right
+
+
+def test_a_scheme_file_is_put_into_a_database() -> None:
+    scheme = stock_scheme()
+    assert rows_of(scheme, "doc", "sql") == rows_of(scheme, "doc", "auto")
+
+
+def test_members_stay_in_the_database(database: str) -> None:
+    scheme = stock_scheme()
+    scheme.save(database)
+    opened = scheme_for("sql", database, "doc")
+    assert isinstance(opened, SqlScheme)
+    assert opened.stored is not None
+    assert len(opened.members) == 0
+    assert opened.stored.rest.num_rows == 2  # a position and a regular expression
+    assert opened.counts() == scheme.counts()
+    assert list(opened.directory.ids) == list(scheme.directory.ids)
+    assert opened.registered == scheme.registered
+    figures = Filter(opened, matcher="sql").figures()
+    assert figures["sql_questions"] == len(QUERIES) - 2
+    opened.stored.tables.close()
+
+
+def test_a_filter_has_one_revision_until_it_takes_the_next(database: str) -> None:
+    stock_scheme().save(database)
+    filter_ = Filter(database, matcher="sql")
+    before = filter_.table(DOCUMENTS).num_rows
+    assert filter_.refresh() is False
+    change(database, add={"new": "/stock[symbol = 'S1']"}, remove=("a1",))
+    assert filter_.table(DOCUMENTS).num_rows == before
+    assert filter_.refresh() is True
+    assert filter_.revision == 2
+    names = set(filter_.table(DOCUMENTS)["query"].to_pylist())
+    assert "new" in names
+    assert "a1" not in names
+    assert len(filter_) == len(QUERIES)
+    with pytest.raises(extract.ExtractError, match="in a database"):
+        filter_.add({"x": "//a"})
+
+
+def test_members_that_sql_has_removed_match_no_more(database: str) -> None:
+    stock_scheme().save(database)
+    filter_ = Filter(database, matcher="sql")
+    gone = [
+        "DELETE FROM member WHERE id <> 'all'",
+        "UPDATE scheme SET revision = revision + 1",
+    ]
+    execute(database, *gone[: 2 if database.startswith("duckdb") else 1])
+    assert filter_.refresh() is True
+    assert set(filter_.table(DOCUMENTS)["query"].to_pylist()) == {"all"}
+
+
+def test_a_connection_that_is_lost_is_told(postgres: Any) -> None:
+    url = postgres.url(schema="lost connection")
+    stock_scheme().save(url)
+    filter_ = Filter(url, matcher="sql")
+    assert filter_.table(DOCUMENTS).num_rows
+    with postgres.connect() as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND application_name = 'extract'"
+        )
+    with pytest.raises(SchemeError, match="connection"):
+        filter_.table(DOCUMENTS)
+
+
+def test_a_query_joins_a_table_of_its_owner(database: str) -> None:
+    table_scheme().save(database)
+    execute(
+        database,
+        "CREATE TABLE watchlist (symbol TEXT)",
+        "INSERT INTO watchlist VALUES ('S1'), ('S3'), (NULL)",
+    )
+    listed = "(symbol = 'S1' or symbol = 'S3')"
+    same = {
+        "listed": f"/stock[{listed}]",
+        "unlisted": f"/stock[not({listed}) and price > 5]",
+        "ranged": f"/stock[{listed}][price < 10]/price",
+        "plain": "/stock[symbol = 'S1']",
+    }
+    written = extract.prepare(STOCK, extract.Subscriptions.of(same))
+    for select in SELECTS:
+        right, _ = rows_of(written, select, "auto")
+        assert {row["query"] for row in right} == set(same)
+        assert rows_of(database, select, "sql")[0] == right
+
+
+def test_other_matchers_refuse_tables(database: str) -> None:
+    table_scheme().save(database)
+    for matcher in ("auto", "push", "lxml", "columnar"):
+        with pytest.raises(MatcherError, match="joins the table 'watchlist'") as caught:
+            Filter(database, matcher=matcher)
+        assert "--matcher sql" in str(caught.value)
+    with pytest.raises(MatcherError, match="joins the table"):
+        list(extract.match(table_scheme(), DOCUMENTS[0][1]))
+
+
+def test_a_table_that_is_not_there(database: str) -> None:
+    table_scheme().save(database)
+    with pytest.raises(SchemeError, match="no table 'watchlist' with a column 'symbol'"):
+        Filter(database, matcher="sql")
+    with pytest.raises(SchemeError, match="no table") as caught:
+        Filter(table_scheme(), matcher="sql")
+    assert "put it into a database" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "/stock[table('watchlist', 'symbol')]",
+        "/stock[symbol != table('watchlist', 'symbol')]",
+        "/stock[symbol = table('watchlist')]",
+        "/stock[symbol = table(name, 'symbol')]",
+        "table('watchlist', 'symbol')",
+        "count(table('w', 's')) = 1",
+    ],
+)
+def test_table_is_compared_with_a_path(wrong: str) -> None:
+    scheme = extract.prepare(STOCK, extract.Subscriptions.of({"w": wrong}))
+    assert "table()" in scheme.rejected[0].reason
+
+
+def test_memory_can_be_limited(tmp_path: Path) -> None:
+    url = f"duckdb:{tmp_path / 'subs.duckdb'}"
+    stock_scheme().save(url)
+    filter_ = Filter(f"{url}?memory_limit=200MB&threads=1", matcher="sql")
+    assert filter_.table(DOCUMENTS).num_rows
+    with pytest.raises(SchemeError, match="'colour' is no option"):
+        Filter(f"{url}?colour=red", matcher="sql")
