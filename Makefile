@@ -53,8 +53,9 @@ fuzz: setup ## Fuzz queries, schemas, schemes, the push engine and, with clang, 
 	$(BIN)/python -m tests.support.fuzz --executions 1000000
 	$(BIN)/python -m tests.support.fuzz.push --answers 1000000
 
-soak: setup ## Do the same work for minutes, on Spark too; do memory, handles and speed stay flat?
-	$(BIN)/python -m tests.support.soak --rounds 300 --minutes 10
+soak: setup ## Do the same work for minutes, on Spark and in a broker too; do memory, handles and speed stay flat?
+	$(BIN)/python -m tests.support.soak --job run --job stream --rounds 300 --minutes 10
+	$(BIN)/python -m tests.support.soak --job broker --minutes 60
 
 wheel: setup ## Build dist/*.whl, the same bytes each time from the same sources
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

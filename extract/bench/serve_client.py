@@ -17,6 +17,8 @@ from typing import Any, Final
 _HOST: Final = b"Host: 127.0.0.1\r\n"
 _PROBE_EVERY: Final = 200  # documents, of which one is looked for by its subscriber
 PROBE: Final = "probe"
+AFTERWARDS_SECONDS: Final = 0.5  # for the last notifications
+_AGAIN_SECONDS: Final = 0.1
 
 
 def message(number: int, symbol: str) -> str:
@@ -45,6 +47,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, load: _Load) -> None:
         self._load = load
         self._buffer = b""
+        self._request = b""
         self._sent = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -57,6 +60,7 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
             return
         self._sent = time.perf_counter()
+        self._request = request
         self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -68,6 +72,11 @@ class _Connection(asyncio.Protocol):
         at = head.find(b"content-length: ")
         length = int(head[at + 16 :].split(b"\r\n", 1)[0])
         if len(self._buffer) < end + 4 + length:
+            return
+        if self._buffer[9:12] == b"429":  # too many wait: the same again, a little later
+            self._buffer = b""
+            self._load.refused += 1
+            self._load.loop.call_later(_AGAIN_SECONDS, self._transport.write, self._request)
             return
         if self._buffer[9:10] != b"2":
             self._load.failed.append(self._buffer[:300].decode("latin-1"))
@@ -89,7 +98,9 @@ class _Load:
         self._symbols = symbols(plan["subscriptions"], plan["per_document"], plan["first"])
         self._until = time.perf_counter() + plan["seconds"]
         self._open = plan["connections"]
-        self.done = asyncio.get_running_loop().create_future()
+        self.loop = asyncio.get_running_loop()
+        self.done = self.loop.create_future()
+        self.refused = 0
         self.seconds: list[float] = []
         self.failed: list[str] = []
         self._bulk = [self._made_bulk() for _ in range(20)] if plan["kind"] == "bulk" else []
@@ -172,7 +183,7 @@ async def _main(plan: dict[str, Any]) -> dict[str, Any]:
     seconds = time.perf_counter() - begun
     cpu = time.process_time() - cpu
     if follower is not None:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(AFTERWARDS_SECONDS)
         follower.cancel()
     requests = len(load.seconds)
     size = plan["lines"] + 1 if plan["kind"] == "bulk" else 1
@@ -183,6 +194,7 @@ async def _main(plan: dict[str, Any]) -> dict[str, Any]:
         "request_ms": _quantiles([one * 1e3 for one in load.seconds]),
         "notified_ms": _quantiles(latencies),
         "probes": len(latencies),
+        "refused": load.refused,
         "failed": load.failed[:3],
     }
 

@@ -32,7 +32,7 @@ from extract.broker.recovery import is_join, recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
 from extract.broker.schemas import check_queries
-from extract.broker.security.rates import Connections
+from extract.broker.security.rates import Connections, Rates
 from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
@@ -67,6 +67,7 @@ class Broker:
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
         self.connections = Connections(limits.connections)
+        self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
         self.metrics = Metrics()
         self.stopping = False
         self.start_failure: Exception | None = None
@@ -303,6 +304,7 @@ class Broker:
         """
         entry = self.feed(feed)
         size = sum([len(one.content) for one in documents])
+        self.rates.received(owner, size)
         self.pending.reserve(len(documents), size)
         check: Any = self.catalog.checks[entry.key]
         refused: dict[int, Any] = refusals or {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from extract.broker.bodies import FeedBody, encode
-from extract.broker.journal import FeedChange, SubscriptionChange, Transaction
+from extract.broker.journal import FeedEnd, SubscriptionChange, Transaction
 from extract.broker.problems import Problem, not_found
 from extract.broker.registry import FeedEntry
 from extract.broker.store import feeds as feed_rows
@@ -63,7 +63,6 @@ def put_feed(
             feed_rows.put_schema(connection, feed.key, version, schema, transaction.now)
             feed.versions.append(version)
             feed.given = kind
-        transaction.events.append(FeedChange(feed.key))
         return is_new
 
     return apply
@@ -184,7 +183,7 @@ def delete_feed(name: str) -> Apply:
             end_subscriptions(transaction, rows)
         feed_rows.remove_feed(connection, feed.key)
         del registry.feeds[name]
-        transaction.events.append(FeedChange(feed.key))
+        transaction.events.append(FeedEnd(feed.key))
 
     return apply
 

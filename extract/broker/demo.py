@@ -79,7 +79,7 @@ class Ticker:
     """
 
     def __init__(self, url: str, token: str = "", per_second: float = PER_SECOND) -> None:
-        self._client = Client(url, token)
+        self._client = Client(url, token, retries=1)
         self._pause = 1.0 / per_second
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)

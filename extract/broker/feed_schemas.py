@@ -29,7 +29,9 @@ class _Check:
     """Which documents cannot be taken under one schema, or none."""
 
     def __init__(self, schema: Schema | None, reject: bool, limits: Limits) -> None:
-        scheme = prepare(schema, Subscriptions.of({}))
+        # With nothing to look for, the scan would not look at what is below the document element.
+        queries = {} if schema is None else {"all": "//*"}
+        scheme = prepare(schema, Subscriptions.of(queries))
         policy: Any = "reject" if reject else "fallback"
         self._filter = Filter(scheme, on_nonconforming=policy, limits=limits)
 
@@ -85,6 +87,7 @@ class FeedSchemas:
             if documents[place].schema and documents[place].schema not in self._versions:
                 reason = f"the feed has no schema of version {documents[place].schema}"
                 reasons[place] = {"reason": reason, "line": None, "offset": None}
+        reasons = {place: row for place, row in reasons.items() if place in left}
         damaged = self._any(left) if left else {}
         if self._reject:
             damaged = {**reasons, **damaged}

@@ -45,13 +45,13 @@ class SubscriptionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedChange:
-    """A feed that is new, has another schema, or is gone."""
+class FeedEnd:
+    """A feed that is gone; its subscriptions ended before."""
 
     feed: int
 
 
-Event = ArrivedBlock | SubscriptionChange | FeedChange
+Event = ArrivedBlock | SubscriptionChange | FeedEnd
 
 
 @dataclass(slots=True)
@@ -181,7 +181,12 @@ class Journal:
             with self._store.writer.transaction():
                 self._apply(taken, transaction)
         except Exception as error:
-            self._undo(taken, error)
+            self._forget(taken)
+            if len(taken) > 1:  # one by one, so that no other has to pay for the one that fails
+                for one in taken:
+                    self._write([one])
+            else:
+                self._give_up(taken[0], error)
             return
         self._observe(time.perf_counter() - begun, len(taken))
         self.failure = None
@@ -207,28 +212,28 @@ class Journal:
         if documents:
             transaction.events += write_submissions(documents, transaction)
 
-    def _undo(self, taken: list[Operation | Submission], error: Exception) -> None:
-        """Nothing was written: clients are told, and what must not get lost waits again."""
-        _log.error("a transaction failed: %s", error, exc_info=error)
-        self.failure = error
+    def _forget(self, taken: list[Operation | Submission]) -> None:
+        """Nothing was written: what is known in memory is read again."""
         try:
             self._registry.load()
-        except Exception as again:
-            _log.error("the store cannot be read: %s", again)
-        problem = Problem(503, "the store cannot be written now", retry_after=5)
-        lasting: list[Operation | Submission] = []
+        except Exception as error:
+            _log.error("the store cannot be read: %s", error)
         for one in taken:
-            if isinstance(one, Operation) and one.lasting:
-                lasting.append(one)
-            else:
-                one.outcome = problem
-                if isinstance(one, Submission):
-                    one.written = one.written_bytes = 0
-        self._settle([one for one in taken if not (isinstance(one, Operation) and one.lasting)])
-        with self._condition:
-            self._waiting[:0] = lasting
-            if lasting and not self._stopping:
-                self._condition.wait(1.0)
+            if isinstance(one, Submission):
+                one.written = one.written_bytes = 0
+
+    def _give_up(self, one: Operation | Submission, error: Exception) -> None:
+        """Tells the client; what must not get lost waits, to be tried again."""
+        _log.error("a transaction failed: %s", error, exc_info=error)
+        self.failure = error
+        if isinstance(one, Operation) and one.lasting:
+            with self._condition:
+                if not self._stopping:  # else the next start does it again
+                    self._waiting.insert(0, one)
+                    self._condition.wait(1.0)
+            return
+        one.outcome = Problem(503, "the store cannot be written now", retry_after=5)
+        self._settle([one])
 
     def _settle(self, taken: list[Operation | Submission]) -> None:
         submissions = [one for one in taken if isinstance(one, Submission)]

@@ -19,7 +19,7 @@ import msgspec
 
 from extract.broker.feed_filters import FeedFilters, read_body
 from extract.broker.joined_feeds import JoinedFeeds
-from extract.broker.journal import Event, FeedChange, SubscriptionChange
+from extract.broker.journal import Event, FeedEnd, SubscriptionChange
 from extract.broker.recovery import Recovered
 from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
 from extract.broker.times import iso_time, now_us
@@ -192,7 +192,7 @@ class MatchingThread:
                 self._place = (self._place[0], event.revision)
                 self._joins.change(event.key, body)
                 changes.setdefault(event.feed, {})[event.key] = body
-            elif isinstance(event, FeedChange):
+            elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
         self._match(blocks)

@@ -78,6 +78,9 @@ class Webhooks:
         self._metrics = metrics
         self._caller = caller
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._delivered: dict[
+            int, int
+        ] = {}  # of this process; the store hears of it a little later
         self._again: set[int] = set()  # that got news while they were busy
         self._calls = asyncio.Semaphore(settings.concurrency)
 
@@ -113,7 +116,7 @@ class Webhooks:
 
     async def _deliver(self, key: int) -> None:
         """Delivers all that there is for a subscriber."""
-        at = -1
+        at = self._delivered.get(key, -1)
         while True:
             self._again.discard(key)
             webhook = await self._find(key)
@@ -135,6 +138,7 @@ class Webhooks:
                 if not await self._deliver_one(webhook, seq, entry):
                     break  # it has changed
                 at = seq
+                self._delivered[key] = at
             self._note(key, at)
 
     async def _deliver_one(self, webhook: Webhook, seq: int, entry: bytes) -> bool:

@@ -28,7 +28,6 @@ from extract.broker.http.single_documents import DocumentShortcut
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
-from extract.broker.security.rates import Rates
 from extract.broker.security.tokens import TokenFile
 
 _log: Final = logging.getLogger("extract.broker.http")
@@ -92,11 +91,8 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     )
     app.router.redirect_slashes = False
     app.state.broker = broker
-    limits = broker.settings.limits
-    rates = Rates(limits.requests_per_second, limits.bytes_per_second)
-    app.state.rates = rates
     inner = DocumentShortcut(SafeAnswers(app), broker)
-    app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, rates)
+    app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, broker.rates)
     access: Access = app.state.access
     return access
 

@@ -32,7 +32,8 @@ async def get_notifications(request: Request) -> Response:
         last = request.headers.get("last-event-id", "")
         if last.isdigit() and len(last) < 19:
             after = max(after, int(last))
-        await broker.notifications(row.key, after, 1)  # 410 before the stream begins
+        broker.connections.check(client_of(request).name)  # 429 and 410 before the stream begins
+        await broker.notifications(row.key, after, 1)
         stream = _events(request, broker, row.key, after)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(stream, headers=headers, media_type="text/event-stream")

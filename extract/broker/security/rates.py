@@ -74,6 +74,16 @@ class Connections:
         self._most = most
         self._held: Counter[str] = Counter()
 
+    def check(self, client: str) -> None:
+        """Whether a client may hold one more.
+
+        Raises:
+            Problem: It holds too many.
+        """
+        if self._held[client] >= self._most:
+            reason = f"more than {self._most:,} connections that wait"
+            raise Problem(429, reason, retry_after=5)
+
     @contextmanager
     def one_of(self, client: str) -> Iterator[None]:
         """Holds a connection of a client; none if it has no name.
@@ -84,9 +94,7 @@ class Connections:
         if not client:
             yield
             return
-        if self._held[client] >= self._most:
-            reason = f"more than {self._most:,} connections that wait"
-            raise Problem(429, reason, retry_after=5)
+        self.check(client)
         self._held[client] += 1
         try:
             yield

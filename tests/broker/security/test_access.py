@@ -221,6 +221,16 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
         assert asked.ask("GET", "/health").status == 200
 
 
+def test_too_many_bytes_are_told_when_to_come_again(tmp_path: Path) -> None:
+    limits = BrokerLimits(bytes_per_second=1_000)
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        asked.put_feed("f")
+        large = "<a>" + "x" * 5_000 + "</a>"
+        answers = [asked.post(large) for _ in range(2)]
+        assert [one.status for one in answers] == [202, 429]
+        assert int(answers[1].headers["retry-after"]) >= 3
+
+
 def test_documents_are_refused_while_too_many_wait(tmp_path: Path) -> None:
     limits = replace(BrokerLimits(), pending_documents=5)
     with served(tmp_path, BrokerSettings(limits=limits)) as asked:

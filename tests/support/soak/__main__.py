@@ -1,4 +1,4 @@
-"""``python -m tests.support.soak [--rounds N] [--minutes M] [--job run|stream]``."""
+"""``python -m tests.support.soak [--rounds N] [--minutes M] [--job run|stream|broker]``."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import extract
 from extract.filtertool.spark.session import local_session
 from extract.pipeline import run
 from extract.scenarios import scenario
+from tests.support.soak.broker_job import serve_broker
 
 QUERIES = 200
 SIZE_BYTES = 8_000
@@ -103,4 +104,4 @@ def check(seen: int, rejected: int, count: int) -> None:
         raise RuntimeError(f"{seen} documents seen, {rejected} rejected; not {count} and 2")
 
 
-JOBS = {"run": run_in_a_loop, "stream": stream}
+JOBS = {"run": run_in_a_loop, "stream": stream, "broker": serve_broker}

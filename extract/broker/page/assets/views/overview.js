@@ -48,7 +48,7 @@ function makeTiles(place) {
   const tiles = [
     tile(place, "Documents", (last) => [rate(last.rates.documents), "a second"], (last) => `${count(last.totals.documents)} since the start`, (one) => one.rates.documents),
     tile(place, "Notifications", (last) => [rate(last.rates.notifications), "a second"], (last) => `${count(last.totals.notifications)} since the start`, (one) => one.rates.notifications),
-    tile(place, "Latency, half of them", (last) => [duration(last.p50), ""], (last) => `99 in 100 within ${duration(last.p99)}`, (one) => one.p50),
+    tile(place, "Latency, median", (last) => [duration(last.p50), ""], (last) => `99% within ${duration(last.p99)}`, (one) => one.p50),
     tile(place, "Rejections", (last) => [rate(last.rates.rejections), "a second"], (last) => `${count(last.totals.rejections)} since the start`, (one) => one.rates.rejections),
     tile(place, "Waiting documents", (last) => [count(last.totals.queue), ""], () => "accepted, not matched yet", (one) => one.totals.queue),
   ];
