@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
+from extract.errors import BrokerError
 from extract.flwr.parser import is_flwr
 from extract.subscriptions import Subscription, Subscriptions
 from extract.xpath.later import FIRST
@@ -44,8 +45,15 @@ def subscription_body(one: Subscription, webhook: str = "") -> dict[str, Any]:
     """The body that puts a subscription.
 
     What its metadata says of delivery (``webhook``, ``webhook_secret``, ``select``) is the
-    broker's, so that a file of subscriptions can say it as well.
+    broker's, so that a file of subscriptions can say it as well. Its weight, which is about
+    chunks, is not sent.
+
+    Raises:
+        BrokerError: It is in a version of XPath that brokers do not take.
     """
+    if one.version != FIRST:
+        reason = f"query {one.id!r} is in XPath {one.version}, and a broker takes {FIRST}"
+        raise BrokerError(reason, "write it in XPath 1.0")
     metadata = dict(one.metadata)
     body: dict[str, Any] = {kind_of(one.xpath): one.xpath}
     body |= {key: metadata.pop(key) for key in _DELIVERY if key in metadata}
@@ -53,10 +61,6 @@ def subscription_body(one: Subscription, webhook: str = "") -> dict[str, Any]:
         body["namespaces"] = dict(one.namespaces)
     if webhook:
         body["webhook"] = webhook
-    if one.version != FIRST:
-        body["version"] = one.version
-    if one.weight != 1:
-        body["weight"] = one.weight
     if metadata:
         body["metadata"] = metadata
     return body

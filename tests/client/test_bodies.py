@@ -18,6 +18,7 @@ from extract.client.bodies import (
     subscription_lines,
 )
 from extract.client.events import read_events
+from extract.errors import BrokerError
 from extract.subscriptions import Subscription
 
 
@@ -45,6 +46,11 @@ def test_a_subscription_says_where_its_notifications_go() -> None:
         "metadata": {"team": "x"},
     }
     assert subscription_body(one, "http://other/")["webhook"] == "http://other/"
+
+
+def test_a_later_xpath_is_refused_and_not_taken_for_an_older_one() -> None:
+    with pytest.raises(BrokerError, match=r"XPath 3\.1"):
+        subscription_body(Subscription("q", "//a", version="3.1"))
 
 
 def test_many_subscriptions_are_lines() -> None:
