@@ -20,6 +20,7 @@ from extract.preptool.explain.tree_picture import tree_dot, tree_svg
 from extract.preptool.prepare import tree_of
 from extract.schema.model import Schema
 from extract.scheme import Scheme
+from extract.scheme.database import is_database
 
 _FILE = click.Path()
 
@@ -68,29 +69,29 @@ def explain(
     elif root is not None:
         raise click.UsageError("--root is for --schema.")
     if query is not None:
-        _explain(loaded, query, as_json)
+        _explain(loaded, query, as_json, in_database=is_database(scheme))
     if dot is not None or svg is not None:
         _draw(loaded, query, dot, svg)
     elif query is None:
         _list_chunks(loaded, as_json)
 
 
-def _explain(scheme: Scheme, query: str, as_json: bool) -> None:
+def _explain(scheme: Scheme, query: str, as_json: bool, in_database: bool) -> None:
     report, push = explain_query(scheme, query), explain_push(scheme, query)
-    in_database = explain_sql(scheme, query)
+    sql = explain_sql(scheme, query)
     if as_json:
         facts = {
             **report.to_json(),
             "push": None if push is None else push.to_json(),
-            "sql": None if in_database is None else in_database.to_json(),
+            "sql": None if sql is None else sql.to_json(),
         }
         click.echo(json.dumps(facts))
         return
     click.echo(str(report))
     if push is not None:
         click.echo("\n" + "\n".join(map(printable, push.lines())))
-    if in_database is not None:
-        click.echo("\n".join(map(printable, in_database.lines())))
+    if sql is not None and (in_database or sql.tables):
+        click.echo("\n".join(map(printable, sql.lines())))
 
 
 def _check_schema(scheme: Scheme, file: str, root: str | None) -> None:
