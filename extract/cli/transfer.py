@@ -22,6 +22,7 @@ from extract.cli.output import open_binary_output
 from extract.cli.preparing import load_queries
 from extract.cli.revising import revise_scheme
 from extract.cli.revision import Revision
+from extract.flwr.parser import is_flwr
 from extract.limits import Limits
 from extract.preptool.revise import Reviser
 from extract.scheme import Scheme
@@ -86,9 +87,9 @@ def import_(
 def export(ctx: click.Context, file: str, form: str | None) -> None:
     """Write all subscriptions to a file: CSV, Parquet or JSON lines, by its name.
 
-    With the file they can be imported, or prepared again: the query in canonical form, its
-    prefixes, weight and metadata. - is standard output, as JSON lines unless --format says
-    otherwise.
+    With the file they can be imported, or prepared again: the query in canonical form (FLWR as it
+    is written), its prefixes, weight and metadata. - is standard output, as JSON lines unless
+    --format says otherwise.
 
     \b
     Example:
@@ -153,7 +154,8 @@ def _write_lines(table: Any, stream: BinaryIO) -> None:
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:
     """A subscription as a line of a query file; what is as usual is left out."""
-    line: dict[str, Any] = {"id": row["id"], "xpath": row["xpath"]}
+    kind = "flwr" if row["version"] == "1.0" and is_flwr(row["xpath"]) else "xpath"
+    line: dict[str, Any] = {"id": row["id"], kind: row["xpath"]}
     if row["namespaces"]:
         line["namespaces"] = json.loads(row["namespaces"])
     if row["weight"] != 1:

@@ -9,8 +9,8 @@ documents are filtered, and looked at again after 2, 4, 8, ... documents.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -20,7 +20,7 @@ from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.column_prices import COLUMNS
 from extract.filtertool.matchers.lxml.matcher import LxmlFactory
 from extract.filtertool.matchers.protocol import Matcher, Question, Select, Unit, build_matcher
-from extract.filtertool.results.owners import Indices
+from extract.filtertool.results.owners import Indices, Longs
 from extract.limits import Limits
 
 _NEW: Final = 0.3  # how much the last measurement counts
@@ -83,7 +83,10 @@ class OpenColumns:
         self._factor = 1.0  # what columns take, in units of their prices
         self._chosen: frozenset[int] = frozenset()
         self._matcher: Matcher | None = None
-        self._numbers: Indices = np.empty(0, np.int32)  # of the matcher's queries
+        # The numbers of our queries, and for each of the matcher's where its own begin: equal ones
+        # without constants are one query of the matcher.
+        self._numbers: Indices = np.empty(0, np.int32)
+        self._begins: Longs = np.zeros(1, np.int64)
 
     def forget(self) -> None:
         """Takes note that there are other queries now."""
@@ -157,6 +160,11 @@ class OpenColumns:
             chosen = [key for key in chosen if self._every[key].columnar]
         self._matcher = matcher
         self._numbers = np.concatenate([one.numbers for one in questions])
+        widths = [
+            [len(one.numbers)] if one.question.constants is None else [1] * len(one.numbers)
+            for one in questions
+        ]
+        self._begins = np.cumsum([0, *chain.from_iterable(widths)])
 
     def match(
         self,
@@ -173,29 +181,30 @@ class OpenColumns:
         spent = time.thread_time() - started
         self.adjust(spent / COLUMNS.of(len(self._chosen), len(document)))
         asked = frozenset(numbers)
-        owner = self._numbers
         if answers.nodes is not None:
             nodes = answers.nodes
             first = np.flatnonzero(np.diff(nodes.question, prepend=-1)).tolist()
             for start, end in pairwise([*first, len(nodes.question)]):
-                number = int(owner[nodes.question[start]])
-                if number in asked:
-                    collector.nodes(unit, number, nodes.refs.take(slice(start, end)))
+                refs = nodes.refs.take(slice(start, end))
+                for number in self._owners(int(nodes.question[start]), asked):
+                    collector.nodes(unit, number, refs)
         else:
             counts = zip(answers.question.tolist(), answers.count.tolist(), strict=True)
             for question, count in counts:
-                number = int(owner[question])
-                if number in asked:
+                for number in self._owners(question, asked):
                     collector.count(unit, number, count)
         for value in answers.values:
-            number = int(owner[value.question])
-            if number in asked:
+            for number in self._owners(value.question, asked):
                 collector.value(unit, number, value.value)
         for failure in answers.failures:
-            number = int(owner[failure.question])
-            if number in asked:
+            for number in self._owners(failure.question, asked):
                 collector.fail(unit, number, failure.reason)
         self.pairs += len(numbers)
+
+    def _owners(self, query: int, asked: Collection[int]) -> list[int]:
+        """The numbers of the asked queries that a query of the matcher stands for."""
+        begin, end = self._begins[query : query + 2].tolist()
+        return [number for number in self._numbers[begin:end].tolist() if number in asked]
 
     def adjust(self, factor: float) -> None:
         """Takes note of what columns took, in units of their prices."""

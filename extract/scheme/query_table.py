@@ -7,6 +7,7 @@ be prepared again.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ import pyarrow.compute as pc
 
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import Offsets, TextColumn
-from extract.subscriptions.metadata import Metadata
 from extract.subscriptions.records import unpack_records
 from extract.xpath.later import FIRST
 from extract.xpath.parameters import divided, filled
@@ -38,8 +38,8 @@ _FEW: Final = 20  # members of a template that are written one by one
 def query_table(scheme: Scheme) -> Any:
     """Returns all subscriptions, rejected ones included: a ``pyarrow.Table`` of `COLUMNS`.
 
-    Queries are in canonical form, with the prefixes that they use; those that were rejected, and
-    those in later versions of XPath, as they are written.
+    Queries are in canonical form, with the prefixes that they use; those that were rejected, those
+    in later versions of XPath, and FLWR expressions as they are written.
     """
     later = [
         {
@@ -66,10 +66,28 @@ def query_table(scheme: Scheme) -> Any:
         for one in scheme.rejected
     ]
     others = pa.Table.from_pylist(later + rejected, schema=COLUMNS)
-    return pa.concat_tables([_members(scheme), others]).combine_chunks()
+    members = _with_outputs(_members(scheme), scheme)
+    return pa.concat_tables([members, others]).combine_chunks()
 
 
-def _json(values: Metadata) -> str | None:
+def _with_outputs(table: Any, scheme: Scheme) -> Any:
+    """A table of queries, with FLWR expressions in place of the paths that they bind."""
+    if not scheme.outputs:
+        return table
+    ids = pa.array(scheme.outputs, pa.large_string())
+    found = pc.index_in(table["id"], ids)
+    for name, texts in (
+        ("xpath", [one.flwr for one in scheme.outputs.values()]),
+        ("namespaces", [_json(one.namespaces) for one in scheme.outputs.values()]),
+    ):
+        field = COLUMNS.field(name)
+        own = pa.array(texts, field.type).take(found)
+        column = pc.if_else(pc.is_valid(found), own, table[name])
+        table = table.set_column(COLUMNS.get_field_index(name), field, column)
+    return table
+
+
+def _json(values: Mapping[str, Any]) -> str | None:
     return json.dumps(dict(values), ensure_ascii=False) if values else None
 
 

@@ -103,6 +103,7 @@ LINES = [
     {"id": "c", "xpath": "//p:z", "namespaces": {"p": "urn:p"}, "tags": ["x", 1]},
     {"id": "d", "xpath": "for $x in //name return $x", "version": "3.1"},
     {"id": "e", "xpath": "//["},
+    {"id": "f", "flwr": "for $s in //student return <s>{ $s/name }</s>"},
 ]
 
 
@@ -111,7 +112,8 @@ def meaning(path: str) -> dict[str, tuple[str, float, str]]:
     members = {
         one.id: (one.absolute, one.weight, json.dumps(one.metadata)) for one in scheme.subscribers
     }
-    return members | {one.id: (one.xpath, 0, "") for one in scheme.rejected}
+    outputs = {f"output of {name}": (one.flwr, 0.0, "") for name, one in scheme.outputs.items()}
+    return members | outputs | {one.id: (one.xpath, 0, "") for one in scheme.rejected}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
@@ -120,10 +122,10 @@ def test_an_export_can_be_imported(here: Path, database: str, suffix: str) -> No
     Path("more.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in LINES))
     assert run("subs", "--scheme", database, "import", "more.jsonl").exit_code == 1
     before = meaning(database)
-    assert len(before) == 9
+    assert len(before) == 11
     exported = run("subs", "--scheme", database, "export", f"all.{suffix}")
     assert exported.exit_code == 0, exported.output
-    assert "9 queries exported" in exported.stderr
+    assert "10 queries exported" in exported.stderr
     Path("one.tsv").write_text("one\t/db\n")
     for target in (database, "other.json"):
         run("prep", *SCHEMA, "--queries", "one.tsv", "-o", target)

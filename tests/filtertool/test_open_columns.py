@@ -28,6 +28,11 @@ QUERIES = {
     "length": "string-length(//a) > 1",
     "number": "sum(//b) + count(//a[preceding-sibling::b])",
     "after": "//a[following::b = '3']",
+    "again": "sum(//b) + count(//a[preceding-sibling::b])",
+    "twice": "//a[following::b = '3']/..",
+    "thrice": "//a[following::b = '3']/..",
+    "parents": "//b/..",
+    "equal": "//b/..",
     "failing": "//a[preceding-sibling::b = 1 or count('x') = 1]",
 }
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from extract import Subscriptions
+from extract import Schema, Subscriptions, outputs
 from extract.preptool.prepare import prepare
 from extract.scheme.query_table import query_table
 from tests.support.databases import ODD_LITERALS
@@ -40,3 +40,20 @@ def test_many_members_of_one_template_are_quoted_as_one_by_one() -> None:
     assert len(scheme.templates) == 1
     table = query_table(scheme)
     assert table["xpath"].to_pylist() == [one.absolute for one in scheme.subscribers]
+
+
+def test_customised_output_is_there_as_it_is_written() -> None:
+    flwr = (
+        '<all>{ for $s in //u:student where $s/u:name = "B" return <one>{ $s/u:url }</one> }</all>'
+    )
+    queries = Subscriptions.of({"a": "//u:name", "b": flwr, "c": "//u:url"}, {"u": "urn:u"})
+    rows = query_table(prepare(Schema.none(), queries, 1)).to_pylist()
+    assert [row["xpath"] for row in rows if row["id"] == "b"] == [flwr]
+    again = {row["id"]: row["xpath"] for row in rows}
+    document = b'<db xmlns="urn:u"><student><name>B</name><url>x</url></student></db>'
+    for row in rows:
+        assert json.loads(row["namespaces"]) == {"u": "urn:u"}
+    scheme = prepare(Schema.none(), Subscriptions.of(again, {"u": "urn:u"}), 1)
+    assert [(query, output) for _, query, output in outputs(scheme, document)] == [
+        ("b", '<all><one><url xmlns="urn:u">x</url></one></all>')
+    ]

@@ -57,9 +57,15 @@ class DocumentValues:
 
 
 def _plain(document: bytes) -> bytes:
-    """A document as the scan takes it: in UTF-8, without entities; empty if it cannot be parsed."""
+    """A document as the scan takes it: in UTF-8, without entities; empty if it cannot be parsed.
+
+    It is left as it is where no XML says what libxml2 has read: elements that come out of an entity
+    are in no default namespace, wherever it is referred to.
+    """
     try:
-        text: bytes = etree.tostring(parse_tree(document).getroot(), encoding="utf-8")
+        root = parse_tree(document).getroot()
+        text: bytes = etree.tostring(root, encoding="utf-8")
+        names = [one.tag for one in parse_tree(text).getroot().iter()]
     except (etree.XMLSyntaxError, ValueError):
         return b""
-    return text
+    return text if names == [one.tag for one in root.iter()] else document

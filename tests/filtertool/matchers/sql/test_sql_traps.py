@@ -62,6 +62,12 @@ TRAPS: dict[bytes, tuple[str, ...]] = {
         "/r[p = '7' or s]/x[b = '2']",
         "/r/s[2][q = '3']",
     ),
+    # libxml2 reads what is in an entity without the namespaces of where it is referred to.
+    b'<!DOCTYPE r [<!ENTITY e "<b>1</b>">]><r xmlns="urn:r"><a>&e;</a></r>': (
+        "//b",
+        "//b[. = 1]",
+        "//*[b = '1']",
+    ),
     # Strings by code point, as they are.
     '<c><a> x </a><b>\U0001d11e</b><d>it\'s "so"</d><e></e><f>%</f></c>'.encode(): (
         "/c[a = ' x ']",
