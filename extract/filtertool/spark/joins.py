@@ -1,0 +1,327 @@
+"""Joins between documents on Spark: the same rows as `extract.Joins` gives, from many tasks.
+
+    read      a Spark job   workers find times and witnesses; contents stay with Spark, on disk
+    number    the driver    by time, then by path; late documents are rejected
+    join      a Spark job   documents go to the values that queries may join them by; those of one
+                            value are joined, in the order of their arrival, by the local engine
+    publish   the driver    takes rows that are published, and numbers them as documents
+
+A query that reads what others publish is of a later stage: documents are then numbered again, with
+the published ones among them, and joined for the queries of that stage. A stage costs two jobs.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from time import time_ns
+from typing import Any, Final, Protocol
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import monotonically_increasing_id
+
+from extract.chunktool.input.find import InputFile, search_inputs
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
+from extract.errors import JoinError
+from extract.filtertool.joins.inputs import ARRIVAL
+from extract.filtertool.joins.job import JoinJob
+from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.numbering import DocumentNumbers, PublishedBy
+from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.results.report import rejected_files
+from extract.filtertool.spark.frames import spark_schema
+from extract.filtertool.spark.session import use_this_python
+from extract.filtertool.spark.worker.join_tasks import (
+    JOINED,
+    KEYED,
+    PLACES,
+    READ,
+    TimeOfDocuments,
+    joined_rows,
+    joins_of,
+    keyed_rows,
+    read_files,
+    read_published,
+    read_rows,
+    record_batches,
+)
+
+_COLUMNS: Final = tuple(Joined.__annotations__)
+_TASKS: Final = 4  # for each core
+_ORDER: Final = "position"  # a column of documents that says in which order they arrived
+
+
+class JoinQueries(Protocol):
+    """What has queries: `extract.Joins`."""
+
+    def job(self) -> JoinJob:
+        """Returns its queries and options."""
+
+
+def join(
+    spark: SparkSession,
+    joins: JoinQueries,
+    documents: DataFrame | Mapping[str, str | Sequence[str]],
+    *,
+    time: str = ARRIVAL,
+    namespaces: Mapping[str, str] | None = None,
+    messages: MessageOptions = AS_NAMED,
+) -> DataFrame:
+    """Returns the rows of joins, with the columns of `extract.filtertool.joins.joined.Joined`.
+
+    They are those that ``joins.process`` would return, had it remembered nothing before. Documents
+    are read when this is called. Each one that is rejected is a warning.
+
+    Args:
+        spark: The session.
+        joins: The queries, an `extract.Joins`. It does not change, and what it remembers of
+            documents does not count.
+        documents: From each stream to its paths, which workers and driver must see alike. Or a
+            batch of documents: columns ``stream``, ``name``, ``content`` and ``time`` (seconds,
+            ISO 8601 or a timestamp). They arrive by time, then by name; or as the numbers in a
+            column ``position`` say.
+        time: Of files: ``arrival``, ``mtime`` or an XPath.
+        namespaces: Prefix to namespace URI, for that XPath.
+        messages: What is known of files that hold many documents.
+
+    Raises:
+        JoinError: A stream is published by a query, or the documents are a stream of Spark.
+        QuerySyntaxError: The XPath does not parse.
+    """
+    found = JoinedFrames(spark, joins.job())
+    if isinstance(documents, DataFrame):
+        found.add_rows(documents)
+    else:
+        files = []
+        for stream, paths in documents.items():
+            inputs = search_inputs([paths] if isinstance(paths, str) else paths, messages)
+            files += [(stream, one) for one in inputs.documents]
+            found.reject(rejected_files(inputs.skipped))
+        found.add_files(files, time, dict(namespaces or {}))
+    found.run()
+    for one in found.before:
+        warnings.warn(f"{one.document}: {one.reason}", stacklevel=2)
+    return found.rows
+
+
+class JoinedFrames:
+    """The joins of some documents on Spark, step by step.
+
+    Args:
+        spark: The session.
+        job: The queries.
+
+    Attributes:
+        before: What was rejected when documents were read and numbered.
+        documents: How many documents there are, rejected ones included.
+    """
+
+    def __init__(self, spark: SparkSession, job: JoinJob) -> None:
+        self._spark = spark
+        self._job = job
+        self._key = uuid.uuid4().hex
+        use_this_python(spark.sparkContext)
+        self._shipped = spark.sparkContext.broadcast(job)
+        self._numbers = DocumentNumbers(job)
+        self._contents: list[DataFrame] = []
+        self._joined: list[DataFrame] = []
+        self._unnamed: dict[object, list[Rejection]] = {}  # of published documents
+        self.before: list[Rejection] = []
+        self.documents = 0
+
+    def reject(self, rejections: Iterable[Rejection]) -> None:
+        """Takes rejections of documents that are not given."""
+        self.before += rejections
+
+    def add_files(
+        self, files: Sequence[tuple[str, InputFile]], time: str, namespaces: dict[str, str]
+    ) -> None:
+        """Reads documents of files; see `join`.
+
+        Raises:
+            JoinError: A stream is published by a query.
+        """
+        for stream, one in files:
+            self._check(stream, one.name)
+        tasks = [pickle.dumps((number, *one)) for number, one in enumerate(files)]
+        how, limits = TimeOfDocuments(time, namespaces), self._job.limits
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (pickle.loads(one) for b in batches for one in b.column(0).to_pylist())
+            return read_files(joins, limits, how, given)
+
+        self._number(self._read(self._parallel(tasks), rows), by_time=time != ARRIVAL)
+
+    def add_rows(self, frame: DataFrame) -> None:
+        """Reads documents of columns; see `join`.
+
+        Raises:
+            JoinError: A stream is published by a query, or it is a stream of Spark.
+        """
+        if frame.isStreaming:
+            reason = "joins on Spark take a batch of documents, not a stream of Spark"
+            raise JoinError(reason, "call join in foreachBatch, or extract.Joins.process")
+        kind = dict(frame.dtypes)["time"]
+        text = "concat(cast(unix_micros(time) as string), 'e-6')"
+        chosen = frame.selectExpr(
+            f"cast({_ORDER if _ORDER in frame.columns else 'null'} as bigint) position",
+            "cast(stream as string) stream",
+            "cast(name as string) name",
+            "cast(content as binary) content",
+            f"{text if kind == 'timestamp' else 'cast(time as string)'} time",
+        )
+        limits = self._job.limits
+        in_order = _ORDER in frame.columns
+        if not in_order:
+            chosen = chosen.withColumn(_ORDER, monotonically_increasing_id())
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (row for b in batches for row in zip(*[c.to_pylist() for c in b], strict=True))
+            return read_rows(joins, limits, given)
+
+        self._number(self._read(chosen, rows), by_time=not in_order)
+
+    def run(self) -> None:
+        """Joins all documents, stage by stage; the rows of the last stage when they are used."""
+        stages = self._job.stages()
+        last = max(stages.values(), default=0)
+        waiting: list[tuple[str, PublishedBy, str]] = []
+        complete = {  # from published streams to the first stage that has all of them
+            stream: 1 + max(stages[m.id] for m, _ in self._job.queries if m.publish == stream)
+            for stream in self._job.published
+        }
+        for stage in range(last + 1):
+            if stage:
+                ready = [one for one in waiting if complete[one[0]] == stage]
+                waiting = [one for one in waiting if complete[one[0]] > stage]
+                self._publish(stage, ready)
+            frame = self._join(stage)
+            self._joined.append(frame)
+            if stage < last:
+                waiting += self._published(frame)
+
+    @property
+    def rows(self) -> DataFrame:
+        """All rows."""
+        return self._all().where("rejection is null").select(*_COLUMNS)
+
+    def ordered(self) -> Iterator[Joined | Rejection]:
+        """Yields all rows, in an order that does not depend on Spark, and then rejections."""
+        frame = self._all().orderBy("rejection", *PLACES)
+        for row in frame.toLocalIterator():
+            if row["rejection"] is None:
+                yield Joined(*[row[name] for name in _COLUMNS])
+            else:
+                yield pickle.loads(row["rejection"])
+
+    def close(self) -> None:
+        """Lets go of what Spark keeps; rows are gone then."""
+        for frame in (*self._contents, *self._joined):
+            frame.unpersist()
+        self._shipped.destroy()
+
+    def _all(self) -> DataFrame:
+        return reduce(DataFrame.unionAll, self._joined)
+
+    def _check(self, stream: str, name: str) -> None:
+        if stream in self._job.published:
+            reason = f"the stream {stream!r} is published by a query"
+            raise JoinError(reason, "give documents of another stream", name)
+
+    def _parallel(self, tasks: Sequence[Any]) -> DataFrame:
+        context = self._spark.sparkContext
+        slices = max(1, min(len(tasks), context.defaultParallelism * _TASKS))
+        given = context.parallelize([(one,) for one in tasks], slices)
+        return self._spark.createDataFrame(given, "task binary")
+
+    def _read(
+        self, frame: DataFrame, rows: Callable[[Any, Iterator[Any]], Iterator[tuple[Any, ...]]]
+    ) -> DataFrame:
+        contents = self._mapped(frame, rows, READ).persist(StorageLevel.DISK_ONLY)
+        self._contents.append(contents)
+        return contents
+
+    def _mapped(
+        self,
+        frame: DataFrame,
+        rows: Callable[[Any, Iterator[Any]], Iterator[tuple[Any, ...]]],
+        schema: Any,
+    ) -> DataFrame:
+        """Record batches through a function that gets the joins of a worker."""
+        key, shipped = self._key, self._shipped
+
+        def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
+            return record_batches(rows(joins_of(key, shipped.value), batches), schema)
+
+        return frame.mapInArrow(evaluate, spark_schema(schema))
+
+    def _number(self, contents: DataFrame, by_time: bool) -> None:
+        """Numbers input documents."""
+        known = contents.drop("document").collect()
+        known.sort(key=lambda row: (row["file"], row["item"]))
+        self.documents += len(known)
+        for row in known:
+            self._check(row["stream"], row["name"])
+        if by_time:
+            known.sort(key=lambda row: (row["time"] is not None, row["time"] or 0, row["name"]))
+        now = time_ns() // 1_000
+        for arrival, row in enumerate(known):
+            moment = now + arrival if row["time"] is None else row["time"]
+            late = None if row["time"] is None else self._numbers.late(row["name"], moment)
+            self.before += [late] if late else pickle.loads(row["rejections"])
+            if not late and not row["rejected"]:
+                key = (row["file"], row["item"])
+                self._numbers.accept(key, row["stream"], row["name"], moment)
+
+    def _join(self, stage: int) -> DataFrame:
+        arrivals = {one.key: arrival for one, arrival in self._numbers.arrivals()}
+        for key, rejections in self._unnamed.items():
+            self.before += [one._replace(document=arrivals[key].name) for one in rejections]
+        self._unnamed = {}
+        shipped = self._spark.sparkContext.broadcast(arrivals)
+
+        def keyed(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return keyed_rows(joins, stage, shipped.value, batches)
+
+        def joined(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return joined_rows(joins, stage, batches)
+
+        contents = reduce(DataFrame.unionAll, self._contents)
+        rows = self._mapped(contents, keyed, KEYED)
+        sorted_rows = rows.repartition("key").sortWithinPartitions("key", "clock")
+        return self._mapped(sorted_rows, joined, JOINED).persist(StorageLevel.DISK_ONLY)
+
+    def _published(self, frame: DataFrame) -> list[tuple[str, PublishedBy, str]]:
+        """What rows publish, with the documents that they join."""
+        known = self._numbers.known
+        chosen = frame.where("publish != ''").select("publish", "output", *PLACES)
+        return [
+            (
+                row["publish"],
+                PublishedBy(
+                    known[row["left_clock"]], known[row["right_clock"]], row["order"], row["rank"]
+                ),
+                row["output"],
+            )
+            for row in chosen.toLocalIterator()
+        ]
+
+    def _publish(self, stage: int, ready: Sequence[tuple[str, PublishedBy, str]]) -> None:
+        """Makes documents of what was published to streams that are complete."""
+        tasks = []
+        for number, (stream, made, output) in enumerate(ready):
+            self._numbers.publish((-1 - stage, number), stream, made)
+            tasks.append(pickle.dumps((number, stream, output)))
+        limits = self._job.limits
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (pickle.loads(one) for b in batches for one in b.column(0).to_pylist())
+            return read_published(joins, limits, stage, given)
+
+        contents = self._read(self._parallel(tasks), rows)
+        for row in contents.select("file", "item", "rejections").collect():
+            self._unnamed[row["file"], row["item"]] = pickle.loads(row["rejections"])
