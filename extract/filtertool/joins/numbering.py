@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.results.outcome import Rejection
+
+DocumentKey: TypeAlias = tuple[int, int]
+"""Where the content of a document is: the number of a file or a stage, and its number there."""
 
 
 class Arrival(NamedTuple):
@@ -70,7 +73,7 @@ class KnownDocument:
         clock: Its number among those that were known when they were last counted.
     """
 
-    key: object
+    key: DocumentKey
     stream: str
     name: str
     time: int
@@ -112,7 +115,7 @@ class DocumentNumbers:
             return None
         return late_document(name, time, self._horizon)
 
-    def accept(self, key: object, stream: str, name: str, time: int) -> None:
+    def accept(self, key: DocumentKey, stream: str, name: str, time: int) -> None:
         """Takes the next input document, which is not late."""
         self._latest = time if self._latest is None else max(time, self._latest)
         if self._lateness is not None:
@@ -120,7 +123,7 @@ class DocumentNumbers:
         self._known.append(KnownDocument(key, stream, name, time, self._inputs, 0, self._horizon))
         self._inputs += 1
 
-    def publish(self, key: object, stream: str, made: PublishedBy) -> None:
+    def publish(self, key: DocumentKey, stream: str, made: PublishedBy) -> None:
         """Takes a document that a row published."""
         later = max(made.left, made.right, key=lambda one: one.clock)
         time = max(made.left.time, made.right.time)

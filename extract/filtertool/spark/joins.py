@@ -12,6 +12,7 @@ the published ones among them, and joined for the queries of that stage. A stage
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import uuid
 import warnings
@@ -30,11 +31,11 @@ from extract.errors import JoinError
 from extract.filtertool.joins.inputs import ARRIVAL
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.joins.numbering import DocumentNumbers, PublishedBy
+from extract.filtertool.joins.numbering import DocumentKey, DocumentNumbers, PublishedBy
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.report import rejected_files
 from extract.filtertool.spark.frames import spark_schema
-from extract.filtertool.spark.session import use_this_python
+from extract.filtertool.spark.session import open_context, use_this_python
 from extract.filtertool.spark.worker.join_tasks import (
     JOINED,
     KEYED,
@@ -74,7 +75,8 @@ def join(
     """Returns the rows of joins, with the columns of `extract.filtertool.joins.joined.Joined`.
 
     They are those that ``joins.process`` would return, had it remembered nothing before. Documents
-    are read when this is called. Each one that is rejected is a warning.
+    are read when this is called. Each one that is rejected is a warning. What Spark keeps of them
+    on disk is gone with the session, or after ``spark.catalog.clearCache()``.
 
     Args:
         spark: The session.
@@ -108,6 +110,25 @@ def join(
     return found.rows
 
 
+@contextlib.contextmanager
+def open_joined_frames(
+    job: JoinJob, files: Sequence[tuple[str, InputFile]], time: str, namespaces: dict[str, str]
+) -> Iterator[JoinedFrames]:
+    """Joins documents of files in a Spark that runs already, or one that ends with the block.
+
+    Raises:
+        ExtractError: Spark does not start, or a stream is published by a query.
+    """
+    with open_context() as context:
+        found = JoinedFrames(SparkSession(context), job)
+        try:
+            found.add_files(files, time, namespaces)
+            found.run()
+            yield found
+        finally:
+            found.close()
+
+
 class JoinedFrames:
     """The joins of some documents on Spark, step by step.
 
@@ -129,7 +150,7 @@ class JoinedFrames:
         self._numbers = DocumentNumbers(job)
         self._contents: list[DataFrame] = []
         self._joined: list[DataFrame] = []
-        self._unnamed: dict[object, list[Rejection]] = {}  # of published documents
+        self._unnamed: dict[DocumentKey, list[Rejection]] = {}  # of published documents
         self.before: list[Rejection] = []
         self.documents = 0
 
@@ -212,9 +233,16 @@ class JoinedFrames:
     def ordered(self) -> Iterator[Joined | Rejection]:
         """Yields all rows, in an order that does not depend on Spark, and then rejections."""
         frame = self._all().orderBy("rejection", *PLACES)
+        names = {
+            member.id: (*query.left.variables, *query.right.variables)
+            for member, query in self._job.queries
+        }
         for row in frame.toLocalIterator():
             if row["rejection"] is None:
-                yield Joined(*[row[name] for name in _COLUMNS])
+                values = {name: row[name] for name in _COLUMNS}
+                bindings = values["bindings"]  # Spark does not keep their order
+                values["bindings"] = {name: bindings[name] for name in names[values["query"]]}
+                yield Joined(**values)
             else:
                 yield pickle.loads(row["rejection"])
 

@@ -18,7 +18,7 @@ from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.inputs import JoinInput, timed_documents
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.joins.numbering import Arrival
+from extract.filtertool.joins.numbering import Arrival, DocumentKey
 from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
 from extract.xscl.times import microseconds
@@ -56,9 +56,6 @@ _ROWS, _SIZE = 1_000, 4 << 20  # of a record batch, about
 
 _loaded: dict[str, ValueJoins] = {}  # the joins of the last job
 
-DocumentKey = tuple[int, int]
-"""Where the content of a document is: the number of a file or a stage, and its number there."""
-
 
 class TimeOfDocuments(NamedTuple):
     """How to find the time of a document: see `extract.filtertool.joins.inputs.in_order`."""
@@ -94,7 +91,9 @@ def read_files(
 
 
 def read_rows(
-    joins: ValueJoins, limits: Limits, rows: Iterable[tuple[int, str, str, bytes, str | None]]
+    joins: ValueJoins,
+    limits: Limits,
+    rows: Iterable[tuple[int, str, str, bytes | None, str | None]],
 ) -> Iterator[tuple[Any, ...]]:
     """Yields a row of `READ` for each document of a column, with its time as text."""
     for number, stream, name, content, text in rows:
@@ -165,9 +164,7 @@ def keyed_rows(
                     yield key, arrival.clock, whole
 
 
-def joined_rows(
-    joins: ValueJoins, stage: int, batches: Iterator[Any]
-) -> Iterator[tuple[Any, ...]]:
+def joined_rows(joins: ValueJoins, stage: int, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
     """Yields a row of `JOINED` for each row or rejection; batches are sorted by key and clock."""
     rows = (
         row
