@@ -17,6 +17,7 @@ from extract.filtertool.joins.graphs import JoinGraph
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
 from extract.filtertool.joins.numbering import Arrival
+from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.results.outcome import Rejection
 
 _KEY_BYTES: Final = 16
@@ -83,7 +84,11 @@ class ValueJoins:
         return {_digest(value) for edge in edges for value in _values(document, edge)}
 
     def join(
-        self, key: bytes, stage: int, documents: Iterable[tuple[JoinDocument, Arrival]]
+        self,
+        key: bytes,
+        stage: int,
+        documents: Iterable[tuple[JoinDocument, Arrival]],
+        kept: Iterable[JoinDocument] = (),
     ) -> Iterator[PlacedRow]:
         """Joins documents that have a value.
 
@@ -91,6 +96,7 @@ class ValueJoins:
             key: The key of the value.
             stage: The stage of the queries.
             documents: The documents, with their numbers, in the order of their arrival.
+            kept: What was kept of earlier ones.
         """
 
         def here(graph: JoinGraph, left: JoinDocument, right: JoinDocument) -> bool:
@@ -102,6 +108,8 @@ class ValueJoins:
 
         engine = self._engine
         engine.clear()
+        for document in kept:
+            engine.keep(document)
         for document, arrival in documents:
             # A later time than its own: so what it may precede is looked for as well.
             done = engine.join(document, arrival.counts, document.time + 1, here)
@@ -111,7 +119,16 @@ class ValueJoins:
                 yield PlacedRow(document.clock, -1, -1, -1, -1, "", one)
             engine.keep(document)
             engine.release(arrival.horizon, arrival.counts)
-        engine.clear()
+
+    def kept(self, counts: StreamCounts, horizon: int | None) -> list[JoinDocument]:
+        """Returns what later documents may still join, of those that were joined last.
+
+        Args:
+            counts: The numbers of documents so far.
+            horizon: No document will be accepted whose time is earlier; None if any may.
+        """
+        self._engine.release(horizon, counts)
+        return self._engine.kept
 
     def begin(self) -> None:
         """Forgets the documents of the task before, whose clocks may stand for others now."""

@@ -16,7 +16,7 @@ import contextlib
 import pickle
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from time import time_ns
 from typing import Any, Final, Protocol
@@ -35,6 +35,7 @@ from extract.filtertool.joins.numbering import DocumentKey, DocumentNumbers, Pub
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.report import rejected_files
 from extract.filtertool.spark.frames import spark_schema
+from extract.filtertool.spark.join_streams import join_stream
 from extract.filtertool.spark.session import open_context, use_this_python
 from extract.filtertool.spark.worker.join_tasks import (
     JOINED,
@@ -49,6 +50,7 @@ from extract.filtertool.spark.worker.join_tasks import (
     read_published,
     read_rows,
     record_batches,
+    rejection_row,
 )
 
 _COLUMNS: Final = tuple(Joined.__annotations__)
@@ -71,30 +73,43 @@ def join(
     time: str = ARRIVAL,
     namespaces: Mapping[str, str] | None = None,
     messages: MessageOptions = AS_NAMED,
+    tagged: bool = False,
 ) -> DataFrame:
     """Returns the rows of joins, with the columns of `extract.filtertool.joins.joined.Joined`.
 
-    They are those that ``joins.process`` would return, had it remembered nothing before. Documents
-    are read when this is called. Each one that is rejected is a warning. What Spark keeps of them
-    on disk is gone with the session, or after ``spark.catalog.clearCache()``.
+    They are those that ``joins.process`` would return, had it remembered nothing before. Of a
+    stream of Spark they are a stream, in the mode ``append``; the documents of each batch come
+    after those of the batch before. Otherwise documents are read when this is called, and what
+    Spark keeps of them on disk is gone with the session, or after ``spark.catalog.clearCache()``.
 
     Args:
         spark: The session.
         joins: The queries, an `extract.Joins`. It does not change, and what it remembers of
             documents does not count.
         documents: From each stream to its paths, which workers and driver must see alike. Or a
-            batch of documents: columns ``stream``, ``name``, ``content`` and ``time`` (seconds,
-            ISO 8601 or a timestamp). They arrive by time, then by name; or as the numbers in a
-            column ``position`` say.
+            frame of documents, also a stream of Spark: columns ``stream``, ``name``, ``content``
+            and ``time`` (seconds, ISO 8601 or a timestamp). They arrive by time, then by name; or
+            as the numbers in a column ``position`` say.
         time: Of files: ``arrival``, ``mtime`` or an XPath.
         namespaces: Prefix to namespace URI, for that XPath.
         messages: What is known of files that hold many documents.
+        tagged: Whether to return rejections as well, in a column ``rejection``, in rows that have
+            nothing else. Without it, each rejected document is a warning; those of a stream are
+            not told.
 
     Raises:
-        JoinError: A stream is published by a query, or the documents are a stream of Spark.
+        JoinError: A stream is published by a query; or the documents are a stream of Spark, and a
+            query reads what another publishes.
         QuerySyntaxError: The XPath does not parse.
     """
-    found = JoinedFrames(spark, joins.job())
+    columns = (*_COLUMNS, "rejection") if tagged else _COLUMNS
+    job = joins.job()
+    if isinstance(documents, DataFrame) and documents.isStreaming:
+        use_this_python(spark.sparkContext)
+        chosen, in_order = _document_columns(documents)
+        rows = join_stream(chosen, job, by_time=not in_order)
+        return (rows if tagged else rows.where("rejection is null")).select(*columns)
+    found = JoinedFrames(spark, job)
     if isinstance(documents, DataFrame):
         found.add_rows(documents)
     else:
@@ -102,9 +117,11 @@ def join(
         for stream, paths in documents.items():
             inputs = search_inputs([paths] if isinstance(paths, str) else paths, messages)
             files += [(stream, one) for one in inputs.documents]
-            found.reject(rejected_files(inputs.skipped))
+            found.before += rejected_files(inputs.skipped)
         found.add_files(files, time, dict(namespaces or {}))
     found.run()
+    if tagged:
+        return found.tagged().select(*columns)
     for one in found.before:
         warnings.warn(f"{one.document}: {one.reason}", stacklevel=2)
     return found.rows
@@ -154,10 +171,6 @@ class JoinedFrames:
         self.before: list[Rejection] = []
         self.documents = 0
 
-    def reject(self, rejections: Iterable[Rejection]) -> None:
-        """Takes rejections of documents that are not given."""
-        self.before += rejections
-
     def add_files(
         self, files: Sequence[tuple[str, InputFile]], time: str, namespaces: dict[str, str]
     ) -> None:
@@ -181,24 +194,10 @@ class JoinedFrames:
         """Reads documents of columns; see `join`.
 
         Raises:
-            JoinError: A stream is published by a query, or it is a stream of Spark.
+            JoinError: A stream is published by a query.
         """
-        if frame.isStreaming:
-            reason = "joins on Spark take a batch of documents, not a stream of Spark"
-            raise JoinError(reason, "call join in foreachBatch, or extract.Joins.process")
-        kind = dict(frame.dtypes)["time"]
-        text = "concat(cast(unix_micros(time) as string), 'e-6')"
-        chosen = frame.selectExpr(
-            f"cast({_ORDER if _ORDER in frame.columns else 'null'} as bigint) position",
-            "cast(stream as string) stream",
-            "cast(name as string) name",
-            "cast(content as binary) content",
-            f"{text if kind == 'timestamp' else 'cast(time as string)'} time",
-        )
         limits = self._job.limits
-        in_order = _ORDER in frame.columns
-        if not in_order:
-            chosen = chosen.withColumn(_ORDER, monotonically_increasing_id())
+        chosen, in_order = _document_columns(frame)
 
         def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
             given = (row for b in batches for row in zip(*[c.to_pylist() for c in b], strict=True))
@@ -230,6 +229,12 @@ class JoinedFrames:
         """All rows."""
         return self._all().where("rejection is null").select(*_COLUMNS)
 
+    def tagged(self) -> DataFrame:
+        """All rows and all rejections, with the columns of `JOINED`."""
+        schema = spark_schema(JOINED)
+        before = [rejection_row(one) for one in self.before]
+        return self._all().unionAll(self._spark.createDataFrame(before, schema))
+
     def ordered(self) -> Iterator[Joined | Rejection]:
         """Yields all rows, in an order that does not depend on Spark, and then rejections."""
         frame = self._all().orderBy("rejection", *PLACES)
@@ -244,7 +249,7 @@ class JoinedFrames:
                 values["bindings"] = {name: bindings[name] for name in names[values["query"]]}
                 yield Joined(**values)
             else:
-                yield pickle.loads(row["rejection"])
+                yield Rejection(*row["rejection"])
 
     def close(self) -> None:
         """Lets go of what Spark keeps; rows are gone then."""
@@ -353,3 +358,21 @@ class JoinedFrames:
         contents = self._read(self._parallel(tasks), rows)
         for row in contents.select("file", "item", "rejections").collect():
             self._unnamed[row["file"], row["item"]] = pickle.loads(row["rejections"])
+
+
+def _document_columns(frame: DataFrame) -> tuple[DataFrame, bool]:
+    """The columns of documents, and whether they have numbers of their own."""
+    in_order = _ORDER in frame.columns
+    text = "cast(time as string)"
+    if dict(frame.dtypes)["time"] == "timestamp":
+        text = "concat(cast(unix_micros(time) as string), 'e-6')"
+    chosen = frame.selectExpr(
+        f"cast({_ORDER if in_order else '0'} as bigint) {_ORDER}",
+        "cast(stream as string) stream",
+        "cast(name as string) name",
+        "cast(content as binary) content",
+        f"{text} time",
+    )
+    if not in_order and not frame.isStreaming:
+        chosen = chosen.withColumn(_ORDER, monotonically_increasing_id())
+    return chosen, in_order

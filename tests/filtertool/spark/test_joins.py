@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ import pytest
 
 import extract
 from extract.errors import JoinError
-from extract.filtertool.joins.joined import Joined
 from tests.support.commands import run
+from tests.support.join_streams import QUERIES, comparable, content, locally, stream_of
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -28,49 +29,6 @@ COLUMNS = [
     ("bindings", "map<string,string>"),
     ("output", "string"),
 ]
-QUERIES = {
-    "follows": "a//o->x[k->i] FOLLOWED BY{i=j, 3} b//o->y[k->j]",
-    "both": "S//o->x[k->i][n->m] JOIN{i=j AND m=l, 2} S//o->y[k->j][n->l]",
-    "last": "a//o->x[k->i] JOIN{i=j, 2 EVENTS} S//o->y[k->j]",
-    "after": "S//o->x[k->i] FOLLOWED BY{i=j, 3 EVENTS} b//o->y[n->j]",
-    "hidden": "a//o->x JOIN{x/k=y/n, 1} b//o->y",
-    "p1": 'SELECT <o t="{i}">{i}</o> FROM a//o->x[k->i] JOIN{i=j, 1} b//o->y[n->j] PUBLISH p',
-    "p2": "SELECT <o>{i}{j}</o> FROM a//o->x[k->i] FOLLOWED BY{i=j, 2} b//o->y[k->j] PUBLISH p",
-    "q": "SELECT <o>{i}</o> FROM p//o->x[k->i] JOIN{i=j, 2 EVENTS} a//o->y[n->j] PUBLISH q",
-    "pq": "q//o->x[k->i] JOIN{i=j, 3 EVENTS} p//o->y[k->j]",
-    "qs": "q//o->x[k->i] FOLLOWED BY{i=j, 2} S//o->y[k->j]",
-    "r": "SELECT <o>{i}</o> FROM S//o->x[k->i] JOIN{i=j, 1 EVENTS} S//o->y[k->j] PUBLISH r",
-    "r2": "SELECT <o>{i}</o> FROM q//o->x[k->i] JOIN{i=j, 2 EVENTS} p//o->y[k->j] PUBLISH r",
-    "end": "r//o->x[k->i] JOIN{i=j, 2 EVENTS} p//o->y[k->j]",
-}
-
-
-def content(random: Random) -> bytes:
-    parts = [f"<{tag}>{random.choice('1234')}</{tag}>" for tag in random.choices("kkn", k=3)]
-    return f"<r><o>{''.join(parts)}</o><o><k>{random.choice('125')}</k></o></r>".encode()
-
-
-def stream_of(random: Random, number: int) -> list[tuple[int, str, str, bytes, str]]:
-    """Documents as they arrive: out of order, some of them late, some malformed."""
-    documents = []
-    for place in range(number):
-        data = b"<r><o>" if random.random() < 0.1 else content(random)
-        time = place / 2 - random.choice([0, 0, 0, 1, 2.5, 9])
-        documents.append((place, random.choice("abc"), f"d{place}", data, str(time)))
-    return documents
-
-
-def locally(joins: extract.Joins, documents: list[Any]) -> tuple[list[Joined], list[Any]]:
-    rows: list[Joined] = []
-    rejected: list[Any] = []
-    for _, stream, name, data, time in documents:
-        rows += joins.process(stream, name, data, time)
-        rejected += joins.rejected
-    return rows, rejected
-
-
-def comparable(rows: list[Any]) -> list[Any]:
-    return sorted([(*row[:7], sorted(row[7].items()), row[8]) for row in rows])
 
 
 def frame(spark: SparkSession, documents: list[Any]) -> DataFrame:
@@ -78,15 +36,24 @@ def frame(spark: SparkSession, documents: list[Any]) -> DataFrame:
     return spark.createDataFrame(documents, schema)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_rows_and_rejections_are_those_of_one_process(spark: SparkSession, seed: int) -> None:
-    documents = stream_of(Random(seed), 40)
-    rows, rejected = locally(extract.Joins(QUERIES), documents)
-    assert {row.query for row in rows} == set(QUERIES)
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(["follows", "both", "last", "after", "hidden", "p1", "p2", "ps"], id="chain"),
+        pytest.param(list(QUERIES), id="longest", marks=pytest.mark.slow),
+    ],
+)
+def test_rows_and_rejections_are_those_of_one_process(
+    spark: SparkSession, chosen: list[str]
+) -> None:
+    documents = stream_of(Random(1), 40)
+    queries = {name: QUERIES[name] for name in chosen}
+    rows, rejected = locally(extract.Joins(queries), documents)
+    assert {row.query for row in rows} == set(queries)
     assert {one.stage for one in rejected} == {"late", "read"}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found = extract.spark.join(spark, extract.Joins(QUERIES), frame(spark, documents))
+        found = extract.spark.join(spark, extract.Joins(queries), frame(spark, documents))
     assert found.dtypes == COLUMNS
     assert comparable(found.collect()) == comparable(rows)
     texts = [f"{one.document}: {one.reason}" for one in rejected]
@@ -97,7 +64,7 @@ def test_the_command_writes_the_same_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [f"{name}\t{QUERIES[name]}" for name in ("follows", "p1", "p2", "q", "pq")]
+    lines = [f"{name}\t{QUERIES[name]}" for name in ("follows", "p1", "ps")]
     Path("joins.tsv").write_text("\n".join(lines), encoding="utf-8")
     random = Random(3)
     for stream in "ab":
@@ -144,3 +111,61 @@ def test_a_published_stream_takes_no_documents(spark: SparkSession) -> None:
     joins = extract.Joins({"q": "a//o->x JOIN{x=y, 1} a//o->y PUBLISH p"})
     with pytest.raises(JoinError, match="published by a query"):
         extract.spark.join(spark, joins, frame(spark, [(0, "p", "d", b"<o/>", "0")]))
+
+
+CHECK = "spark.sql.streaming.unsupportedOperationCheck"
+
+
+@pytest.fixture
+def unchecked(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that takes streams with two steps that have a state."""
+    spark.conf.set(CHECK, "false")
+    yield spark
+    spark.conf.unset(CHECK)
+
+
+def test_a_stream_has_the_rows_of_one_process_also_after_a_restart(
+    unchecked: SparkSession, tmp_path: Path
+) -> None:
+    """Documents in three batches, and a new query from the checkpoint after the first."""
+    queries = {n: QUERIES[n] for n in ("follows", "both", "last", "after", "hidden", "p1")}
+    documents = stream_of(Random(5), 40)
+    rows, rejected = locally(extract.Joins(queries), documents)
+    assert {one.stage for one in rejected} == {"late", "read"}
+    spark, source, sink = unchecked, tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+
+    def arrive(number: int) -> None:
+        batch = frame(spark, documents[14 * number : 14 * number + 14]).coalesce(1)
+        batch.write.parquet(str(tmp_path / f"batch{number}"))
+        [file] = (tmp_path / f"batch{number}").glob("*.parquet")
+        file.rename(source / f"{number}.parquet")
+
+    def take() -> None:
+        reader = spark.readStream.schema(frame(spark, documents[:1]).schema)
+        arriving = reader.option("maxFilesPerTrigger", 1).parquet(str(source))
+        found = extract.spark.join(spark, extract.Joins(queries), arriving, tagged=True)
+        writer = found.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.format("parquet").trigger(availableNow=True).start(str(sink))
+        query.awaitTermination()
+
+    for number in range(3):
+        arrive(number)
+        if number != 1:
+            take()
+    found = spark.read.parquet(str(sink)).collect()
+    joined = [row for row in found if row["rejection"] is None]
+    assert comparable(joined) == comparable(rows)
+    told = [tuple(row["rejection"]) for row in found if row["rejection"] is not None]
+    assert sorted(map(repr, told)) == sorted([repr(tuple(one)) for one in rejected])
+
+
+def test_what_a_stream_of_spark_does_not_take(unchecked: SparkSession) -> None:
+    arriving = unchecked.readStream.format("rate").load()
+    arriving = arriving.selectExpr("'a' stream", "'d' name", "'<o/>' content", "timestamp time")
+    chained = extract.Joins({name: QUERIES[name] for name in ("p1", "ps")})
+    with pytest.raises(JoinError, match="no query can read what another publishes"):
+        extract.spark.join(unchecked, chained, arriving)
+    unchecked.conf.set(CHECK, "true")
+    with pytest.raises(JoinError, match="two steps that have a state"):
+        extract.spark.join(unchecked, extract.Joins({"q": QUERIES["both"]}), arriving)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -13,12 +13,13 @@ import pyarrow as pa
 from extract.chunktool.input.find import InputFile
 from extract.chunktool.input.source import Document, open_source
 from extract.errors import DocumentError
-from extract.filtertool.joins.by_value import ValueJoins
+from extract.filtertool.joins.by_value import PlacedRow, ValueJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.inputs import JoinInput, timed_documents
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
 from extract.filtertool.joins.numbering import Arrival, DocumentKey
+from extract.filtertool.output.arrow import REJECTED
 from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
 from extract.xscl.times import microseconds
@@ -49,7 +50,7 @@ JOINED: Final = pa.schema(
         *[(name, _NUMBER) for name in ("left_seq", "right_seq", "left_time", "right_time")],
         ("bindings", pa.map_(_TEXT, _TEXT)),
         ("output", _TEXT),
-        ("rejection", pa.binary()),
+        ("rejection", pa.struct(list(REJECTED))),
     ]
 )
 _ROWS, _SIZE = 1_000, 4 << 20  # of a record batch, about
@@ -176,12 +177,22 @@ def joined_rows(joins: ValueJoins, stage: int, batches: Iterator[Any]) -> Iterat
     for key, documents in groupby(rows, itemgetter(0)):
         numbered = (pickle.loads(content) for _, content in documents)
         for placed in joins.join(bytes(key), stage, numbered):
-            *place, publish, row = placed
-            if isinstance(row, Joined):
-                bindings = list(row.bindings.items())
-                yield stage, *place, publish, *row[:7], bindings, row.output, None
-            else:
-                yield stage, *place, publish, *[None] * 9, pickle.dumps(row)
+            yield joined_row(stage, placed)
+
+
+def joined_row(stage: int, placed: PlacedRow) -> tuple[Any, ...]:
+    """Returns the row of `JOINED` of a row or rejection."""
+    *place, publish, row = placed
+    if isinstance(row, Joined):
+        return stage, *place, publish, *row[:7], list(row.bindings.items()), row.output, None
+    return rejection_row(row, stage, place)
+
+
+def rejection_row(
+    one: Rejection, stage: int = 0, place: Sequence[int] = (-1,) * 5
+) -> tuple[Any, ...]:
+    """Returns the row of `JOINED` of a rejection."""
+    return stage, *place, "", *[None] * 9, one._asdict()
 
 
 def record_batches(rows: Iterable[tuple[Any, ...]], schema: Any) -> Iterator[Any]:
