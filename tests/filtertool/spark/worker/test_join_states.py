@@ -84,3 +84,10 @@ def test_a_checkpoint_of_other_queries_is_refused() -> None:
 def test_a_published_stream_takes_no_documents() -> None:
     with pytest.raises(JoinError, match="published by a query"):
         States(Joins(TIMES).job()).take([(0, "p", "d", b"<o/>", "0")])
+
+
+def test_a_state_runs_no_code() -> None:
+    states = States(Joins(TIMES).job())
+    states.numbers = pickle.dumps(print)
+    with pytest.raises(JoinError, match=r"the checkpoint has a builtins\.print"):
+        states.take([(0, "a", "d", b"<o/>", "0")])
