@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from extract.errors import ExtractError
 from extract.filtertool.joins.edges import EdgeTable
+from extract.filtertool.joins.engine import Candidates
 from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.pipeline import prepare
@@ -79,3 +80,10 @@ class PatternFilter:
     def _subscription(self, number: int) -> Subscription:
         path, namespaces = self._edges.absolute(number)
         return Subscription(str(number), str(path), namespaces)
+
+
+def pattern_candidates(
+    schemas: Mapping[str, Schema], limits: Limits, edges: EdgeTable
+) -> Candidates:
+    """Returns what says which of some edges may match; for engines in other processes."""
+    return PatternFilter(edges, schemas, limits).candidates

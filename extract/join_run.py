@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-from extract.filtertool.joins.inputs import JoinInput
+from extract.chunktool.input.find import InputFile
+from extract.filtertool.joins.inputs import ARRIVAL, JoinInput
 from extract.filtertool.joins.writers import JoinedWriter, open_joined_writer
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.writers import Format
@@ -30,6 +31,7 @@ class JoinReport:
         seconds: Time by stage.
         state: What is kept at the end, and the most that was kept.
         rejected: The documents that were rejected, and queries that were for a document.
+        engine: What joined the documents.
     """
 
     documents: Counter[str] = field(default_factory=Counter)
@@ -39,6 +41,31 @@ class JoinReport:
     seconds: dict[str, float] = field(default_factory=dict)
     state: dict[str, int] = field(default_factory=dict)
     rejected: list[Rejection] = field(default_factory=list)
+    engine: str = "local"
+
+    def reject(self, writer: JoinedWriter, rejections: Iterable[Rejection]) -> None:
+        """Counts rejections, and writes them."""
+        rows = list(rejections)
+        writer.reject(rows)
+        for one in rows:
+            self.rejections[one.stage] += 1
+            if one.document is not None:
+                self.rejected.append(one)
+            if one.document is not None and one.query is None and one.stage != "state":
+                self.documents["rejected"] += 1
+                self.documents["late"] += one.stage == "late"
+
+    def end(self, joins: Joins, started: float) -> None:
+        """Adds what is known at the end."""
+        self.documents["processed"] = self.documents["seen"] - self.documents["rejected"]
+        figures, rejected = joins.figures(), len(joins.rejected_queries)
+        self.queries = {
+            "registered": figures["queries"] + rejected,
+            "rejected": rejected,
+            "join_graphs": figures["join_graphs"],
+            "templates": figures["templates"],
+        }
+        self.seconds["join"] = perf_counter() - started
 
     @property
     def complete(self) -> bool:
@@ -49,7 +76,7 @@ class JoinReport:
         """Returns the figures as JSON values."""
         names = ("seen", "processed", "rejected", "late")
         return {
-            "engine": "local",
+            "engine": self.engine,
             "documents": {name: self.documents[name] for name in names},
             "queries": self.queries,
             "rows": self.rows,
@@ -81,10 +108,51 @@ def run_joins(
         FileExistsError: The directory has something else in it.
         JoinError: The state is full.
     """
+    return _into_directory(
+        lambda writer: join_into(writer, joins, inputs, before, progress), joins, directory, form
+    )
+
+
+def run_joins_on_spark(
+    joins: Joins,
+    files: Sequence[tuple[str, InputFile]],
+    directory: str | Path,
+    form: Format = "parquet",
+    before: Iterable[Rejection] = (),
+    *,
+    time: str = ARRIVAL,
+    namespaces: Mapping[str, str] | None = None,
+) -> JoinReport:
+    """Joins documents on Spark, and writes the same as `run_joins`.
+
+    Args:
+        joins: The queries; what they remember does not count.
+        files: Streams and the files of their documents; all workers must be able to open them.
+        directory, form, before: As for `run_joins`.
+        time, namespaces: As for `extract.filtertool.joins.inputs.in_order`.
+
+    Raises:
+        FileExistsError: The directory has something else in it.
+        ExtractError: Spark does not start, or a stream is published by a query.
+    """
+    return _into_directory(
+        lambda writer: join_on_spark(
+            writer, joins, files, before, time=time, namespaces=namespaces
+        ),
+        joins,
+        directory,
+        form,
+    )
+
+
+def _into_directory(
+    work: Callable[[JoinedWriter], JoinReport], joins: Joins, directory: str | Path, form: Format
+) -> JoinReport:
+    """Writes all results, or none."""
     with result_directory(directory) as partial:
         writer = open_joined_writer(partial, form, joins.queries)
         try:
-            report = join_into(writer, joins, inputs, before, progress)
+            report = work(writer)
         finally:
             writer.close()
         text = json.dumps(report.to_json(), indent=1)
@@ -100,50 +168,59 @@ def join_into(
     progress: Callable[[JoinReport], None] = lambda _: None,
 ) -> JoinReport:
     """Joins documents, and writes rows and rejections as they come; see `run_joins`."""
-    started = time.perf_counter()
+    started = perf_counter()
     report = JoinReport()
     most = 0
 
-    def reject(rejections: Iterable[Rejection]) -> None:
-        rows = list(rejections)
-        writer.reject(rows)
-        for one in rows:
-            report.rejections[one.stage] += 1
-            if one.document is not None:
-                report.rejected.append(one)
-            if one.document is not None and one.query is None and one.stage != "state":
-                report.documents["rejected"] += 1
-                report.documents["late"] += one.stage == "late"
-
-    reject(joins.rejected_queries)
+    report.reject(writer, joins.rejected_queries)
     unread = list(before)
     report.documents["seen"] += len(unread)
-    reject(unread)
+    report.reject(writer, unread)
     for one in inputs:
         report.documents["seen"] += 1
         if isinstance(one, Rejection):
-            reject([one])
+            report.reject(writer, [one])
             continue
         rows = joins.process(*one)
         writer.write(rows)
         report.rows += len(rows)
-        reject(joins.rejected)
+        report.reject(writer, joins.rejected)
         most = max(most, joins.state.bytes)
         progress(report)
-    documents = report.documents
-    documents["processed"] = documents["seen"] - documents["rejected"]
-    figures, rejected = joins.figures(), len(joins.rejected_queries)
-    report.queries = {
-        "registered": figures["queries"] + rejected,
-        "rejected": rejected,
-        "join_graphs": figures["join_graphs"],
-        "templates": figures["templates"],
-    }
+    report.end(joins, started)
+    figures = joins.figures()
     report.state = {
         "documents": figures["state_documents"],
         "witnesses": figures["state_witnesses"],
         "bytes": figures["state_bytes"],
         "most_bytes": most,
     }
-    report.seconds["join"] = time.perf_counter() - started
+    return report
+
+
+def join_on_spark(
+    writer: JoinedWriter,
+    joins: Joins,
+    files: Sequence[tuple[str, InputFile]],
+    before: Iterable[Rejection] = (),
+    *,
+    time: str = ARRIVAL,
+    namespaces: Mapping[str, str] | None = None,
+) -> JoinReport:
+    """Joins documents on Spark, and writes rows and rejections; see `run_joins_on_spark`."""
+    from extract.filtertool.spark.joins import open_joined_frames
+
+    started = perf_counter()
+    report = JoinReport(engine="spark")
+    unread = list(before)
+    with open_joined_frames(joins.job(), files, time, dict(namespaces or {})) as frames:
+        report.documents["seen"] = len(unread) + frames.documents
+        report.reject(writer, [*joins.rejected_queries, *unread, *frames.before])
+        for one in frames.ordered():
+            if isinstance(one, Rejection):
+                report.reject(writer, [one])
+            else:
+                writer.write([one])
+                report.rows += 1
+    report.end(joins, started)
     return report

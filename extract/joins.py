@@ -17,6 +17,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import time_ns
 from typing import Any, Literal
@@ -25,12 +27,14 @@ from extract.chunktool.input.source import Document, open_source
 from extract.errors import DocumentError, JoinError, QuerySyntaxError, SubscriptionsError
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
+from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import JoinMember
+from extract.filtertool.joins.numbering import late_document
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
-from extract.join_patterns import PatternFilter
+from extract.join_patterns import PatternFilter, pattern_candidates
 from extract.limits import DEFAULTS, Limits
 from extract.schema.model import Schema
 from extract.subscriptions.model import Subscription, Subscriptions
@@ -216,6 +220,17 @@ class Joins:
         self._streams.add(one.id, query)
         self._queries[one.id] = query, member
 
+    def job(self) -> JoinJob:
+        """Returns the queries and options without any state, for engines in other processes."""
+        with self._lock:
+            return JoinJob(
+                tuple([(replace(m, since=0), query) for query, m in self._queries.values()]),
+                self._limits,
+                self._engine.longest if self._lateness is None else self._lateness,
+                self._streams.published,
+                partial(pattern_candidates, self.schemas, self._limits),
+            )
+
     # -- documents
 
     def process(
@@ -247,9 +262,7 @@ class Joins:
                 raise JoinError(reason, "give documents of another stream", name)
             moment = self._arrival() if time is None else microseconds(time)
             if self._horizon is not None and moment < self._horizon:
-                late = (self._horizon - moment) / 1_000_000
-                reason = f"the document is {late:g} s later than the lateness allows"
-                self._rejected.append(Rejection(name, None, "late", reason))
+                self._rejected.append(late_document(name, moment, self._horizon))
                 return []
             try:
                 with open_source(document, name, self._limits) as source:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from extract.filtertool.spark import (
         ExtractSource,
         MessageOptions,
+        join,
         local_session,
         match,
         project,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExtractSource",
     "MessageOptions",
+    "join",
     "local_session",
     "match",
     "project",

@@ -7,7 +7,7 @@ import os
 import re
 import time as clock
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 import click
 
@@ -32,7 +32,13 @@ from extract.filtertool.output.directory import check_target
 from extract.filtertool.output.writers import Format
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.report import rejected_files
-from extract.join_run import JoinReport, join_into, run_joins
+from extract.join_run import (
+    JoinReport,
+    join_into,
+    join_on_spark,
+    run_joins,
+    run_joins_on_spark,
+)
 from extract.joins import Joins, WhenFull
 from extract.limits import Limits
 from extract.schema.model import Schema
@@ -82,8 +88,8 @@ _SHOWN: Final = 10
     help="Go on from the state in this directory, if there is one, and save it there at the end.",
 )  # fmt: skip
 @click.option(
-    "--engine", default="local", show_default=True, type=click.Choice(["local"]),
-    help="What joins the documents.",
+    "--engine", default="local", show_default=True, type=click.Choice(["local", "spark"]),
+    help="This process, or tasks of Spark; the rows are the same.",
 )  # fmt: skip
 @click.option(
     "--format", "form", show_default="parquet; jsonl for -o -",
@@ -128,6 +134,8 @@ def join(
       extract join --queries joins.tsv feed/ --time mtime --state state/ -o today
     """
     started = clock.perf_counter()
+    if engine == "spark" and (state or max_state):
+        raise click.UsageError("--state and --max-state are for --engine local.")
     form = form or ("jsonl" if output == "-" else "parquet")
     if output == "-" and form in ("parquet", "xml"):
         raise click.UsageError(f"--format {form} needs a directory: name one with -o.")
@@ -139,9 +147,16 @@ def join(
     )  # fmt: skip
     files, skipped = _files(documents, messages, output)
     inputs = in_order(files, time, namespaces, limits)
+    timed: _TimeOptions = {"time": time, "namespaces": namespaces}
     if output == "-":
         with open_output(output) as stream:
-            report = join_into(JoinedLines(stream, None, form), joins, inputs, skipped)
+            writer = JoinedLines(stream, None, form)
+            if engine == "spark":
+                report = join_on_spark(writer, joins, files, skipped, **timed)
+            else:
+                report = join_into(writer, joins, inputs, skipped)
+    elif engine == "spark":
+        report = run_joins_on_spark(joins, files, output, form, skipped, **timed)
     else:
         report = run_joins(joins, inputs, output, form, skipped)
     if state is not None:  # after the rows: a crash in between gives them again, with the same keys
@@ -149,6 +164,11 @@ def join(
     report.seconds["elapsed"] = clock.perf_counter() - started
     _show(report, output, verbosity, as_json)
     return 0 if report.complete else 1
+
+
+class _TimeOptions(TypedDict):
+    time: str
+    namespaces: dict[str, str]
 
 
 def _joins(
@@ -260,7 +280,8 @@ def _show(report: JoinReport, output: str, verbosity: Verbosity, as_json: bool) 
     if not report.complete:
         stages = ", ".join(f"{count:,} {stage}" for stage, count in report.rejections.items())
         lines.append(f"rejected: {stages}")
-    lines.append(f"state: {state['documents']:,} documents, about {state['bytes']:,} bytes")
+    if state:
+        lines.append(f"state: {state['documents']:,} documents, about {state['bytes']:,} bytes")
     if not to_stderr:
         lines.append(f"results: {Path(output)}")
     click.echo("\n".join(lines), err=to_stderr)

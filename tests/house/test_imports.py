@@ -100,7 +100,7 @@ ROOMS: Final[Rooms] = {
         REST: ("processes", "matchers", "results", "output", "flwr", "whole"),
         "joins": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
         "local": ("processes", "results", REST),
-        "spark": ("processes", "matchers", "results", "output", "flwr", "whole", REST),
+        "spark": ("processes", "matchers", "results", "output", "flwr", "whole", "joins", REST),
     },
     "extract.filtertool.matchers": {
         "columnar": ("lxml", REST),  # asks lxml what it cannot answer

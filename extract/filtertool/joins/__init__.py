@@ -9,7 +9,9 @@ Which module:
     patterns, shared; `witnesses` evaluates them. `graphs` has what queries join, `members` the
     queries that join the same. `plan` keeps documents for one kind of window (`side_state`) and
     finds those that share values (`search`); `combinations` finds their bindings, `outputs` makes
-    the XML. `documents` has a document and its nodes; `snapshot` saves and loads all.
+    the XML. `documents` has a document and its nodes; `snapshot` saves and loads all. For Spark,
+    `job` has the queries, `numbering` the places of documents among all (`arriving` those of a
+    stream), and `by_value` joins those that share a value.
 
 Always holds:
     Rows are those of all pairs of accepted documents, each once, whatever arrives first. A document

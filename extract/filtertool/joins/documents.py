@@ -144,3 +144,7 @@ class DocumentTrees:
         self._trees[document.clock] = tree
         if len(self._trees) > self._most:
             self._trees.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forgets all trees."""
+        self._trees.clear()

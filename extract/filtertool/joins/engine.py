@@ -10,7 +10,7 @@ from extract.filtertool.flwr.writer import OutputError
 from extract.filtertool.joins.combinations import Row, RowsOfDocument, TooMany, combinations
 from extract.filtertool.joins.documents import DocumentTree, DocumentTrees, JoinDocument, Locator
 from extract.filtertool.joins.edges import EdgeTable, PatternEdge
-from extract.filtertool.joins.graphs import NamedGraph, graph_of, release, template_of
+from extract.filtertool.joins.graphs import JoinGraph, NamedGraph, graph_of, release, template_of
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
 from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
@@ -23,6 +23,9 @@ from extract.xscl.ast import JoinOperator, XsclQuery
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
 """Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
 
+OnlyPairs: TypeAlias = Callable[[JoinGraph, JoinDocument, JoinDocument], bool]
+"""Says whether the rows of a graph, a left and a right document are wanted."""
+
 
 @dataclass(slots=True)
 class JoinOutcome:
@@ -30,10 +33,13 @@ class JoinOutcome:
 
     Attributes:
         rows: The rows, with the queries that they are of.
+        places: For each row the order of its query, the clocks of its documents, and the rank of
+            the combination of nodes: rows are in this order.
         rejections: Queries that could not be evaluated.
     """
 
     rows: list[tuple[JoinMember, Joined]] = field(default_factory=list)
+    places: list[tuple[int, int, int, int]] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
 
 
@@ -85,6 +91,10 @@ class JoinEngine:
         sizes = [plan.widest for (_, events), plan in self._plans.items() if not events]
         return max([size for size in sizes if size >= 0], default=None)
 
+    def graph_of(self, identifier: str) -> JoinGraph:
+        """Returns the join graph of a query."""
+        return self._queries[identifier][1].graph
+
     def graphs(self) -> int:
         """Returns the number of different join graphs."""
         return sum([len(list(plan.graphs)) for plan in self._plans.values()])
@@ -120,6 +130,15 @@ class JoinEngine:
             plan.drop(clock)
         return document
 
+    def clear(self) -> None:
+        """Lets go of all documents."""
+        for plan in self._plans.values():
+            plan.clear()
+
+    def forget_trees(self) -> None:
+        """Forgets parsed documents, before clocks stand for others."""
+        self._trees.clear()
+
     # -- documents
 
     def read(self, document: JoinDocument, candidates: Candidates | None = None) -> list[Rejection]:
@@ -154,15 +173,22 @@ class JoinEngine:
         for plan in self._plans.values():
             plan.keep(document)
 
-    def join(self, document: JoinDocument, counts: StreamCounts, latest: int | None) -> JoinOutcome:
+    def join(
+        self,
+        document: JoinDocument,
+        counts: StreamCounts,
+        latest: int | None,
+        only: OnlyPairs | None = None,
+    ) -> JoinOutcome:
         """Joins a document with those that are kept.
 
         Args:
             document: The document, with its witnesses.
             counts: The numbers of documents before it.
             latest: The latest time of those.
+            only: Says whether the rows of a graph, a left and a right document are wanted.
         """
-        pairs = _PairRows(document, self._trees, self._limits)
+        pairs = _PairRows(document, self._trees, self._limits, only)
         if document.links:
             for plan in self._plans.values():
                 plan.search(document, counts, latest, pairs.found)
@@ -172,8 +198,15 @@ class JoinEngine:
 class _PairRows:
     """Makes the rows of one document with those that it joins."""
 
-    def __init__(self, document: JoinDocument, trees: DocumentTrees, limits: Limits) -> None:
+    def __init__(
+        self,
+        document: JoinDocument,
+        trees: DocumentTrees,
+        limits: Limits,
+        only: OnlyPairs | None,
+    ) -> None:
         self._document = document
+        self._only = only
         self._trees = trees
         self._limits = limits
         self._own = RowsOfDocument(document, limits.query_rows)
@@ -185,12 +218,15 @@ class _PairRows:
         """Returns the rows in the order of queries, then of documents, then of nodes."""
         self._rows.sort()
         self._done.rows = [(row[4], row[5]) for row in self._rows]
+        self._done.places = [row[:4] for row in self._rows]
         return self._done
 
     def found(
         self, members: GraphMembers, left: JoinDocument, right: JoinDocument, distance: int
     ) -> None:
         """Makes the rows of queries for two documents that share the values of their graph."""
+        if self._only is not None and not self._only(members.graph, left, right):
+            return
         clock = min(left.clock, right.clock)
         matches: list[tuple[Row, Row]] | None = None
         for variant in members:

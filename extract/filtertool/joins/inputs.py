@@ -63,13 +63,32 @@ def in_order(
         QuerySyntaxError: The XPath does not parse.
     """
     if time == ARRIVAL:
-        for stream, name, document, _ in _documents(files, limits):
-            yield JoinInput(stream, name, document, None)
+        yield from timed_documents(files, time, namespaces, limits)
         return
-    find = None if time == FILE_TIME else _time_in_document(time, namespaces, limits)
     timed: list[tuple[int, str, int, JoinInput]] = []
-    for number, (stream, name, document, file) in enumerate(_documents(files, limits)):
+    for number, one in enumerate(timed_documents(files, time, namespaces, limits)):
+        if isinstance(one, Rejection):
+            yield one
+        else:
+            assert one.time is not None
+            timed.append((microseconds(one.time), one.name, number, one))
+    timed.sort(key=lambda row: row[:3])
+    for row in timed:
+        yield row[3]
+
+
+def timed_documents(
+    files: Iterable[tuple[str, InputFile]], time: str, namespaces: dict[str, str], limits: Limits
+) -> Iterator[JoinInput | Rejection]:
+    """Yields documents with their times, in the order of the files; as for `in_order`."""
+    find = None
+    if time not in (ARRIVAL, FILE_TIME):
+        find = _time_in_document(time, namespaces, limits)
+    for stream, name, document, file in _documents(files, limits):
         try:
+            if time == ARRIVAL:
+                yield JoinInput(stream, name, document, None)
+                continue
             moment = _file_time(file) if find is None else find(document, name)
         except NoTime as error:
             yield Rejection(name, None, "time", str(error))
@@ -77,11 +96,7 @@ def in_order(
             place = error.offset if error.offset >= 0 else None
             yield Rejection(name, None, "read", error.reason, error.line or None, place)
         else:
-            one = JoinInput(stream, name, document, moment / _SECOND)
-            timed.append((moment, name, number, one))
-    timed.sort(key=lambda row: row[:3])
-    for row in timed:
-        yield row[3]
+            yield JoinInput(stream, name, document, moment / _SECOND)
 
 
 def _documents(

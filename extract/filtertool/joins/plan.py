@@ -238,6 +238,11 @@ class JoinPlan:
         for state in self._sides:
             state.drop(clock)
 
+    def clear(self) -> None:
+        """Lets go of all documents."""
+        for state in self._sides:
+            state.clear()
+
     def _needed(self) -> tuple[int, ...]:
         """The sides whose documents have to be kept."""
         follows = self._operator is JoinOperator.FOLLOWED_BY

@@ -99,6 +99,13 @@ class SideState:
             self._holds[clock] = 1
             self._release(clock)
 
+    def clear(self) -> None:
+        """Lets go of all documents."""
+        for document in self.documents.values():
+            self._ledger.remove(document)
+        for kept in (self.documents, self._having, self._holds, self._by_time, self._by_place):
+            kept.clear()
+
     def _index(self, document: JoinDocument) -> bool:
         """Keeps a document by its values; False if it has none that are compared."""
         clock = document.clock

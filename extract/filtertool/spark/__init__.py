@@ -12,6 +12,8 @@ Usage:
         df = extract.spark.run(spark, scheme, "docs/")
         df = extract.spark.match(kafka, scheme, content="value", id="key")
 
+    Joins between documents (`join`), with the rows of `extract.Joins`.
+
     A table (`ExtractSource`), and documents that arrive one by one (`stream`).
 
 When to use which:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from extract.chunktool.input.messages.form import MessageOptions
     from extract.filtertool.spark.engine import run_into_directory
     from extract.filtertool.spark.frames import match, project, results, run
+    from extract.filtertool.spark.joins import join
     from extract.filtertool.spark.session import local_session
     from extract.filtertool.spark.source import ExtractSource
     from extract.filtertool.spark.streaming import stream
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExtractSource",
     "MessageOptions",
+    "join",
     "local_session",
     "match",
     "project",
@@ -68,6 +72,7 @@ __all__ = [
 
 _HOMES: Final = {
     "ExtractSource": "source",
+    "join": "joins",
     "local_session": "session",
     "run_into_directory": "engine",
     "stream": "streaming",

@@ -9,7 +9,7 @@ Which module:
     `survey_document` and `large_document` cut a large document; `query_shares` says which queries a
     task evaluates; `row_numbers` and `document_results` put the results of pieces together;
     `findings_file` holds rows that another process writes; `checkpoint` notes that a task is
-    finished.
+    finished. `join_tasks` and `join_states` are the parts of joins between documents.
 
 Always holds:
     What is wrong with a document or a query is in the output and never raised. A document that

@@ -1,0 +1,378 @@
+"""Joins between documents on Spark: the same rows as `extract.Joins` gives, from many tasks.
+
+    read      a Spark job   workers find times and witnesses; contents stay with Spark, on disk
+    number    the driver    by time, then by path; late documents are rejected
+    join      a Spark job   documents go to the values that queries may join them by; those of one
+                            value are joined, in the order of their arrival, by the local engine
+    publish   the driver    takes rows that are published, and numbers them as documents
+
+A query that reads what others publish is of a later stage: documents are then numbered again, with
+the published ones among them, and joined for the queries of that stage. A stage costs two jobs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from time import time_ns
+from typing import Any, Final, Protocol
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import monotonically_increasing_id
+
+from extract.chunktool.input.find import InputFile, search_inputs
+from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
+from extract.errors import JoinError
+from extract.filtertool.joins.inputs import ARRIVAL
+from extract.filtertool.joins.job import JoinJob
+from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.numbering import DocumentKey, DocumentNumbers, PublishedBy
+from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.results.report import rejected_files
+from extract.filtertool.spark.frames import spark_schema
+from extract.filtertool.spark.join_streams import join_stream
+from extract.filtertool.spark.session import open_context, use_this_python
+from extract.filtertool.spark.worker.join_tasks import (
+    JOINED,
+    KEYED,
+    PLACES,
+    READ,
+    TimeOfDocuments,
+    joined_rows,
+    joins_of,
+    keyed_rows,
+    read_files,
+    read_published,
+    read_rows,
+    record_batches,
+    rejection_row,
+)
+
+_COLUMNS: Final = tuple(Joined.__annotations__)
+_TASKS: Final = 4  # for each core
+_ORDER: Final = "position"  # a column of documents that says in which order they arrived
+
+
+class JoinQueries(Protocol):
+    """What has queries: `extract.Joins`."""
+
+    def job(self) -> JoinJob:
+        """Returns its queries and options."""
+
+
+def join(
+    spark: SparkSession,
+    joins: JoinQueries,
+    documents: DataFrame | Mapping[str, str | Sequence[str]],
+    *,
+    time: str = ARRIVAL,
+    namespaces: Mapping[str, str] | None = None,
+    messages: MessageOptions = AS_NAMED,
+    tagged: bool = False,
+) -> DataFrame:
+    """Returns the rows of joins, with the columns of `extract.filtertool.joins.joined.Joined`.
+
+    They are those that ``joins.process`` would return, had it remembered nothing before. Of a
+    stream of Spark they are a stream, in the mode ``append``; the documents of each batch come
+    after those of the batch before. Otherwise documents are read when this is called, and what
+    Spark keeps of them on disk is gone with the session, or after ``spark.catalog.clearCache()``.
+
+    Args:
+        spark: The session.
+        joins: The queries, an `extract.Joins`. It does not change, and what it remembers of
+            documents does not count.
+        documents: From each stream to its paths, which workers and driver must see alike. Or a
+            frame of documents, also a stream of Spark: columns ``stream``, ``name``, ``content``
+            and ``time`` (seconds, ISO 8601 or a timestamp). They arrive by time, then by name; or
+            as the numbers in a column ``position`` say.
+        time: Of files: ``arrival``, ``mtime`` or an XPath.
+        namespaces: Prefix to namespace URI, for that XPath.
+        messages: What is known of files that hold many documents.
+        tagged: Whether to return rejections as well, in a column ``rejection``, in rows that have
+            nothing else. Without it, each rejected document is a warning; those of a stream are
+            not told.
+
+    Raises:
+        JoinError: A stream is published by a query; or the documents are a stream of Spark, and a
+            query reads what another publishes.
+        QuerySyntaxError: The XPath does not parse.
+    """
+    columns = (*_COLUMNS, "rejection") if tagged else _COLUMNS
+    job = joins.job()
+    if isinstance(documents, DataFrame) and documents.isStreaming:
+        use_this_python(spark.sparkContext)
+        chosen, in_order = _document_columns(documents)
+        rows = join_stream(chosen, job, by_time=not in_order)
+        return (rows if tagged else rows.where("rejection is null")).select(*columns)
+    found = JoinedFrames(spark, job)
+    if isinstance(documents, DataFrame):
+        found.add_rows(documents)
+    else:
+        files = []
+        for stream, paths in documents.items():
+            inputs = search_inputs([paths] if isinstance(paths, str) else paths, messages)
+            files += [(stream, one) for one in inputs.documents]
+            found.before += rejected_files(inputs.skipped)
+        found.add_files(files, time, dict(namespaces or {}))
+    found.run()
+    if tagged:
+        return found.tagged().select(*columns)
+    for one in found.before:
+        warnings.warn(f"{one.document}: {one.reason}", stacklevel=2)
+    return found.rows
+
+
+@contextlib.contextmanager
+def open_joined_frames(
+    job: JoinJob, files: Sequence[tuple[str, InputFile]], time: str, namespaces: dict[str, str]
+) -> Iterator[JoinedFrames]:
+    """Joins documents of files in a Spark that runs already, or one that ends with the block.
+
+    Raises:
+        ExtractError: Spark does not start, or a stream is published by a query.
+    """
+    with open_context() as context:
+        found = JoinedFrames(SparkSession(context), job)
+        try:
+            found.add_files(files, time, namespaces)
+            found.run()
+            yield found
+        finally:
+            found.close()
+
+
+class JoinedFrames:
+    """The joins of some documents on Spark, step by step.
+
+    Args:
+        spark: The session.
+        job: The queries.
+
+    Attributes:
+        before: What was rejected when documents were read and numbered.
+        documents: How many documents there are, rejected ones included.
+    """
+
+    def __init__(self, spark: SparkSession, job: JoinJob) -> None:
+        self._spark = spark
+        self._job = job
+        self._key = uuid.uuid4().hex
+        use_this_python(spark.sparkContext)
+        self._shipped = spark.sparkContext.broadcast(job)
+        self._numbers = DocumentNumbers(job)
+        self._contents: list[DataFrame] = []
+        self._joined: list[DataFrame] = []
+        self._unnamed: dict[DocumentKey, list[Rejection]] = {}  # of published documents
+        self.before: list[Rejection] = []
+        self.documents = 0
+
+    def add_files(
+        self, files: Sequence[tuple[str, InputFile]], time: str, namespaces: dict[str, str]
+    ) -> None:
+        """Reads documents of files; see `join`.
+
+        Raises:
+            JoinError: A stream is published by a query.
+        """
+        for stream, one in files:
+            self._check(stream, one.name)
+        tasks = [pickle.dumps((number, *one)) for number, one in enumerate(files)]
+        how, limits = TimeOfDocuments(time, namespaces), self._job.limits
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (pickle.loads(one) for b in batches for one in b.column(0).to_pylist())
+            return read_files(joins, limits, how, given)
+
+        self._number(self._read(self._parallel(tasks), rows), by_time=time != ARRIVAL)
+
+    def add_rows(self, frame: DataFrame) -> None:
+        """Reads documents of columns; see `join`.
+
+        Raises:
+            JoinError: A stream is published by a query.
+        """
+        limits = self._job.limits
+        chosen, in_order = _document_columns(frame)
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (row for b in batches for row in zip(*[c.to_pylist() for c in b], strict=True))
+            return read_rows(joins, limits, given)
+
+        self._number(self._read(chosen, rows), by_time=not in_order)
+
+    def run(self) -> None:
+        """Joins all documents, stage by stage; the rows of the last stage when they are used."""
+        stages = self._job.stages()
+        last = max(stages.values(), default=0)
+        waiting: list[tuple[str, PublishedBy, str]] = []
+        complete = {  # from published streams to the first stage that has all of them
+            stream: 1 + max(stages[m.id] for m, _ in self._job.queries if m.publish == stream)
+            for stream in self._job.published
+        }
+        for stage in range(last + 1):
+            if stage:
+                ready = [one for one in waiting if complete[one[0]] == stage]
+                waiting = [one for one in waiting if complete[one[0]] > stage]
+                self._publish(stage, ready)
+            frame = self._join(stage)
+            self._joined.append(frame)
+            if stage < last:
+                waiting += self._published(frame)
+
+    @property
+    def rows(self) -> DataFrame:
+        """All rows."""
+        return self._all().where("rejection is null").select(*_COLUMNS)
+
+    def tagged(self) -> DataFrame:
+        """All rows and all rejections, with the columns of `JOINED`."""
+        schema = spark_schema(JOINED)
+        before = [rejection_row(one) for one in self.before]
+        return self._all().unionAll(self._spark.createDataFrame(before, schema))
+
+    def ordered(self) -> Iterator[Joined | Rejection]:
+        """Yields all rows, in an order that does not depend on Spark, and then rejections."""
+        frame = self._all().orderBy("rejection", *PLACES)
+        names = {
+            member.id: (*query.left.variables, *query.right.variables)
+            for member, query in self._job.queries
+        }
+        for row in frame.toLocalIterator():
+            if row["rejection"] is None:
+                values = {name: row[name] for name in _COLUMNS}
+                bindings = values["bindings"]  # Spark does not keep their order
+                values["bindings"] = {name: bindings[name] for name in names[values["query"]]}
+                yield Joined(**values)
+            else:
+                yield Rejection(*row["rejection"])
+
+    def close(self) -> None:
+        """Lets go of what Spark keeps; rows are gone then."""
+        for frame in (*self._contents, *self._joined):
+            frame.unpersist()
+        self._shipped.destroy()
+
+    def _all(self) -> DataFrame:
+        return reduce(DataFrame.unionAll, self._joined)
+
+    def _check(self, stream: str, name: str) -> None:
+        if stream in self._job.published:
+            reason = f"the stream {stream!r} is published by a query"
+            raise JoinError(reason, "give documents of another stream", name)
+
+    def _parallel(self, tasks: Sequence[Any]) -> DataFrame:
+        context = self._spark.sparkContext
+        slices = max(1, min(len(tasks), context.defaultParallelism * _TASKS))
+        given = context.parallelize([(one,) for one in tasks], slices)
+        return self._spark.createDataFrame(given, "task binary")
+
+    def _read(
+        self, frame: DataFrame, rows: Callable[[Any, Iterator[Any]], Iterator[tuple[Any, ...]]]
+    ) -> DataFrame:
+        contents = self._mapped(frame, rows, READ).persist(StorageLevel.DISK_ONLY)
+        self._contents.append(contents)
+        return contents
+
+    def _mapped(
+        self,
+        frame: DataFrame,
+        rows: Callable[[Any, Iterator[Any]], Iterator[tuple[Any, ...]]],
+        schema: Any,
+    ) -> DataFrame:
+        """Record batches through a function that gets the joins of a worker."""
+        key, shipped = self._key, self._shipped
+
+        def evaluate(batches: Iterator[Any]) -> Iterator[Any]:
+            return record_batches(rows(joins_of(key, shipped.value), batches), schema)
+
+        return frame.mapInArrow(evaluate, spark_schema(schema))
+
+    def _number(self, contents: DataFrame, by_time: bool) -> None:
+        """Numbers input documents."""
+        known = contents.drop("document").collect()
+        known.sort(key=lambda row: (row["file"], row["item"]))
+        self.documents += len(known)
+        for row in known:
+            self._check(row["stream"], row["name"])
+        if by_time:
+            known.sort(key=lambda row: (row["time"] is not None, row["time"] or 0, row["name"]))
+        now = time_ns() // 1_000
+        for arrival, row in enumerate(known):
+            moment = now + arrival if row["time"] is None else row["time"]
+            late = None if row["time"] is None else self._numbers.late(row["name"], moment)
+            self.before += [late] if late else pickle.loads(row["rejections"])
+            if not late and not row["rejected"]:
+                key = (row["file"], row["item"])
+                self._numbers.accept(key, row["stream"], row["name"], moment)
+
+    def _join(self, stage: int) -> DataFrame:
+        arrivals = {one.key: arrival for one, arrival in self._numbers.arrivals()}
+        for key, rejections in self._unnamed.items():
+            self.before += [one._replace(document=arrivals[key].name) for one in rejections]
+        self._unnamed = {}
+        shipped = self._spark.sparkContext.broadcast(arrivals)
+
+        def keyed(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return keyed_rows(joins, stage, shipped.value, batches)
+
+        def joined(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return joined_rows(joins, stage, batches)
+
+        contents = reduce(DataFrame.unionAll, self._contents)
+        rows = self._mapped(contents, keyed, KEYED)
+        sorted_rows = rows.repartition("key").sortWithinPartitions("key", "clock")
+        return self._mapped(sorted_rows, joined, JOINED).persist(StorageLevel.DISK_ONLY)
+
+    def _published(self, frame: DataFrame) -> list[tuple[str, PublishedBy, str]]:
+        """What rows publish, with the documents that they join."""
+        known = self._numbers.known
+        chosen = frame.where("publish != ''").select("publish", "output", *PLACES)
+        return [
+            (
+                row["publish"],
+                PublishedBy(
+                    known[row["left_clock"]], known[row["right_clock"]], row["order"], row["rank"]
+                ),
+                row["output"],
+            )
+            for row in chosen.toLocalIterator()
+        ]
+
+    def _publish(self, stage: int, ready: Sequence[tuple[str, PublishedBy, str]]) -> None:
+        """Makes documents of what was published to streams that are complete."""
+        tasks = []
+        for number, (stream, made, output) in enumerate(ready):
+            self._numbers.publish((-1 - stage, number), stream, made)
+            tasks.append(pickle.dumps((number, stream, output)))
+        limits = self._job.limits
+
+        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            given = (pickle.loads(one) for b in batches for one in b.column(0).to_pylist())
+            return read_published(joins, limits, stage, given)
+
+        contents = self._read(self._parallel(tasks), rows)
+        for row in contents.select("file", "item", "rejections").collect():
+            self._unnamed[row["file"], row["item"]] = pickle.loads(row["rejections"])
+
+
+def _document_columns(frame: DataFrame) -> tuple[DataFrame, bool]:
+    """The columns of documents, and whether they have numbers of their own."""
+    in_order = _ORDER in frame.columns
+    text = "cast(time as string)"
+    if dict(frame.dtypes)["time"] == "timestamp":
+        text = "concat(cast(unix_micros(time) as string), 'e-6')"
+    chosen = frame.selectExpr(
+        f"cast({_ORDER if in_order else '0'} as bigint) {_ORDER}",
+        "cast(stream as string) stream",
+        "cast(name as string) name",
+        "cast(content as binary) content",
+        f"{text} time",
+    )
+    if not in_order and not frame.isStreaming:
+        chosen = chosen.withColumn(_ORDER, monotonically_increasing_id())
+    return chosen, in_order
