@@ -95,6 +95,18 @@ def test_the_engine_writes_most_results() -> None:
     assert set(ready.written) == {scheme.directory.find("plain"), scheme.directory.find("ordered")}
 
 
+def test_constructors_without_content_are_empty_elements() -> None:
+    queries = {
+        "alone": "for $a in //a return <r/>",
+        "attribute": "<o>{ for $a in //a return <r>{ $a/@id }<s t='{ $a/b }'/></r> }</o>",
+    }
+    scheme = extract.prepare(extract.Subscriptions.of(queries))
+    assert {query: text for _, query, text in extract.outputs(scheme, DOCUMENT)} == {
+        "alone": "<r/><r/>",
+        "attribute": '<o><r id="1"><s t="1"/></r><r id="2"><s t="1"/></r></o>',
+    }
+
+
 def test_every_door_has_the_same_rows(tmp_path: Path) -> None:
     scheme = extract.prepare(extract.Subscriptions.of(QUERIES))
     file, document = tmp_path / "scheme.json", tmp_path / "d.xml"

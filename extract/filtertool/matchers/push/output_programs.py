@@ -206,6 +206,9 @@ class _OutputCompiler:
                 self._value(part)
             self._put('"')
         content = self._leading_attributes(element)
+        if not content:
+            self._put("/>")
+            return
         self._put(">")
         for inner in content:
             self._content(inner, scope, declared)
