@@ -15,7 +15,7 @@ from tests.support.commands import report, rows, run
 
 @pytest.fixture(scope="module")
 def example(repo_root: Path) -> ModuleType:
-    path = repo_root / "scenarios" / "deliveries" / "run.py"
+    path = repo_root / "scenarios" / "deliveries" / "deliveries.py"
     spec = importlib.util.spec_from_file_location("deliveries_example", path)
     assert spec is not None
     assert spec.loader is not None

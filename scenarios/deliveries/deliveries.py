@@ -1,6 +1,6 @@
 """Makes three streams of documents, joins them, and says what came out.
 
-    python scenarios/deliveries/run.py [--orders N] [--keep DIR]
+    python scenarios/deliveries/deliveries.py [--orders N] [--keep DIR]
 
 Orders are delivered after hours or days, some never; invoices come before or after the delivery,
 some with a wrong amount, some twice. All of that is drawn from a seed, so that what must come out
