@@ -18,7 +18,7 @@ def sign(secret: str, identifier: str, timestamp: int, body: bytes) -> str:
     """The value of ``webhook-signature``.
 
     >>> sign("whsec_" + base64.b64encode(b"key").decode(), "a", 1, b"{}")
-    'v1,VIT5QX4qOJ/4VIIWUqd9bF3vgP1yhHqrXrzhGeKlZCo='
+    'v1,bL1jQXV9xdvhtjVTxMVmcec+7wicDeM5+UJZVhyrJw0='
     """
     content = f"{identifier}.{timestamp}.".encode() + body
     digest = hmac.new(_key(secret), content, hashlib.sha256).digest()

@@ -88,15 +88,22 @@ class PostgresDatabase:
         self._lock: Any = None
 
     def lock(self) -> None:
-        """Takes a lock of the server, which ends with the connection."""
+        """Takes a lock of the server, which ends with the connection.
+
+        The server may see the end of a broker that was killed a moment late, so this waits a little.
+        """
         connection = self._open()
+        from psycopg.errors import LockNotAvailable
+
         digest = hashlib.sha256(f"extract broker {self._schema}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
-        (taken,) = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
-        if not taken:
+        connection.execute("SET lock_timeout TO '2s'")
+        try:
+            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+        except LockNotAvailable:
             connection.close()
             hint = "stop it, or name another ?schema="
-            raise StoreError("another broker uses this store", hint, self.name)
+            raise StoreError("another broker uses this store", hint, self.name) from None
         self._lock = connection
 
     def connect(self, writes: bool = False) -> PostgresConnection:
