@@ -90,7 +90,7 @@ class PostgresDatabase:
     def lock(self) -> None:
         """Takes a lock of the server, which ends with the connection.
 
-        The server may see the end of a broker that was killed a moment late, so this waits a little.
+        The server may see a moment late that a broker was killed, so this waits a little.
         """
         connection = self._open()
         from psycopg.errors import LockNotAvailable
