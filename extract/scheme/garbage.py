@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+_MANY: Final = 100_000  # new values from which on a walk through them is worth avoiding
 
 
 @contextmanager
@@ -21,7 +24,9 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # else what somebody has frozen would thaw
+            # To count what is frozen takes time with its number: only where there is much to gain.
+            # What somebody has frozen would thaw.
+            if gc.get_count()[0] >= _MANY and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()  # puts it with the oldest
             gc.enable()
