@@ -24,7 +24,7 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
-    "anchors", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
+    "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
     "size", "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
 RESULTS = "extract/filtertool/results"

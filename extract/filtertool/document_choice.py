@@ -1,9 +1,12 @@
 """Decides how documents are filtered: by the push engine, or by columns.
 
 The engine looks at a document once more for each query that may match. Columns look at it once for
-each question, however many queries that stands for. So columns are faster for many queries of few
-questions on documents that are not small, and much slower for many questions. What both take is
-measured while documents are filtered, apart for sizes that differ by a factor of four.
+each question, however many queries that stands for, and less where questions have steps in common.
+So columns are faster for many queries of few questions on documents that are not small, and much
+slower for many questions. What both take is measured while documents are filtered, apart for sizes
+that differ by a factor of four. Where only the engine was measured, columns are tried once they
+promise much, or once the engine has taken as long as they would at most: a wrong estimate then costs
+no more than was spent anyway.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from extract.filtertool.matchers.column_prices import COLUMNS
 SMALL: Final = 1 << 14  # bytes below which a document is always for the engine
 _CLASSES: Final = 6  # of sizes; the last one is open
 _NEW: Final = 0.3  # how much the last measurement counts
+_TRY: Final = 1.5  # times its price, what an estimate must save to be worth a try at once
+_AGAIN: Final = 8.0  # times its price, what the engine takes before columns are tried again
 
 
 class DocumentChoice:
@@ -32,11 +37,17 @@ class DocumentChoice:
     >>> few.learn(True, 3_000_000, 5.0)
     >>> few.columns_from is None
     True
+    >>> while many.columns_from is None:
+    ...     many.learn(False, 3_000_000, 0.2)
+    >>> many.learn(True, 3_000_000, 0.05)
+    >>> many.columns_from <= 3_000_000
+    True
     """
 
     def __init__(self, questions: int) -> None:
         self._questions = questions
         self._rates: dict[tuple[int, bool], float] = {}  # seconds a byte, by size, columns or not
+        self._spent: dict[int, float] = {}  # seconds of the engine since columns were tried, by size
         self._from: int | None = None
 
     @property
@@ -64,7 +75,8 @@ class DocumentChoice:
         """
         if size < SMALL * documents:
             return
-        key = _size_class(size // documents), columns
+        key = size_class, _ = _size_class(size // documents), columns
+        self._spent[size_class] = 0.0 if columns else self._spent.get(size_class, 0.0) + seconds
         rate, before = seconds / size, self._rates.get(key)
         if before is not None:  # something else may have run meanwhile
             rate = before + _NEW * (min(rate, 4 * before) - before)
@@ -78,12 +90,12 @@ class DocumentChoice:
             engine = self._rates.get((size, False))
             if engine is None:
                 continue
-            columns = self._rates.get((size, True))
-            if columns is None:
-                typical = 2.0 * (SMALL << 2 * size)
-                # It is an estimate: only worth a try if it promises much.
-                columns = 1.5 * COLUMNS.of(self._questions, typical) / typical
-            if columns >= engine:
+            columns, typical = self._rates.get((size, True)), 2.0 * (SMALL << 2 * size)
+            wait = _AGAIN
+            if columns is None:  # the first measurement has what columns prepare only once
+                wait = _TRY
+                columns = _TRY * COLUMNS.of(self._questions, typical) / typical
+            if columns >= engine and self._spent.get(size, 0.0) < wait * columns * typical:
                 break
             chosen = SMALL << 2 * size
         return chosen

@@ -26,8 +26,9 @@ static int find_heavy(px_machine *m, const px_state *state, int32_t node)
         if (px_grow(&m->found, &m->found_room, m->found_count + 1, sizeof *m->found) != PX_OK)
             return PX_MEMORY;
         int32_t number = (int32_t)m->found_count++;
-        m->found[number] = (px_found){node, anchor, -1};
-        if (m->first[slot] < 0) {
+        uint32_t rank = m->first[slot] < 0 ? 0 : m->found[m->last[slot]].rank + 1;
+        m->found[number] = (px_found){node, anchor, -1, rank};
+        if (rank == 0) {
             m->first[slot] = number;
             m->heavy[m->heavy_count++] = slot;
         } else {

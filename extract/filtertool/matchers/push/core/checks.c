@@ -46,9 +46,9 @@ static int gather(px_machine *m, const int32_t *check, int32_t anchor, px_gather
     int code = 0;
     if (!(m->registry->slot_flags[check[5]] & PX_HEAVY))
         return px_visit_path(&m->context, check + 6, anchor, gather_node, g);
-    for (int32_t f = m->first[check[5]]; f >= 0 && code == 0; f = m->found[f].next)
-        if (m->found[f].anchor == anchor)
-            code = gather_node(&m->context, g, m->found[f].node);
+    px_nodes_at nodes = px_nodes_below(m, check[5], anchor);
+    for (int32_t node; code == 0 && (node = px_next_below(m, &nodes)) >= 0;)
+        code = gather_node(&m->context, g, node);
     return code;
 }
 

@@ -48,6 +48,8 @@ void px_machine_free(px_machine *m)
     free(m->present);
     free(m->heavy);
     free(m->found);
+    free(m->at_anchors);
+    free(m->ordered);
     free(m->prepared);
     free(m->operands);
     free(m->tests);
@@ -96,6 +98,7 @@ static int grow(px_machine *m)
     if (grow_filled(&m->mask, &m->mask_room, slots, sizeof *m->mask, 0) != PX_OK ||
         grow_filled(&m->first, &m->first_room, slots, sizeof *m->first, 255) != PX_OK ||
         grow_filled(&m->presence, &m->presence_room, slots, sizeof *m->presence, 0) != PX_OK ||
+        grow_filled(&m->ordered, &m->ordered_room, slots, sizeof *m->ordered, 0) != PX_OK ||
         grow_filled(&m->prepared, &m->prepared_room, clauses, sizeof *m->prepared, 0) != PX_OK ||
         px_grow(&m->last, &m->last_room, slots, sizeof *m->last) != PX_OK ||
         px_grow(&m->present, &m->present_room, slots, sizeof *m->present) != PX_OK ||
@@ -134,7 +137,7 @@ static int begin(px_machine *m, const px_input *in)
     if (m->counting)
         begin_counting(m);
     m->seen_count = m->anchor_count = m->arrival_count = 0;
-    m->present_count = m->heavy_count = m->found_count = 0;
+    m->present_count = m->heavy_count = m->found_count = m->at_anchor_count = 0;
     m->bindings.count = 0;
     m->bindings.failed = 0;
     m->operand_count = m->test_count = m->node_count = m->document.set_count = 0;

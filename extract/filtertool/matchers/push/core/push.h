@@ -721,10 +721,29 @@ typedef struct {
     size_t note_room, count, room;
 } px_bindings;
 
-/* A node at which a heavy slot was found. */
+/* A node at which a heavy slot was found; it has `rank` others of that slot before it. */
 typedef struct {
     int32_t node, anchor, next;
+    uint32_t rank;
 } px_found;
+
+/* One of these nodes, by its number, in an array that is ordered by anchors. */
+typedef struct {
+    int32_t anchor, number;
+} px_at_anchor;
+
+/* Where the nodes of a slot are in that array, in the document with this stamp. */
+typedef struct {
+    uint64_t stamp;
+    uint32_t begin, end;
+} px_ordered_slot;
+
+/* The nodes of a heavy slot that have one anchor and were not visited yet: in the chain from `found`
+ * on, or in the array. */
+typedef struct {
+    int32_t anchor, found;
+    uint32_t at, end;
+} px_nodes_at;
 
 /* A state of the document, and where its anchors begin. */
 typedef struct {
@@ -794,6 +813,9 @@ typedef struct {
     size_t present_count, present_room, heavy_count, heavy_room;
     px_found *found;
     size_t found_count, found_room;
+    px_at_anchor *at_anchors;
+    px_ordered_slot *ordered; /* for each slot */
+    size_t at_anchor_count, at_anchor_room, ordered_room;
     uint64_t counted; /* documents */
     uint64_t numbering; /* of the registry, when they were */
     int counting; /* whether this document is one of them */
@@ -897,6 +919,8 @@ int px_find_states(px_machine *m); /* anchors.c: the states of all nodes */
 void px_find_slots(px_machine *m); /* the slots of these states, with all anchors */
 void px_find_slots_in(px_machine *m, int32_t window); /* the same, with the anchors of one window */
 void px_forget_slots(px_machine *m);
+px_nodes_at px_nodes_below(px_machine *m, int32_t slot, int32_t anchor); /* found.c: of a heavy slot */
+int32_t px_next_below(const px_machine *m, px_nodes_at *nodes); /* the next node; -1: there is none */
 /* checks.c: tries rows of one clause that were found at one anchor */
 int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, int32_t anchor);
 /* guards.c */

@@ -92,6 +92,7 @@ size_t px_machine_memory(const px_machine *m)
     bytes += (m->bit_room + m->mask_room + m->anchor_room + m->visited_room) * sizeof(uint64_t);
     bytes += m->seen_room * sizeof *m->seen + m->arrival_room * sizeof *m->arrivals;
     bytes += m->found_room * sizeof *m->found + m->prepared_room * sizeof *m->prepared;
+    bytes += m->at_anchor_room * sizeof *m->at_anchors + m->ordered_room * sizeof *m->ordered;
     bytes += m->operand_room * sizeof *m->operands + m->test_room * sizeof *m->tests;
     bytes += (m->node_room + m->chosen_room) * sizeof(int32_t);
     bytes += set_bytes(&m->hits) + set_bytes(&m->maybe) + m->shapes.bytes;
