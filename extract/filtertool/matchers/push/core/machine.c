@@ -55,12 +55,14 @@ void px_machine_free(px_machine *m)
     free(m->nodes);
     free(m->visited);
     free(m->hits.bits);
-    free(m->hits.lines);
+    free(m->hits.marks);
     free(m->hits.tops);
     free(m->maybe.bits);
-    free(m->maybe.lines);
+    free(m->maybe.marks);
     free(m->maybe.tops);
     free(m->ahead);
+    free(m->reached);
+    free(m->posted);
     px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
@@ -81,9 +83,9 @@ static int grow_filled(void *array_of_pointer, size_t *room, size_t n, size_t si
 
 static int set_grow(px_set *set, size_t numbers)
 {
-    size_t tops = (numbers >> PX_TOP_BITS) + 1, lines = tops << (PX_TOP_BITS - PX_LINE_BITS);
-    if (grow_filled(&set->bits, &set->bit_room, lines * PX_LINE, sizeof *set->bits, 0) != PX_OK ||
-        grow_filled(&set->lines, &set->line_room, lines, sizeof *set->lines, 0) != PX_OK)
+    size_t tops = (numbers >> PX_TOP_BITS) + 1, words = tops * PX_TOP_WORDS;
+    if (grow_filled(&set->bits, &set->bit_room, words, sizeof *set->bits, 0) != PX_OK ||
+        grow_filled(&set->marks, &set->mark_room, words, sizeof *set->marks, 0) != PX_OK)
         return PX_MEMORY;
     return grow_filled(&set->tops, &set->top_room, tops, sizeof *set->tops, 0);
 }

@@ -91,12 +91,13 @@ static inline int px_number_bits(double number, uint64_t *bits)
 /* -- postings */
 
 /* A posting. `clause` >= 0: evaluate the clause for the row. PX_SURE: the query matches, `row` is
- * its owner; the complement of their crowd if there are several. */
+ * its owner; the complement of their crowd if there are several. PX_PAIR and below: so it does if
+ * the anchor has another value, too: see `guards.c`. */
 typedef struct {
     int32_t clause, row;
 } px_item;
 
-enum { PX_SURE = -1 };
+enum { PX_SURE = -1, PX_PAIR = -2 };
 
 /* Some postings; a single one is not allocated. */
 typedef struct {
@@ -224,6 +225,7 @@ typedef struct {
     int32_t guards[2];       /* in the words: atoms that guard its postings; 0: none */
     uint8_t decides;         /* `groups` alone decide */
     uint8_t sure;            /* so does the only atom of `chosen` */
+    uint8_t pair;            /* so do that atom and the first guard, at one anchor */
     uint8_t condition;       /* `path` is a condition on the document */
 } px_clause;
 
@@ -659,7 +661,8 @@ static inline int32_t px_states_step(px_states *s, int32_t from, int kind, int32
 enum { PX_SELECT_DOC, PX_SELECT_COUNT, PX_SELECT_NODES };
 enum { PX_IS_ELEMENT, PX_IS_ATTRIBUTE, PX_IS_TEXT };
 
-/* Columns of results, sorted by unit and query. */
+/* Columns of results, sorted by unit and query. Matches of PX_SELECT_DOC have no units: the caller
+ * sees how many there are after each document. */
 typedef struct {
     int32_t *unit, *query;
     int64_t *value;  /* the number of nodes; for PX_SELECT_NODES, kind << 32 | row of the element */
@@ -667,14 +670,14 @@ typedef struct {
     size_t count, unit_room, query_room, value_room, number_room;
 } px_results;
 
-/* A set of numbers as bits, with a byte for each line of words that are not all 0, and again one for
- * so many lines. Bytes, for they are written without being read: the next number need not wait. */
-enum { PX_LINE = 8, PX_LINE_BITS = 9, PX_TOP_BITS = 15 };
+/* A set of numbers as bits, with a byte that is 1 for each word that is not 0, and again one for so
+ * many words. Bytes, for they are written without being read: the next number need not wait. */
+enum { PX_TOP_BITS = 13, PX_TOP_WORDS = 1 << (PX_TOP_BITS - 6) };
 
 typedef struct {
     uint64_t *bits;
-    uint8_t *lines, *tops;
-    size_t bit_room, line_room, top_room;
+    uint8_t *marks, *tops;
+    size_t bit_room, mark_room, top_room;
 } px_set;
 
 typedef struct {
@@ -761,10 +764,24 @@ typedef struct {
     int32_t nan; /* how many are no numbers */
 } px_operand;
 
+/* A value of the document that postings may lead from. */
 typedef struct {
     uint64_t hash;
-    int32_t node, slot;
+    int32_t node, slot, anchor;
+    int32_t wanted; /* what it is looked up for: see `ahead.c` */
 } px_ahead;
+
+/* A list that a value leads to. */
+typedef struct {
+    uint64_t list; /* its key, then its number */
+    int32_t anchor;
+} px_reached;
+
+/* A posting that the guards let pass. */
+typedef struct {
+    px_item item;
+    int32_t anchor;
+} px_posted;
 
 typedef struct {
     const px_registry *registry;
@@ -811,8 +828,10 @@ typedef struct {
     uint64_t guard_bits[1024]; /* the values of the document that are guards */
     uint16_t guards[512];      /* which bits are set, if these are not more */
     uint32_t guard_count;
-    px_ahead *ahead; /* values of the document that postings may lead from */
-    size_t ahead_room;
+    px_ahead *ahead;
+    px_reached *reached; /* lists with many postings, at the end */
+    px_posted *posted;   /* the postings of the others */
+    size_t ahead_count, ahead_room, reached_count, reached_room, posted_count, posted_room;
     uint64_t *visited; /* for each string, the last search that found it */
     size_t visited_room;
     uint64_t search;
@@ -843,7 +862,7 @@ int px_adapt(px_registry *r, px_machine *m);
 static inline void px_set_add(const px_set *set, int32_t number)
 {
     set->bits[number >> 6] |= (uint64_t)1 << (number & 63);
-    set->lines[number >> PX_LINE_BITS] = 1;
+    set->marks[number >> 6] = 1;
     set->tops[number >> PX_TOP_BITS] = 1;
 }
 
@@ -902,7 +921,9 @@ int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, in
 /* guards.c */
 void px_choose_guards(const px_template *t, px_clause *c);
 uint32_t px_guard_of(const px_registry *r, const px_template *t, const px_clause *c, int32_t row);
-int px_set_guards(px_machine *m);
+void px_guards_begin(px_machine *m);
+void px_guard_set(px_machine *m, int32_t slot, uint64_t value, int is_string);
+int px_pair_holds(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor);
 
 static inline int px_guard_passes(const px_machine *m, uint32_t guard)
 {
@@ -910,8 +931,13 @@ static inline int px_guard_passes(const px_machine *m, uint32_t guard)
     return m->guard_bits[one >> 6] >> (one & 63) & m->guard_bits[other >> 6] >> (other & 63) & 1;
 }
 
-/* ahead.c: finds the strings of a document's values, sets its guards, and loads what values lead to
- * into the cache */
+/* The other value of a pair: its slot and kind are in the posting, its constant is the guard. */
+static inline int32_t px_pair_of(int32_t slot, int is_string) { return PX_PAIR - (slot << 1 | is_string); }
+static inline int32_t px_pair_slot(int32_t clause) { return (PX_PAIR - clause) >> 1; }
+static inline int px_pair_is_string(int32_t clause) { return (PX_PAIR - clause) & 1; }
+
+/* ahead.c: finds the lists that a document's values lead to, sets its guards, and loads what these
+ * lists lead to into the cache */
 int px_look_ahead(px_machine *m);
 /* postings.c: tries what the slots lead to; by simple postings, and by all others */
 int px_try_simple(px_machine *m);

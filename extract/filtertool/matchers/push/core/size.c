@@ -69,7 +69,7 @@ static size_t results_bytes(const px_results *results)
            results->value_room * sizeof *results->value + results->number_room * sizeof *results->number;
 }
 
-static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->line_room + set->top_room; }
+static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->mark_room + set->top_room; }
 
 static size_t states_bytes(const px_states *s)
 {
@@ -91,6 +91,8 @@ size_t px_machine_memory(const px_machine *m)
     bytes += (m->presence_room + m->present_room + m->heavy_room) * sizeof(int32_t);
     bytes += (m->bit_room + m->mask_room + m->anchor_room + m->visited_room) * sizeof(uint64_t);
     bytes += m->seen_room * sizeof *m->seen + m->arrival_room * sizeof *m->arrivals;
+    bytes += m->ahead_room * sizeof *m->ahead + m->reached_room * sizeof *m->reached;
+    bytes += m->posted_room * sizeof *m->posted;
     bytes += m->found_room * sizeof *m->found + m->prepared_room * sizeof *m->prepared;
     bytes += m->operand_room * sizeof *m->operands + m->test_room * sizeof *m->tests;
     bytes += (m->node_room + m->chosen_room) * sizeof(int32_t);
