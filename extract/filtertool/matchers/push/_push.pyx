@@ -473,12 +473,12 @@ def plain_documents(tuple documents, Py_ssize_t most):
         most: The largest number of bytes.
 
     Returns:
-        Their places.
+        Their places, how many bytes each of them has, and the most of these.
     """
-    cdef Py_ssize_t count = len(documents), i, found = 0, size
+    cdef Py_ssize_t count = len(documents), i, found = 0, size, largest = 0
     cdef const uint8_t *at
-    array = np.empty(count, np.int64)
-    cdef int64_t[::1] places = array
+    array, lengths = np.empty(count, np.int64), np.empty(count, np.int64)
+    cdef int64_t[::1] places = array, sizes = lengths
     for i in range(count):
         document = documents[i]
         if type(document) is not bytes:
@@ -487,5 +487,7 @@ def plain_documents(tuple documents, Py_ssize_t most):
         at = <const uint8_t *>PyBytes_AS_STRING(document)
         if 0 < size <= most and (at[0] == c"<" or (at[0] == 0xEF and size > 3 and at[1] == 0xBB)):
             places[found] = i
+            sizes[found] = size
             found += 1
-    return array[:found]
+            largest = max(largest, size)
+    return array[:found], lengths[:found], largest

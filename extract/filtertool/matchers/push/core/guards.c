@@ -78,23 +78,27 @@ void px_guards_begin(px_machine *m)
     m->guard_bits[0] = 1; /* a guard that is not there lets all pass */
 }
 
-void px_guard_set(px_machine *m, int32_t slot, uint64_t value, int is_string)
+static void set_bit(px_machine *m, uint32_t bit)
 {
-    uint32_t bit = bit_of(m->registry, slot, value, is_string);
     m->guard_bits[bit >> 6] |= (uint64_t)1 << (bit & 63);
     if (m->guard_count < MOST_KEPT)
         m->guards[m->guard_count] = (uint16_t)bit;
     m->guard_count++;
 }
 
-int px_pair_holds(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor)
+void px_guard_set(px_machine *m, int32_t slot, uint64_t value, int is_string)
+{
+    set_bit(m, bit_of(m->registry, slot, value, is_string));
+    if (is_string)
+        set_bit(m, px_pair_bit((uint32_t)value));
+}
+
+int px_pair_holds_at(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor)
 {
     const px_registry *r = m->registry;
     int32_t slot = px_pair_slot(clause);
     int is_string = px_pair_is_string(clause);
     uint64_t value = is_string ? constant : r->numbers[constant].bits, bits;
-    if (!px_guard_passes(m, bit_of(r, slot, value, is_string)))
-        return 0;
     m->figures.evaluated++;
     for (int32_t f = m->first[slot]; f >= 0; f = m->found[f].next) {
         const px_value *other = &m->document.values[m->found[f].node]; /* is known: it is a guard */

@@ -1,7 +1,7 @@
 #include "push.h"
 
 /* The first documents are counted, then one of so many. Few slots are in the cache anyway. */
-enum { FIRST = 256, COUNTED = 16, FEW_SLOTS = 1024 };
+enum { FIRST = 256, COUNTED = 32, FEW_SLOTS = 1024 };
 
 px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
 {

@@ -48,15 +48,16 @@ static px_values *values_of(px_registry *r, int32_t slot)
 /* Slots without postings are passed over when they are found. */
 static void flag(px_registry *r, int32_t slot)
 {
-    const px_values *v = r->values[slot];
+    px_values *v = r->values[slot];
     uint8_t flags = r->slot_flags[slot] & PX_KEPT;
     if (r->simple[slot].count)
         flags |= PX_SIMPLE;
-    if (v != NULL && (v->general.count || v->equal[0] || v->equal[1] || v->parts[0].count ||
-                      v->parts[0].fresh_count || v->parts[0].empty || v->parts[1].count ||
-                      v->parts[1].fresh_count || v->parts[1].empty || v->ranges[0].items ||
-                      v->ranges[1].items || v->ranges[2].items || v->ranges[3].items))
-        flags |= PX_MORE;
+    if (v != NULL) {
+        v->others = v->general.count || v->parts[0].count || v->parts[0].fresh_count || v->parts[0].empty ||
+                    v->parts[1].count || v->parts[1].fresh_count || v->parts[1].empty || v->ranges[0].items ||
+                    v->ranges[1].items || v->ranges[2].items || v->ranges[3].items;
+        flags |= v->others || v->equal[0] || v->equal[1] ? PX_MORE : 0;
+    }
     px_slot_flag(r, slot, flags);
 }
 

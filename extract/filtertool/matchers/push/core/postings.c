@@ -291,6 +291,8 @@ int px_try_others(px_machine *m)
         if (!(r->slot_flags[slot] & PX_MORE))
             continue;
         px_values *values = r->values[slot];
+        if (!values->others)
+            continue;
         const px_item *items = px_items(&values->general);
         for (uint32_t k = 0; k < values->general.count && code == PX_OK; k++)
             code = try_anywhere(m, items[k]);

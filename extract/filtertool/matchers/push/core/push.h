@@ -54,11 +54,20 @@ typedef union {
     int32_t string; /* the number of a string */
 } px_cell;
 
+enum { PX_NEAR_BYTES = 8 }; /* a string of so many is not allocated */
+
 typedef struct {
-    uint8_t *bytes; /* NULL: free */
+    union {
+        uint8_t near[PX_NEAR_BYTES], *far;
+    } at;
     uint64_t hash;
-    uint32_t length, uses; /* while free, `length` is the next free string plus 1 */
+    uint32_t length, uses; /* 0: it is free, and `length` is the next free string plus 1 */
 } px_string;
+
+static inline px_bytes px_string_bytes(const px_string *string)
+{
+    return string->length <= PX_NEAR_BYTES ? string->at.near : string->at.far;
+}
 
 /* Distinct strings by number. */
 typedef struct {
@@ -190,10 +199,11 @@ typedef struct {
 
 /* What a slot leads to, beyond `px_registry.simple`. */
 typedef struct {
+    uint32_t equal[2];   /* how many strings, numbers it may equal */
+    uint8_t others;      /* whether there is more, of what follows */
     px_list general;     /* clauses to evaluate where the path exists */
     px_sorted ranges[4]; /* constants below the value (>, >=), above it (<, <=) */
     px_parts parts[2];   /* that the value contains, that it starts with */
-    uint32_t equal[2];   /* how many strings, numbers it may equal */
 } px_values;
 
 enum { PX_GREATER, PX_GREATER_EQUAL, PX_LESS, PX_LESS_EQUAL };
@@ -519,11 +529,13 @@ typedef struct {
     int32_t *last;  /* the row behind an element's subtree */
     int32_t *depth; /* the root has 1 */
     int32_t *attribute_first, *text_first; /* for each row, and one more */
+    int32_t *leaf_first; /* for each row: the first leaf behind its start tag */
+    int leaves_known;    /* whether that is filled in */
     px_text *texts;
     int32_t nodes;
     px_value *values;
     int64_t budget; /* nodes that may still be looked at, bytes that may be copied */
-    size_t last_room, depth_room, attribute_room, text_first_room, text_room, value_room;
+    size_t last_room, depth_room, leaf_room, attribute_room, text_first_room, text_room, value_room;
     px_block *arena; /* for values that are not as in the document */
     int32_t *set; /* a set of nodes */
     size_t set_count, set_room;
@@ -572,7 +584,11 @@ int px_exists(px_context *c, const int32_t *path); /* from the document node */
 /* The first node that a path selects, in document order; -1: none. */
 int px_first_of(px_context *c, const int32_t *path, int32_t node, int32_t *first);
 int px_texts_hold(px_context *c, const int32_t *condition, int32_t node); /* texts.c */
-int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant);
+int px_texts_test(px_bytes at, size_t length, int operator_, px_bytes other, size_t size);
+static inline int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant)
+{
+    return px_texts_test(at, length, operator_, px_string_bytes(constant), constant->length);
+}
 
 static inline int px_compare(double left, int operator_, double right)
 {
@@ -670,9 +686,9 @@ typedef struct {
     size_t count, unit_room, query_room, value_room, number_room;
 } px_results;
 
-/* A set of numbers as bits, with a byte that is 1 for each word that is not 0, and again one for so
- * many words. Bytes, for they are written without being read: the next number need not wait. */
-enum { PX_TOP_BITS = 13, PX_TOP_WORDS = 1 << (PX_TOP_BITS - 6) };
+/* A set of numbers as bits, with a byte that is PX_MARK for each word that is not 0, and again one for
+ * so many words. Bytes, for they are written without being read: the next number need not wait. */
+enum { PX_MARK = 0x80, PX_TOP_BITS = 13, PX_TOP_WORDS = 1 << (PX_TOP_BITS - 6) };
 
 typedef struct {
     uint64_t *bits;
@@ -862,8 +878,8 @@ int px_adapt(px_registry *r, px_machine *m);
 static inline void px_set_add(const px_set *set, int32_t number)
 {
     set->bits[number >> 6] |= (uint64_t)1 << (number & 63);
-    set->marks[number >> 6] = 1;
-    set->tops[number >> PX_TOP_BITS] = 1;
+    set->marks[number >> 6] = PX_MARK;
+    set->tops[number >> PX_TOP_BITS] = PX_MARK;
 }
 
 static inline int px_set_has(const px_set *set, int32_t number)
@@ -923,7 +939,7 @@ void px_choose_guards(const px_template *t, px_clause *c);
 uint32_t px_guard_of(const px_registry *r, const px_template *t, const px_clause *c, int32_t row);
 void px_guards_begin(px_machine *m);
 void px_guard_set(px_machine *m, int32_t slot, uint64_t value, int is_string);
-int px_pair_holds(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor);
+int px_pair_holds_at(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor);
 
 static inline int px_guard_passes(const px_machine *m, uint32_t guard)
 {
@@ -935,6 +951,17 @@ static inline int px_guard_passes(const px_machine *m, uint32_t guard)
 static inline int32_t px_pair_of(int32_t slot, int is_string) { return PX_PAIR - (slot << 1 | is_string); }
 static inline int32_t px_pair_slot(int32_t clause) { return (PX_PAIR - clause) >> 1; }
 static inline int px_pair_is_string(int32_t clause) { return (PX_PAIR - clause) & 1; }
+
+/* The bit of a string that is the other value of a pair, on whatever path. */
+static inline uint32_t px_pair_bit(uint32_t string) { return string * 0x9E3779B1u >> 16; }
+
+/* Whether the anchor has the other value, too. */
+static inline int px_pair_holds(px_machine *m, int32_t clause, uint32_t constant, int32_t anchor)
+{
+    if (px_pair_is_string(clause) && !px_guard_passes(m, px_pair_bit(constant)))
+        return 0;
+    return px_pair_holds_at(m, clause, constant, anchor);
+}
 
 /* ahead.c: finds the lists that a document's values lead to, sets its guards, and loads what these
  * lists lead to into the cache */

@@ -1,5 +1,9 @@
 #include "push.h"
 
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(CHUNKTOOL_PLAIN)
+#include <emmintrin.h>
+#endif
+
 static int add_result(px_results *results, int select, int32_t unit, int32_t query, int64_t value,
                       int32_t number)
 {
@@ -118,15 +122,12 @@ static size_t next_marked(const uint8_t *bytes, size_t at, size_t end)
 static uint64_t marked_words(const uint8_t *marks)
 {
     uint64_t words = 0;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (int i = 0; i < 64; i += 8) {
-        uint64_t eight;
-        memcpy(&eight, marks + i, sizeof eight);
-        words |= (eight * 0x0102040810204080u >> 56) << i; /* the bytes are 0 or 1: no bits overlap */
-    }
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(CHUNKTOOL_PLAIN)
+    for (int i = 0; i < 64; i += 16)
+        words |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(marks + i))) << i;
 #else
     for (int i = 0; i < 64; i++)
-        words |= (uint64_t)marks[i] << i;
+        words |= (uint64_t)(marks[i] / PX_MARK) << i;
 #endif
     return words;
 }

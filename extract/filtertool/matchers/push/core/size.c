@@ -13,7 +13,7 @@ static size_t strings_bytes(const px_strings *s)
 {
     size_t bytes = s->room * sizeof *s->items + (s->mask + 1) * sizeof *s->slots;
     for (size_t i = 0; i < s->count; i++)
-        bytes += s->items[i].bytes == NULL ? 0 : s->items[i].length + 1;
+        bytes += s->items[i].uses && s->items[i].length > PX_NEAR_BYTES ? s->items[i].length : 0;
     return bytes;
 }
 
@@ -84,7 +84,7 @@ size_t px_machine_memory(const px_machine *m)
 {
     const px_document *d = &m->document;
     size_t bytes = sizeof *m + states_bytes(&m->states) + px_document_arena(d);
-    bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->set_room) *
+    bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->leaf_room + d->set_room) *
              sizeof(int32_t);
     bytes += d->text_room * sizeof *d->texts + d->value_room * sizeof *d->values;
     bytes += (m->state_room + m->rank_room + m->open_room + m->first_room + m->last_room) * sizeof(int32_t);
