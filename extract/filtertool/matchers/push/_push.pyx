@@ -300,11 +300,12 @@ cdef object _units(const int64_t[::1] ends, size_t count):
     cdef int32_t[::1] view = array
     cdef int32_t *units = &view[0]
     cdef Py_ssize_t unit
-    cdef int64_t i = 0
+    cdef int64_t i, first = 0, end
     for unit in range(ends.shape[0]):
-        while i < ends[unit]:
+        end = ends[unit]
+        for i in range(first, end):
             units[i] = <int32_t>unit
-            i += 1
+        first = end
     return array
 
 

@@ -51,7 +51,7 @@ static int hash_values(px_machine *m)
     }
     for (size_t i = 0; i < m->ahead_count; i++) {
         uint32_t number = strings->slots[m->ahead[i].hash & strings->mask];
-        PX_PREFETCH(&strings->items[number ? number - 1 : 0]);
+        PX_PREFETCH(&strings->items[number ? number - 1 : 0].hash);
     }
     return PX_OK;
 }

@@ -1,7 +1,7 @@
 #include "push.h"
 
 /* The first documents are counted, then one of so many. Few slots are in the cache anyway. */
-enum { FIRST = 256, COUNTED = 32, FEW_SLOTS = 1024 };
+enum { FIRST = 256, COUNTED = 64, FEW_SLOTS = 1024 };
 
 px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
 {
@@ -56,10 +56,8 @@ void px_machine_free(px_machine *m)
     free(m->visited);
     free(m->hits.bits);
     free(m->hits.marks);
-    free(m->hits.tops);
     free(m->maybe.bits);
     free(m->maybe.marks);
-    free(m->maybe.tops);
     free(m->ahead);
     free(m->reached);
     free(m->posted);
@@ -83,11 +81,15 @@ static int grow_filled(void *array_of_pointer, size_t *room, size_t n, size_t si
 
 static int set_grow(px_set *set, size_t numbers)
 {
-    size_t tops = (numbers >> PX_TOP_BITS) + 1, words = tops * PX_TOP_WORDS;
+    size_t words = (numbers >> 6) / 64 * 64 + 64;
+    int shift = 12; /* at least 64 words */
+    while (numbers >> shift >= 64)
+        shift++;
     if (grow_filled(&set->bits, &set->bit_room, words, sizeof *set->bits, 0) != PX_OK ||
         grow_filled(&set->marks, &set->mark_room, words, sizeof *set->marks, 0) != PX_OK)
         return PX_MEMORY;
-    return grow_filled(&set->tops, &set->top_room, tops, sizeof *set->tops, 0);
+    set->shift = shift; /* the set is empty */
+    return PX_OK;
 }
 
 /* Makes room for all that the registry has. */

@@ -686,14 +686,17 @@ typedef struct {
     size_t count, unit_room, query_room, value_room, number_room;
 } px_results;
 
-/* A set of numbers as bits, with a byte that is PX_MARK for each word that is not 0, and again one for
- * so many words. Bytes, for they are written without being read: the next number need not wait. */
-enum { PX_MARK = 0x80, PX_TOP_BITS = 13, PX_TOP_WORDS = 1 << (PX_TOP_BITS - 6) };
+/* A set of numbers as bits, with a byte that is PX_MARK for each word that is not 0: a byte is written
+ * without being read, so that the next number need not wait. The words are in 64 parts; a bit says
+ * which of these have any. */
+enum { PX_MARK = 0x80 };
 
 typedef struct {
     uint64_t *bits;
-    uint8_t *marks, *tops;
-    size_t bit_room, mark_room, top_room;
+    uint8_t *marks;
+    uint64_t parts;
+    int shift; /* from a number to its part */
+    size_t bit_room, mark_room;
 } px_set;
 
 typedef struct {
@@ -875,11 +878,11 @@ int px_adapt(px_registry *r, px_machine *m);
 #define PX_DOCUMENT_BIT ((uint64_t)1)
 #define PX_LEAF_BIT ((uint64_t)1 << 63)
 
-static inline void px_set_add(const px_set *set, int32_t number)
+static inline void px_set_add(px_set *set, int32_t number)
 {
     set->bits[number >> 6] |= (uint64_t)1 << (number & 63);
     set->marks[number >> 6] = PX_MARK;
-    set->tops[number >> PX_TOP_BITS] = PX_MARK;
+    set->parts |= (uint64_t)1 << (number >> set->shift);
 }
 
 static inline int px_set_has(const px_set *set, int32_t number)
@@ -891,9 +894,10 @@ static inline void px_match_crowd(px_machine *m, px_set *set, int32_t crowd)
 {
     const px_crowd *all = &m->registry->crowds[crowd];
     const int32_t *owners = all->owners;
-    const px_set local = *set; /* bytes that are written may be anything, also these pointers */
+    px_set local = *set; /* bytes that are written may be anything, also these pointers */
     for (uint32_t i = 0, count = all->count; i < count; i++)
         px_set_add(&local, owners[i]);
+    set->parts = local.parts;
 }
 
 /* Adds an owner, or the crowd whose complement is given. */

@@ -108,16 +108,6 @@ static int add_matches(px_machine *m, int32_t unit, int32_t first, uint64_t bits
     return code;
 }
 
-/* The next byte that is not 0, from `at` on; `end` if there is none. */
-static size_t next_marked(const uint8_t *bytes, size_t at, size_t end)
-{
-    for (uint64_t eight = 0; at + 8 <= end && eight == 0; at += eight ? 0 : 8)
-        memcpy(&eight, bytes + at, sizeof eight);
-    while (at < end && !bytes[at])
-        at++;
-    return at;
-}
-
 /* The words of a part of a set that are not 0, of 64, as bits. */
 static uint64_t marked_words(const uint8_t *marks)
 {
@@ -165,27 +155,37 @@ static int move_matches(px_machine *m, int32_t unit, int32_t first, uint64_t *bi
     return code;
 }
 
+/* Empties 64 words of a set, from `at` on, as `take_set` does. */
+static int take_words(px_machine *m, px_set *set, size_t at, px_results *results, int selected, int32_t unit)
+{
+    uint64_t words = marked_words(set->marks + at);
+    int code = PX_OK;
+    if (words == 0)
+        return PX_OK;
+    memset(set->marks + at, 0, 64);
+    if (results != NULL && !selected)
+        code = px_grow(&results->query, &results->query_room, results->count + 64 * 64 + 1, sizeof *results->query);
+    if (results != NULL && code == PX_OK && selected)
+        return move_matches(m, unit, (int32_t)(at * 64), set->bits + at, words);
+    if (results != NULL && code == PX_OK)
+        move_owners(results, (int32_t)(at * 64), set->bits + at, words);
+    else
+        memset(set->bits + at, 0, 64 * sizeof *set->bits);
+    return code;
+}
+
 /* Empties a set; with `results`, its owners are added to them before, and with `selected` what they
  * select. */
 static int take_set(px_machine *m, px_set *set, px_results *results, int selected, int32_t unit)
 {
     int code = PX_OK;
-    for (size_t top = 0; (top = next_marked(set->tops, top, set->top_room)) < set->top_room; top++) {
-        size_t first = top * PX_TOP_WORDS;
-        if (results != NULL && !selected && code == PX_OK)
-            code = px_grow(&results->query, &results->query_room, results->count + (1 << PX_TOP_BITS) + 1,
-                           sizeof *results->query);
-        for (size_t at = first; at < first + PX_TOP_WORDS; at += 64) {
-            uint64_t words = marked_words(set->marks + at);
-            if (results == NULL || code != PX_OK)
-                memset(set->bits + at, 0, 64 * sizeof *set->bits);
-            else if (selected)
-                code = move_matches(m, unit, (int32_t)(at * 64), set->bits + at, words);
-            else
-                move_owners(results, (int32_t)(at * 64), set->bits + at, words);
+    for (; set->parts; set->parts &= set->parts - 1) {
+        size_t first = (size_t)px_lowest_bit(set->parts) << (set->shift - 6);
+        size_t end = first + ((size_t)1 << (set->shift - 6));
+        for (size_t at = first; at < end && at + 64 <= set->mark_room; at += 64) {
+            int taken = take_words(m, set, at, code == PX_OK ? results : NULL, selected, unit);
+            code = code == PX_OK ? taken : code;
         }
-        memset(set->marks + first, 0, PX_TOP_WORDS);
-        set->tops[top] = 0;
     }
     return code;
 }
@@ -212,12 +212,10 @@ static int add_known(px_results *results, const px_shape *known)
     return PX_OK;
 }
 
-static int has_matches(const px_set *set) { return next_marked(set->tops, 0, set->top_room) < set->top_room; }
-
 int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 {
     size_t results = m->results.count, candidates = m->candidates.count;
-    int selected = m->select != PX_SELECT_DOC, only = known != NULL && !selected && !has_matches(&m->hits);
+    int selected = m->select != PX_SELECT_DOC, only = known != NULL && !selected && m->hits.parts == 0;
     for (size_t i = 0; known != NULL && !only && i < known->owner_count; i++)
         px_set_add(&m->hits, known->owners[i]);
     int code = only ? add_known(&m->results, known) : take_set(m, &m->hits, &m->results, selected, unit);

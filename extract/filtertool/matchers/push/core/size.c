@@ -69,7 +69,7 @@ static size_t results_bytes(const px_results *results)
            results->value_room * sizeof *results->value + results->number_room * sizeof *results->number;
 }
 
-static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->mark_room + set->top_room; }
+static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->mark_room; }
 
 static size_t states_bytes(const px_states *s)
 {
