@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -93,7 +94,7 @@ def test_a_pair_is_decided_without_a_check_of_its_row() -> None:
 
 def test_other_slots_of_pairs_are_numbered_anew() -> None:
     names = [f"n{n}" for n in range(1_200)]
-    queries = {one: f"/r[{one} = 'x' and {other} = 'y']" for one, other in zip(names, names[1:])}
+    queries = {one: f"/r[{one} = 'x' and {other} = 'y']" for one, other in pairwise(names)}
     ready = extract.Filter(extract.prepare(Schema.none(), Subscriptions.of(queries), chunks=1))
     documents = [
         f"<r><{names[n]}>x</{names[n]}><{names[n + 1]}>y</{names[n + 1]}></r>".encode()

@@ -121,8 +121,6 @@ static int take_postings(px_machine *m)
 {
     const px_registry *r = m->registry;
     size_t count = 0, many = 0;
-    if (px_grow(&m->posted, &m->posted_room, m->reached_count * SHORT + 1, sizeof *m->posted) != PX_OK)
-        return PX_MEMORY;
     for (size_t i = 0; i < m->reached_count; i++) {
         px_list *list = &r->pool[m->reached[i].list];
         int32_t anchor = m->reached[i].anchor;
@@ -133,6 +131,8 @@ static int take_postings(px_machine *m)
         const px_item *items = px_items(list);
         const uint32_t *guards = px_guards(list);
         m->figures.candidates += list->count;
+        if (px_grow(&m->posted, &m->posted_room, count + SHORT, sizeof *m->posted) != PX_OK)
+            return PX_MEMORY;
         for (uint32_t k = 0; k < list->count; k++) {
             px_item item = items[k];
             if (item.clause <= PX_PAIR ? !px_pair_holds(m, item.clause, guards[k], anchor)

@@ -175,7 +175,7 @@ static int find(px_machine *m, const px_shape *known)
     }
     if (code == PX_OK)
         code = px_try_others(m);
-    return code == PX_OK && m->windows > 1 ? try_windows(m) : code;
+    return code == PX_OK && m->windows > 1 && m->registry->simple_slots ? try_windows(m) : code;
 }
 
 int px_match(px_machine *m, const px_input *in, int32_t unit)
