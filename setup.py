@@ -27,6 +27,10 @@ PUSH_SOURCES = [
     "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
     "size", "outputs", "writing", "ordering", "declarations",
 ]  # fmt: skip
+PUSH_HEADERS = [
+    *("push.h", "matching.h", "machine.h", "states.h", "conditions.h", "document.h"),
+    *("registry.h", "lists.h", "constants.h", "memory.h"),
+]
 RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
 SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine
@@ -137,10 +141,7 @@ def extensions() -> list[Extension]:
             [f"{PUSH}/_push.pyx", *(f"{PUSH}/core/{name}.c" for name in PUSH_SOURCES)],
             include_dirs=[f"{PUSH}/core", KERNEL, XPATH],
             depends=[
-                *(
-                    f"{PUSH}/core/{name}"
-                    for name in ("push.h", "outputs.h", "memory.h", "c_push.pxd")
-                ),
+                *(f"{PUSH}/core/{name}" for name in (*PUSH_HEADERS, "outputs.h", "c_push.pxd")),
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],
@@ -159,7 +160,7 @@ def extensions() -> list[Extension]:
             include_dirs=[f"{SQL}/core", f"{PUSH}/core", KERNEL, XPATH],
             depends=[
                 *(f"{SQL}/core/{name}" for name in ("values.h", "c_values.pxd")),
-                *(f"{PUSH}/core/{name}" for name in ("push.h", "memory.h", "c_push.pxd")),
+                *(f"{PUSH}/core/{name}" for name in (*PUSH_HEADERS, "c_push.pxd")),
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],

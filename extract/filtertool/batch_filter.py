@@ -110,7 +110,7 @@ class BatchFilter:
         batch = LoadedBatch(documents, min(most, MOST_BYTES), self.options.limits)
         matched_from = time.perf_counter()
         seconds["chunk"] = matched_from - started
-        measured = max(map(len, batch.loaded), default=0) >= SMALL
+        measured = batch.largest >= SMALL
         spent = time.thread_time() if measured else 0.0
         found = self._stage.match(batch.loaded)
         seconds["match"] = time.perf_counter() - matched_from

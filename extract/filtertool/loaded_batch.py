@@ -36,6 +36,7 @@ class LoadedBatch:
         names: The name of each document.
         loaded: Documents in memory.
         places: The number of each of these in the batch.
+        largest: The bytes of the largest document in memory.
         large: The numbers of documents that have too many bytes.
     """
 
@@ -43,16 +44,22 @@ class LoadedBatch:
         from extract.filtertool.matchers.push._push import plain_documents
 
         pairs = documents if isinstance(documents, Sequence) else list(documents)
+        names: list[str] = []
+        documents = []
         try:
-            names, contents = zip(*pairs, strict=True) if pairs else ((), ())
+            for name, document in pairs:  # not zip, whose iterators the garbage collector visits
+                names.append(name)
+                documents.append(document)
         except (TypeError, ValueError):
             raise TypeError("documents come as pairs of a name and a document") from None
+        contents = tuple(documents)
         if "" in names:
-            names = tuple(map(_name, names, contents))
+            names = list(map(_name, names, contents))
         self.names: Sequence[str] = names
         self._contents: tuple[Document, ...] = contents
         most = min(most, limits.document_bytes)
-        self.places: Places = plain_documents(contents, most)
+        self.places: Places
+        self.places, self._sizes, self.largest = plain_documents(contents, most)
         self.loaded: tuple[bytes, ...] = contents
         self.large: set[int] = set()
         self._files: list[IO[bytes]] = []
@@ -79,6 +86,8 @@ class LoadedBatch:
         places = sorted(loaded)
         self.places = np.array(places, np.int64)
         self.loaded = tuple([loaded[place] for place in places])
+        self._sizes = np.fromiter(map(len, self.loaded), np.int64, len(places))
+        self.largest = max(map(len, self.loaded), default=0)
 
     def _kept(self, document: Any, most: int, limits: Limits) -> Document:
         """A stream as something that can be read again; as it is if that fails: whoever reads it
@@ -131,7 +140,7 @@ class LoadedBatch:
         low, high = first, end
         if len(self.places) < len(self.names):
             low, high = np.searchsorted(self.places, [first, end]).tolist()
-        return np.fromiter(map(len, self.loaded[low:high]), np.int64, high - low)
+        return self._sizes[low:high]
 
 
 def _name(name: str, document: Document) -> str:

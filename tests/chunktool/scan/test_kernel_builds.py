@@ -20,7 +20,7 @@ COLUMNAR = (
 )
 PUSH = tuple(
     f"tests/filtertool/matchers/push/test_{name}.py"
-    for name in ("push_contract", "push_traps", "rounds", "bounds", "online", "shapes")
+    for name in ("push_contract", "push_traps", "rounds", "bounds", "online", "shapes", "pairs")
 )
 TEMPLATES = (
     "tests/subscriptions/test_templates.py",

@@ -282,13 +282,31 @@ cdef object _column(const void *data, size_t count, dtype):
     return array
 
 
-cdef tuple _columns(const px_results *results, int select):
+cdef tuple _columns(const px_results *results, int select, const int64_t[::1] ends):
+    """The columns of results; without ``ends``, which say where the results of each document end,
+    the engine names their documents."""
     return (
-        _column(results.unit, results.count, _INT32),
+        _column(results.unit, results.count, _INT32) if ends is None else _units(ends, results.count),
         _column(results.query, results.count, _INT32),
         _column(results.value, results.count if select > 0 else 0, _INT64),
         _column(results.number, results.count if select > 1 else 0, _INT32),
     )
+
+
+cdef object _units(const int64_t[::1] ends, size_t count):
+    if count == 0:
+        return _NONE[_INT32]
+    array = np.empty(count, _INT32)
+    cdef int32_t[::1] view = array
+    cdef int32_t *units = &view[0]
+    cdef Py_ssize_t unit
+    cdef int64_t i, first = 0, end
+    for unit in range(ends.shape[0]):
+        end = ends[unit]
+        for i in range(first, end):
+            units[i] = <int32_t>unit
+        first = end
+    return array
 
 
 cdef class Machine:
@@ -344,6 +362,7 @@ cdef class Machine:
         cdef size_t *lengths = <size_t *>malloc((count + 1) * sizeof(size_t))
         done = np.zeros(count, np.int8)
         cdef int8_t[::1] matched = done
+        cdef int64_t[::1] ends = np.empty(count, np.int64)
         try:
             if data == NULL or lengths == NULL:
                 raise MemoryError
@@ -357,6 +376,7 @@ cdef class Machine:
             with nogil:
                 for i in range(count):
                     matched[i] = self.match_one(data[i], lengths[i], <int32_t>i)
+                    ends[i] = <int64_t>self.m.results.count
         finally:
             free(data)
             free(lengths)
@@ -364,7 +384,8 @@ cdef class Machine:
             self.core = ScanCore(len(self.automaton.outputs))
             self.core.begin(self.automaton, self.limits, True)
             self.core.s.table_attributes = 1
-        return done, _columns(&self.m.results, self.m.select), _columns(&self.m.candidates, 0)
+        matches = _columns(&self.m.results, self.m.select, None if self.m.select else ends)
+        return done, matches, _columns(&self.m.candidates, 0, None)
 
     cdef int8_t match_one(self, const uint8_t *data, size_t length, int32_t unit) noexcept nogil:
         cdef px_input document
@@ -394,7 +415,7 @@ cdef class Machine:
             return -1
         if not self.writes:
             return 1
-        if px_write_outputs(&self.outputs, &self.registry.programs, self.m, first) == PX_OK:
+        if px_write_outputs(&self.outputs, &self.registry.programs, self.m, first, unit) == PX_OK:
             return 1
         self.m.results.count = first
         return -1
@@ -453,12 +474,12 @@ def plain_documents(tuple documents, Py_ssize_t most):
         most: The largest number of bytes.
 
     Returns:
-        Their places.
+        Their places, how many bytes each of them has, and the most of these.
     """
-    cdef Py_ssize_t count = len(documents), i, found = 0, size
+    cdef Py_ssize_t count = len(documents), i, found = 0, size, largest = 0
     cdef const uint8_t *at
-    array = np.empty(count, np.int64)
-    cdef int64_t[::1] places = array
+    array, lengths = np.empty(count, np.int64), np.empty(count, np.int64)
+    cdef int64_t[::1] places = array, sizes = lengths
     for i in range(count):
         document = documents[i]
         if type(document) is not bytes:
@@ -467,5 +488,7 @@ def plain_documents(tuple documents, Py_ssize_t most):
         at = <const uint8_t *>PyBytes_AS_STRING(document)
         if 0 < size <= most and (at[0] == c"<" or (at[0] == 0xEF and size > 3 and at[1] == 0xBB)):
             places[found] = i
+            sizes[found] = size
             found += 1
-    return array[:found]
+            largest = max(largest, size)
+    return array[:found], lengths[:found], largest

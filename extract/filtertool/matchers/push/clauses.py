@@ -25,7 +25,7 @@ from extract.filtertool.matchers.push.conditions import (
 
 
 class AtomKind(IntEnum):
-    """How a value leads to rows, numbered as in ``push.h``."""
+    """How a value leads to rows, numbered as in ``registry.h``."""
 
     EXISTS = 0
     EQUAL_STRING = 1

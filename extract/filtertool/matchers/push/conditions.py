@@ -14,7 +14,7 @@ from extract.xpath.reference_tables import TableColumn
 
 
 class PathAxis(IntEnum):
-    """The axes of the engine, numbered as in ``push.h``; `NEAR` is ``descendant-or-self``."""
+    """The axes of the engine, numbered as in ``registry.h``; `NEAR` is ``descendant-or-self``."""
 
     CHILD = 0
     DESCENDANT = 1
@@ -24,7 +24,7 @@ class PathAxis(IntEnum):
 
 
 class Operator(IntEnum):
-    """Comparisons, as in ``push.h``: `HAS` is ``contains()``, `BEGINS` ``starts-with()``."""
+    """Comparisons, as in ``conditions.h``: `HAS` is ``contains()``, `BEGINS` ``starts-with()``."""
 
     EQ = 0
     NE = 1

@@ -1,6 +1,6 @@
 """Templates as words for the engine.
 
-Their format is at the top of ``core/registry.c``; that of conditions in ``core/push.h``.
+Their format is at the top of ``core/templates.c``; that of conditions in ``core/conditions.h``.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ static int arrive(px_machine *m, int32_t number, int32_t row, int32_t node)
         return PX_MEMORY;
     if (PX_UNLIKELY(m->counting) && node >= 0 && px_count_value(m, state, node) != PX_OK)
         return PX_MEMORY;
-    if (PX_UNLIKELY(m->windows > 1)) {
+    if (PX_UNLIKELY(m->windows > 1) && m->registry->simple_slots) {
         if (px_grow(&m->arrivals, &m->arrival_room, m->arrival_count + 1, sizeof *m->arrivals) != PX_OK)
             return PX_MEMORY;
         m->arrivals[m->arrival_count++] = (px_arrival){number, row};

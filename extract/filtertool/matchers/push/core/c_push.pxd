@@ -116,5 +116,5 @@ cdef extern from "outputs.h" nogil:
     int32_t px_program_add(px_programs *p, px_registry *r, px_program program)
     int px_program_assign(px_programs *p, px_registry *r, int32_t query, int32_t program)
     void px_programs_free(px_programs *p)
-    int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first)
+    int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first, int32_t unit)
     void px_outputs_free(px_outputs *o)

@@ -56,6 +56,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
 {
     d->in = *in;
     d->names = -1;
+    d->leaves_known = 0;
     d->nodes = in->rows + in->attributes;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||
@@ -102,6 +103,7 @@ void px_document_free(px_document *d)
     free(d->depth);
     free(d->attribute_first);
     free(d->text_first);
+    free(d->leaf_first);
     free(d->texts);
     free(d->values);
     free(d->set);
@@ -281,18 +283,19 @@ static int make_attribute(px_document *d, int32_t attribute, px_value *value)
     return PX_OK;
 }
 
-/* The first leaf from an offset on. */
-static int32_t leaf_from(const px_input *in, int64_t offset)
+/* Finds the first leaf of each element: rows and leaves are in document order. */
+static int find_leaves(px_document *d)
 {
-    int32_t low = 0, high = in->leaves;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (in->leaf_start[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
+    const px_input *in = &d->in;
+    if (px_grow(&d->leaf_first, &d->leaf_room, (size_t)in->rows + 1, sizeof *d->leaf_first) != PX_OK)
+        return PX_MEMORY;
+    for (int32_t row = 0, leaf = 0; row < in->rows; row++) {
+        while (leaf < in->leaves && in->leaf_start[leaf] < in->content[row])
+            leaf++;
+        d->leaf_first[row] = leaf;
     }
-    return low;
+    d->leaves_known = 1;
+    return PX_OK;
 }
 
 static int make_text(px_document *d, int32_t first, int32_t end, px_value *value)
@@ -331,6 +334,18 @@ static int make_text(px_document *d, int32_t first, int32_t end, px_value *value
     return PX_OK;
 }
 
+/* The value of an element: its leaves are next to each other. */
+static int make_element(px_document *d, int32_t row, px_value *value)
+{
+    const px_input *in = &d->in;
+    if (!d->leaves_known && find_leaves(d) != PX_OK)
+        return PX_MEMORY;
+    int32_t first = d->leaf_first[row], end = first;
+    while (end < in->leaves && in->leaf_start[end] < in->close[row])
+        end++;
+    return make_text(d, first, end, value);
+}
+
 const px_value *px_value_make(px_document *d, int32_t node)
 {
     const px_input *in = &d->in;
@@ -339,7 +354,7 @@ const px_value *px_value_make(px_document *d, int32_t node)
     value->string = PX_UNKNOWN;
     value->has_number = 0;
     if (node < in->rows) {
-        code = make_text(d, leaf_from(in, in->content[node]), leaf_from(in, in->close[node]), value);
+        code = make_element(d, node, value);
     } else if (node < in->rows + in->attributes) {
         code = make_attribute(d, node - in->rows, value);
     } else {

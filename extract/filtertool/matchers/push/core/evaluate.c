@@ -212,16 +212,15 @@ static int enough(px_context *c, void *context, int32_t node)
     return 1;
 }
 
-int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant)
+int px_texts_test(px_bytes at, size_t length, int operator_, px_bytes other, size_t size)
 {
     switch (operator_) {
     case PX_HAS:
-        return px_contains(at, length, constant->bytes, constant->length);
+        return px_contains(at, length, other, size);
     case PX_BEGINS:
-        return constant->length <= length && memcmp(at, constant->bytes, constant->length) == 0;
+        return size <= length && memcmp(at, other, size) == 0;
     default:
-        return (constant->length == length && memcmp(at, constant->bytes, length) == 0) ==
-               (operator_ == PX_EQ);
+        return (size == length && memcmp(at, other, length) == 0) == (operator_ == PX_EQ);
     }
 }
 

@@ -3,8 +3,6 @@
 /* Nodes at which a heavy slot was found are in a chain, in document order, whatever their anchors. A
  * large document has thousands of them, and as many anchors: then they are put in order of their
  * anchors when those of one anchor are asked for, so that each anchor costs what it has. */
-enum { FEW = 24 };
-
 static int by_anchor(const void *left, const void *right)
 {
     const px_at_anchor *a = left, *b = right;
@@ -29,13 +27,11 @@ static int order_slot(px_machine *m, int32_t slot, uint32_t count)
     return PX_OK;
 }
 
-px_nodes_at px_nodes_below(px_machine *m, int32_t slot, int32_t anchor)
+px_nodes_at px_ordered_below(px_machine *m, int32_t slot, int32_t anchor)
 {
-    int32_t first = m->first[slot];
-    uint32_t count = first < 0 ? 0 : m->found[m->last[slot]].rank + 1;
     px_ordered_slot *ordered = &m->ordered[slot];
-    if (count <= FEW || (ordered->stamp != m->stamp && order_slot(m, slot, count) != PX_OK))
-        return (px_nodes_at){anchor, first, 0, 0};
+    if (ordered->stamp != m->stamp && order_slot(m, slot, m->found[m->last[slot]].rank + 1) != PX_OK)
+        return (px_nodes_at){anchor, m->first[slot], 0, 0};
     uint32_t low = ordered->begin, high = ordered->end;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -45,17 +41,4 @@ px_nodes_at px_nodes_below(px_machine *m, int32_t slot, int32_t anchor)
             high = middle;
     }
     return (px_nodes_at){anchor, -1, low, ordered->end};
-}
-
-int32_t px_next_below(const px_machine *m, px_nodes_at *nodes)
-{
-    while (nodes->found >= 0) {
-        const px_found *found = &m->found[nodes->found];
-        nodes->found = found->next;
-        if (found->anchor == nodes->anchor)
-            return found->node;
-    }
-    if (nodes->at < nodes->end && m->at_anchors[nodes->at].anchor == nodes->anchor)
-        return m->found[m->at_anchors[nodes->at++].number].node;
-    return -1;
 }

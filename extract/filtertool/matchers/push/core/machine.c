@@ -1,7 +1,7 @@
 #include "push.h"
 
 /* The first documents are counted, then one of so many. Few slots are in the cache anyway. */
-enum { FIRST = 256, COUNTED = 16, FEW_SLOTS = 1024 };
+enum { FIRST = 256, COUNTED = 64, FEW_SLOTS = 1024 };
 
 px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
 {
@@ -57,12 +57,12 @@ void px_machine_free(px_machine *m)
     free(m->nodes);
     free(m->visited);
     free(m->hits.bits);
-    free(m->hits.lines);
-    free(m->hits.tops);
+    free(m->hits.marks);
     free(m->maybe.bits);
-    free(m->maybe.lines);
-    free(m->maybe.tops);
+    free(m->maybe.marks);
     free(m->ahead);
+    free(m->reached);
+    free(m->posted);
     px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
@@ -83,11 +83,15 @@ static int grow_filled(void *array_of_pointer, size_t *room, size_t n, size_t si
 
 static int set_grow(px_set *set, size_t numbers)
 {
-    size_t tops = (numbers >> PX_TOP_BITS) + 1, lines = tops << (PX_TOP_BITS - PX_LINE_BITS);
-    if (grow_filled(&set->bits, &set->bit_room, lines * PX_LINE, sizeof *set->bits, 0) != PX_OK ||
-        grow_filled(&set->lines, &set->line_room, lines, sizeof *set->lines, 0) != PX_OK)
+    size_t words = (numbers >> 6) / 64 * 64 + 64;
+    int shift = 12; /* at least 64 words */
+    while (numbers >> shift >= 64)
+        shift++;
+    if (grow_filled(&set->bits, &set->bit_room, words, sizeof *set->bits, 0) != PX_OK ||
+        grow_filled(&set->marks, &set->mark_room, words, sizeof *set->marks, 0) != PX_OK)
         return PX_MEMORY;
-    return grow_filled(&set->tops, &set->top_room, tops, sizeof *set->tops, 0);
+    set->shift = shift; /* the set is empty */
+    return PX_OK;
 }
 
 /* Makes room for all that the registry has. */
@@ -174,7 +178,7 @@ static int find(px_machine *m, const px_shape *known)
     }
     if (code == PX_OK)
         code = px_try_others(m);
-    return code == PX_OK && m->windows > 1 ? try_windows(m) : code;
+    return code == PX_OK && m->windows > 1 && m->registry->simple_slots ? try_windows(m) : code;
 }
 
 int px_match(px_machine *m, const px_input *in, int32_t unit)

@@ -231,7 +231,7 @@ static int begin(px_outputs *o)
     return o->lists != NULL && o->made != NULL ? PX_OK : PX_MEMORY;
 }
 
-int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first)
+int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first, int32_t unit)
 {
     px_results *results = &m->results;
     size_t count = o->count, texts = o->texts, used = o->used;
@@ -241,7 +241,7 @@ int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t 
         if ((size_t)query >= p->query_room || p->of_query[query] < 0)
             continue;
         int32_t text = text_of(o, p, m, query);
-        code = text < 0 ? -text : add_row(o, results->unit[row], query, text);
+        code = text < 0 ? -text : add_row(o, unit, query, text);
     }
     results->count = first;
     if (code != PX_OK) {

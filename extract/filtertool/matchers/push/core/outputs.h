@@ -124,7 +124,7 @@ void px_programs_free(px_programs *p);
 
 /* Writes the results of a document that was just matched, for its rows from `first` on, which are
  * then gone. PX_COSTLY: there are too many nodes to look at. */
-int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first);
+int px_write_outputs(px_outputs *o, const px_programs *p, px_machine *m, size_t first, int32_t unit);
 void px_outputs_free(px_outputs *o);
 
 /* -- among these files */

@@ -42,7 +42,7 @@ static int before(const px_strings *strings, const px_part *a, const px_part *b)
     if (a->window != b->window)
         return a->window < b->window;
     const px_string *x = string_of(strings, a), *y = string_of(strings, b);
-    return compared(x->bytes, x->length, y->bytes, y->length) < 0;
+    return compared(px_string_bytes(x), x->length, px_string_bytes(y), y->length) < 0;
 }
 
 /* Merges runs of doubling length. */
@@ -82,7 +82,7 @@ static void link_up(px_parts *p, const px_strings *strings, int32_t *depth)
         int32_t above = (int32_t)i - 1;
         while (above >= 0) {
             const px_string *other = string_of(strings, &p->parts[above]);
-            if (other->length < it->length && memcmp(other->bytes, it->bytes, other->length) == 0)
+            if (other->length < it->length && memcmp(px_string_bytes(other), px_string_bytes(it), other->length) == 0)
                 break;
             above = p->parts[above].above;
         }
@@ -110,7 +110,7 @@ static int settle(px_parts *p, px_strings *strings)
                 parts[count++] = p->parts[i];
         for (size_t i = 0; i < p->fresh_count; i++) {
             const px_string *string = &strings->items[p->fresh[i]];
-            parts[count++] = (px_part){window_of(string->bytes, string->length), p->fresh[i], -1, -1};
+            parts[count++] = (px_part){window_of(px_string_bytes(string), string->length), p->fresh[i], -1, -1};
         }
     }
     if (count < total || bits == NULL || sort(strings, parts, count) != PX_OK) {
@@ -137,7 +137,7 @@ static int settle(px_parts *p, px_strings *strings)
         p->shortest = length < p->shortest ? length : p->shortest;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t head = head_of(string_of(strings, &parts[i])->bytes, p->shortest) >> shift;
+        uint64_t head = head_of(px_string_bytes(string_of(strings, &parts[i])), p->shortest) >> shift;
         bits[head >> 3] |= (uint8_t)(1 << (head & 7));
     }
     return PX_OK;
@@ -154,7 +154,7 @@ static int64_t last_place(const px_parts *p, const px_strings *strings, px_bytes
         int less = part->window < window;
         if (part->window == window) {
             const px_string *string = string_of(strings, part);
-            less = compared(string->bytes, string->length, at, length) <= 0;
+            less = compared(px_string_bytes(string), string->length, at, length) <= 0;
         }
         if (less)
             low = middle + 1;
@@ -168,7 +168,7 @@ static int64_t last_place(const px_parts *p, const px_strings *strings, px_bytes
 static int64_t place_of(const px_parts *p, const px_strings *strings, int32_t string)
 {
     const px_string *it = &strings->items[string];
-    int64_t place = last_place(p, strings, it->bytes, it->length);
+    int64_t place = last_place(p, strings, px_string_bytes(it), it->length);
     return place >= 0 && string_of(strings, &p->parts[place]) == it ? place : -1;
 }
 
@@ -223,7 +223,7 @@ static int visit_prefixes(const px_parts *p, const px_strings *strings, px_bytes
         return PX_OK;
     const px_string *last = string_of(strings, &p->parts[place]);
     size_t same = 0, most = last->length < length ? last->length : length;
-    while (same < most && last->bytes[same] == at[same])
+    while (same < most && px_string_bytes(last)[same] == at[same])
         same++;
     while (place >= 0 && string_of(strings, &p->parts[place])->length > same) {
         int32_t far = p->parts[place].far;
@@ -268,8 +268,8 @@ int px_parts_find(const px_parts *p, const px_strings *strings, px_bytes at, siz
         return code;
     for (size_t i = 0; i < p->fresh_count; i++) {
         const px_string *string = &strings->items[p->fresh[i]];
-        int there = start ? string->length <= length && memcmp(at, string->bytes, string->length) == 0
-                          : px_contains(at, length, string->bytes, string->length);
+        int there = start ? string->length <= length && memcmp(at, px_string_bytes(string), string->length) == 0
+                          : px_contains(at, length, px_string_bytes(string), string->length);
         if (there && (code = visit(context, p->fresh[i])) != PX_OK && code != PX_VISITED)
             return code;
     }

@@ -48,15 +48,16 @@ static px_values *values_of(px_registry *r, int32_t slot)
 /* Slots without postings are passed over when they are found. */
 static void flag(px_registry *r, int32_t slot)
 {
-    const px_values *v = r->values[slot];
+    px_values *v = r->values[slot];
     uint8_t flags = r->slot_flags[slot] & PX_KEPT;
     if (r->simple[slot].count)
         flags |= PX_SIMPLE;
-    if (v != NULL && (v->general.count || v->equal[0] || v->equal[1] || v->parts[0].count ||
-                      v->parts[0].fresh_count || v->parts[0].empty || v->parts[1].count ||
-                      v->parts[1].fresh_count || v->parts[1].empty || v->ranges[0].items ||
-                      v->ranges[1].items || v->ranges[2].items || v->ranges[3].items))
-        flags |= PX_MORE;
+    if (v != NULL) {
+        v->others = v->general.count || v->parts[0].count || v->parts[0].fresh_count || v->parts[0].empty ||
+                    v->parts[1].count || v->parts[1].fresh_count || v->parts[1].empty || v->ranges[0].items ||
+                    v->ranges[1].items || v->ranges[2].items || v->ranges[3].items;
+        flags |= v->others || v->equal[0] || v->equal[1] ? PX_MORE : 0;
+    }
     px_slot_flag(r, slot, flags);
 }
 
@@ -91,7 +92,7 @@ static int is_simple(const px_template *t, const px_clause *c)
 /* Whether postings name an owner, and not the row. */
 static int names_owner(const px_template *t, const px_clause *c, const int32_t *atom)
 {
-    return is_simple(t, c) || (atom[3] && t->exact && !is_range(atom[1]));
+    return is_simple(t, c) || c->pair || (atom[3] && t->exact && !is_range(atom[1]));
 }
 
 static int32_t other_slot(const px_template *t, const px_clause *c, int32_t slot)
@@ -114,6 +115,10 @@ static px_item item_of(const px_registry *r, const px_template *t, const px_clau
 {
     if (is_simple(t, c))
         return (px_item){other_slot(t, c, atom[0]), named_owner(r, t, row)};
+    if (c->pair) {
+        const int32_t *other = t->words + c->guards[0];
+        return (px_item){px_pair_of(other[0], other[1] == PX_EQUAL_STRING), named_owner(r, t, row)};
+    }
     return names_owner(t, c, atom) ? (px_item){PX_SURE, named_owner(r, t, row)} : (px_item){clause, row};
 }
 
@@ -193,12 +198,37 @@ static int32_t constant_of(const px_registry *r, const px_template *t, const int
     return atom[1] == PX_EQUAL_NUMBER ? px_number_find(r, cell->number) : cell->string;
 }
 
+/* The guard of a row's posting. *found is 0 if the row has a pair with a value that nothing equals. */
+static int guard_use(px_registry *r, const px_template *t, const px_clause *c, int32_t row, uint32_t *guard,
+                     int *found)
+{
+    const int32_t *atom = t->words + c->guards[0];
+    uint64_t bits;
+    *found = 1;
+    if (!c->pair || atom[1] == PX_EQUAL_STRING) {
+        *guard = px_guard_of(r, t, c, row);
+        return PX_OK;
+    }
+    *found = px_number_bits(t->cells[(size_t)row * (size_t)t->width + (size_t)atom[2]].number, &bits);
+    int32_t number = *found ? number_use(r, bits) : 0;
+    *guard = (uint32_t)number;
+    return number < 0 ? PX_MEMORY : PX_OK;
+}
+
+static void guard_release(px_registry *r, const px_template *t, const px_clause *c, uint32_t guard)
+{
+    if (c->pair && t->words[c->guards[0] + 1] == PX_EQUAL_NUMBER)
+        number_release(r, (int32_t)guard);
+}
+
 /* Posts a row by one atom. */
 static int post(px_registry *r, px_template *t, int32_t clause, const int32_t *atom, int32_t row,
                 int32_t *place)
 {
     const px_clause *c = &r->clauses[clause];
     px_item item = item_of(r, t, c, clause, atom, row);
+    uint32_t guard = 0;
+    int found = 1;
     *place = -1;
     if (is_range(atom[1])) {
         double number = t->cells[(size_t)row * (size_t)t->width + (size_t)atom[2]].number;
@@ -220,23 +250,28 @@ static int post(px_registry *r, px_template *t, int32_t clause, const int32_t *a
     } else {
         constant = constant_of(r, t, atom, row);
     }
-    px_list *list = list_of(r, atom, constant, is_simple(t, c), 1);
-    if (list != NULL && px_list_add(list, item, px_guard_of(r, t, c, row)) == PX_OK) {
-        *place = (int32_t)list->count - 1;
-        return PX_OK;
+    int code = guard_use(r, t, c, row, &guard, &found);
+    if (code == PX_OK && found) {
+        px_list *list = list_of(r, atom, constant, is_simple(t, c), 1);
+        if (list != NULL && px_list_add(list, item, guard) == PX_OK) {
+            *place = (int32_t)list->count - 1;
+            return PX_OK;
+        }
+        if (list != NULL && list->count == 0)
+            list_emptied(r, atom, constant);
+        guard_release(r, t, c, guard);
+        code = PX_MEMORY;
     }
-    if (list != NULL && list->count == 0)
-        list_emptied(r, atom, constant);
     if (atom[1] == PX_EQUAL_NUMBER)
         number_release(r, constant);
-    return PX_MEMORY;
+    return code;
 }
 
 /* A posting has moved in its list: its row gets to know. */
 static void posting_moved(px_registry *r, const int32_t *atom, int32_t constant, int simple, px_item item,
                           int32_t from, int32_t to)
 {
-    int by_owner = simple || item.clause == PX_SURE;
+    int by_owner = simple || item.clause <= PX_SURE;
     int32_t owner = by_owner ? px_some_owner(r, item.row) : -1;
     int32_t number = by_owner ? r->owners[owner].template_ : r->clauses[item.clause].template_;
     int32_t row = by_owner ? r->owners[owner].row : item.row;
@@ -273,6 +308,8 @@ static void unpost(px_registry *r, px_template *t, int32_t clause, const int32_t
     int32_t constant = constant_of(r, t, atom, row);
     px_list *list = list_of(r, atom, constant, simple, 0);
     uint32_t last = list->count - 1;
+    if (c->pair)
+        guard_release(r, t, c, px_guards(list)[place]);
     px_list_remove(list, (uint32_t)place);
     if (list->count == 0)
         list_emptied(r, atom, constant);

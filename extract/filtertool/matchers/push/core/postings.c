@@ -121,6 +121,7 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
     return PX_OK;
 }
 
+/* Tries the postings of a list; those of one clause together. */
 static int try_list(px_machine *m, px_list *list, int32_t anchor)
 {
     int code = PX_OK;
@@ -129,12 +130,17 @@ static int try_list(px_machine *m, px_list *list, int32_t anchor)
     const px_item *items = px_items(list);
     const uint32_t *guards = px_guards(list);
     m->figures.candidates += list->count;
-    if (list->count > 1 && px_grow(&m->chosen, &m->chosen_room, list->count, sizeof *m->chosen) != PX_OK)
+    if (px_grow(&m->chosen, &m->chosen_room, list->count, sizeof *m->chosen) != PX_OK)
         return PX_MEMORY;
     for (uint32_t i = 0, end; i < list->count && code == PX_OK; i = end) {
         int32_t clause = items[i].clause;
         end = i + 1;
-        if (list->count == 1 || clause < 0 || !m->registry->clauses[clause].checks) {
+        if (clause <= PX_PAIR) {
+            if (px_pair_holds(m, clause, guards[i], anchor))
+                code = try_at(m, (px_item){PX_SURE, items[i].row}, anchor);
+            continue;
+        }
+        if (clause < 0 || !m->registry->clauses[clause].checks) {
             code = px_guard_passes(m, guards[i]) ? try_at(m, items[i], anchor) : PX_OK;
             continue;
         }
@@ -146,6 +152,15 @@ static int try_list(px_machine *m, px_list *list, int32_t anchor)
         if (rows)
             code = px_try_rows(m, clause, m->chosen, rows, anchor);
     }
+    return code;
+}
+
+/* Tries the postings that were taken from short lists. */
+static int try_posted(px_machine *m)
+{
+    int code = PX_OK;
+    for (size_t i = 0; i < m->posted_count && code == PX_OK; i++)
+        code = try_at(m, m->posted[i].item, m->posted[i].anchor);
     return code;
 }
 
@@ -244,33 +259,19 @@ static int try_parts(px_machine *m, int32_t slot, const px_values *values, int32
     return PX_OK;
 }
 
-/* Looks up what a node's value leads to. */
+/* Looks up what a node's value leads to, other than by being equal to a constant. */
 static int try_value(px_machine *m, int32_t slot, const px_values *values, int32_t node, int32_t anchor)
 {
-    const px_registry *r = m->registry;
     int code = PX_OK;
-    int32_t string;
     double number;
-    if (values->equal[0]) {
-        if (px_value_string(&m->document, &r->strings, node, &string) != PX_OK)
-            return PX_MEMORY;
-        if (string >= 0)
-            code = try_list(m, px_value_list(r, slot, PX_LIST_STRING, string), anchor);
-    }
-    if (code == PX_OK && (values->parts[0].count || values->parts[0].fresh_count || values->parts[0].empty ||
-                          values->parts[1].count || values->parts[1].fresh_count || values->parts[1].empty))
+    if (values->parts[0].count || values->parts[0].fresh_count || values->parts[0].empty ||
+        values->parts[1].count || values->parts[1].fresh_count || values->parts[1].empty)
         code = try_parts(m, slot, values, node, anchor);
-    int ranges = values->ranges[0].items || values->ranges[1].items || values->ranges[2].items ||
-                 values->ranges[3].items;
-    if (code != PX_OK || !(values->equal[1] || ranges))
+    if (code != PX_OK || !(values->ranges[0].items || values->ranges[1].items || values->ranges[2].items ||
+                           values->ranges[3].items))
         return code;
     if (px_value_number(&m->document, node, &number) != PX_OK)
         return PX_MEMORY;
-    if (values->equal[1]) {
-        int32_t constant = px_number_find(r, number);
-        if (constant >= 0)
-            code = try_list(m, px_value_list(r, slot, PX_LIST_NUMBER, constant), anchor);
-    }
     for (int i = 0; i < 4 && code == PX_OK; i++)
         if (values->ranges[i].items)
             code = try_range(m, &values->ranges[i], i, number, anchor);
@@ -281,11 +282,17 @@ int px_try_others(px_machine *m)
 {
     const px_registry *r = m->registry;
     int code = px_look_ahead(m);
+    for (size_t i = 0; code == PX_OK && i < m->reached_count; i++)
+        code = try_list(m, &r->pool[m->reached[i].list], m->reached[i].anchor);
+    if (code == PX_OK)
+        code = try_posted(m);
     for (size_t i = 0; i < m->present_count && code == PX_OK; i++) {
         int32_t slot = m->present[i];
         if (!(r->slot_flags[slot] & PX_MORE))
             continue;
         px_values *values = r->values[slot];
+        if (!values->others)
+            continue;
         const px_item *items = px_items(&values->general);
         for (uint32_t k = 0; k < values->general.count && code == PX_OK; k++)
             code = try_anywhere(m, items[k]);

@@ -59,6 +59,15 @@ static void renumber_list(px_list *list, const int32_t *to)
     }
 }
 
+/* The other slots of pairs. */
+static void renumber_pairs(px_list *list, const int32_t *to)
+{
+    px_item *items = px_items(list);
+    for (uint32_t i = 0; i < list->count; i++)
+        if (items[i].clause <= PX_PAIR)
+            items[i].clause = px_pair_of(to[px_pair_slot(items[i].clause)], px_pair_is_string(items[i].clause));
+}
+
 static int renumber_lists(px_registry *r, const int32_t *to)
 {
     px_map fresh = {.secret = r->lists.secret};
@@ -113,6 +122,8 @@ int px_slots_renumber(px_registry *r, const int32_t *order, size_t count)
     permute(r->values, slots, sizeof *r->values, to, copy);
     for (size_t i = 0; i < slots; i++)
         renumber_list(&r->simple[i], to);
+    for (size_t i = 0; i < r->pool_count; i++)
+        renumber_pairs(&r->pool[i], to);
     for (size_t i = 0; i < r->template_count; i++)
         if (r->templates[i].words != NULL)
             renumber_words(r, &r->templates[i], to);

@@ -1,5 +1,9 @@
 #include "push.h"
 
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(CHUNKTOOL_PLAIN)
+#include <emmintrin.h>
+#endif
+
 static int add_result(px_results *results, int select, int32_t unit, int32_t query, int64_t value,
                       int32_t number)
 {
@@ -104,44 +108,30 @@ static int add_matches(px_machine *m, int32_t unit, int32_t first, uint64_t bits
     return code;
 }
 
-/* The next byte that is not 0, from `at` on; `end` if there is none. */
-static size_t next_marked(const uint8_t *bytes, size_t at, size_t end)
+/* The words of a part of a set that are not 0, of 64, as bits. */
+static uint64_t marked_words(const uint8_t *marks)
 {
-    for (uint64_t eight = 0; at + 8 <= end && eight == 0; at += eight ? 0 : 8)
-        memcpy(&eight, bytes + at, sizeof eight);
-    while (at < end && !bytes[at])
-        at++;
-    return at;
+    uint64_t words = 0;
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(CHUNKTOOL_PLAIN)
+    for (int i = 0; i < 64; i += 16)
+        words |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(marks + i))) << i;
+#else
+    for (int i = 0; i < 64; i++)
+        words |= (uint64_t)(marks[i] / PX_MARK) << i;
+#endif
+    return words;
 }
 
-enum { LINES = 1 << (PX_TOP_BITS - PX_LINE_BITS), WORDS = LINES * PX_LINE };
-
-/* The words of a part of a set that are not 0. Which ones cannot be foreseen: so there is no branch. */
-static int32_t marked_words(const px_set *set, size_t top, int32_t words[WORDS + 1])
-{
-    const uint64_t *bits = set->bits + top * WORDS;
-    int32_t count = 0;
-    for (size_t at = top * LINES, end = at + LINES; (at = next_marked(set->lines, at, end)) < end; at++) {
-        int32_t word = (int32_t)(at % LINES) * PX_LINE;
-        for (int i = 0; i < PX_LINE; i++, word++) {
-            words[count] = word;
-            count += bits[word] != 0;
-        }
-    }
-    return count;
-}
-
-/* Adds the owners of a part of a set to the column of queries. Most words have one bit or two, which
+/* Moves the owners of 64 words of a set to the column of queries. Most words have one bit or two, which
  * are added without a branch. */
-static int add_owners(px_results *results, int32_t first, const uint64_t *bits, const int32_t *words, int32_t count)
+static void move_owners(px_results *results, int32_t first, uint64_t *bits, uint64_t words)
 {
-    size_t n = results->count;
-    if (px_grow(&results->query, &results->query_room, n + WORDS * 64 + 2, sizeof *results->query) != PX_OK)
-        return PX_MEMORY;
-    int32_t *query = results->query + n;
-    for (int32_t i = 0; i < count; i++) {
-        uint64_t word = bits[words[i]];
-        int32_t base = first + words[i] * 64;
+    int32_t *query = results->query + results->count;
+    for (; words; words &= words - 1) {
+        int i = px_lowest_bit(words);
+        uint64_t word = bits[i];
+        int32_t base = first + i * 64;
+        bits[i] = 0;
         query[0] = base + px_lowest_bit(word);
         word &= word - 1;
         query[1] = base + px_lowest_bit(word | (uint64_t)1 << 63);
@@ -150,25 +140,52 @@ static int add_owners(px_results *results, int32_t first, const uint64_t *bits, 
             *query++ = base + px_lowest_bit(word);
     }
     results->count = (size_t)(query - results->query);
-    return PX_OK;
 }
 
-/* Empties a set; with `results`, its owners are added to them before. */
-static int take_set(px_machine *m, px_set *set, px_results *results, int32_t unit)
+/* Adds what the owners of 64 words of a set select, and empties these. */
+static int move_matches(px_machine *m, int32_t unit, int32_t first, uint64_t *bits, uint64_t words)
 {
-    int code = PX_OK, plain = results == &m->candidates || m->select == PX_SELECT_DOC;
-    int32_t words[WORDS + 1];
-    for (size_t top = 0; (top = next_marked(set->tops, top, set->top_room)) < set->top_room; top++) {
-        uint64_t *bits = set->bits + top * WORDS;
-        int32_t first = (int32_t)(top << PX_TOP_BITS), count = marked_words(set, top, words);
-        if (results != NULL && plain && code == PX_OK)
-            code = add_owners(results, first, bits, words, count);
-        for (int32_t i = 0; results != NULL && !plain && i < count && code == PX_OK; i++)
-            code = add_matches(m, unit, first + words[i] * 64, bits[words[i]]);
-        for (int32_t i = 0; i < count; i++)
-            bits[words[i]] = 0;
-        memset(set->lines + top * LINES, 0, LINES);
-        set->tops[top] = 0;
+    int code = PX_OK;
+    for (; words; words &= words - 1) {
+        int i = px_lowest_bit(words);
+        if (code == PX_OK)
+            code = add_matches(m, unit, first + i * 64, bits[i]);
+        bits[i] = 0;
+    }
+    return code;
+}
+
+/* Empties 64 words of a set, from `at` on, as `take_set` does. */
+static int take_words(px_machine *m, px_set *set, size_t at, px_results *results, int selected, int32_t unit)
+{
+    uint64_t words = marked_words(set->marks + at);
+    int code = PX_OK;
+    if (words == 0)
+        return PX_OK;
+    memset(set->marks + at, 0, 64);
+    if (results != NULL && !selected)
+        code = px_grow(&results->query, &results->query_room, results->count + 64 * 64 + 1, sizeof *results->query);
+    if (results != NULL && code == PX_OK && selected)
+        return move_matches(m, unit, (int32_t)(at * 64), set->bits + at, words);
+    if (results != NULL && code == PX_OK)
+        move_owners(results, (int32_t)(at * 64), set->bits + at, words);
+    else
+        memset(set->bits + at, 0, 64 * sizeof *set->bits);
+    return code;
+}
+
+/* Empties a set; with `results`, its owners are added to them before, and with `selected` what they
+ * select. */
+static int take_set(px_machine *m, px_set *set, px_results *results, int selected, int32_t unit)
+{
+    int code = PX_OK;
+    for (; set->parts; set->parts &= set->parts - 1) {
+        size_t first = (size_t)px_lowest_bit(set->parts) << (set->shift - 6);
+        size_t end = first + ((size_t)1 << (set->shift - 6));
+        for (size_t at = first; at < end && at + 64 <= set->mark_room; at += 64) {
+            int taken = take_words(m, set, at, code == PX_OK ? results : NULL, selected, unit);
+            code = code == PX_OK ? taken : code;
+        }
     }
     return code;
 }
@@ -195,21 +212,17 @@ static int add_known(px_results *results, const px_shape *known)
     return PX_OK;
 }
 
-static int has_matches(const px_set *set) { return next_marked(set->tops, 0, set->top_room) < set->top_room; }
-
 int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 {
     size_t results = m->results.count, candidates = m->candidates.count;
-    int code = PX_OK, only = known != NULL && m->select == PX_SELECT_DOC && !has_matches(&m->hits);
+    int selected = m->select != PX_SELECT_DOC, only = known != NULL && !selected && m->hits.parts == 0;
     for (size_t i = 0; known != NULL && !only && i < known->owner_count; i++)
         px_set_add(&m->hits, known->owners[i]);
-    code = only ? add_known(&m->results, known) : take_set(m, &m->hits, &m->results, unit);
-    if (m->select == PX_SELECT_DOC) {
+    int code = only ? add_known(&m->results, known) : take_set(m, &m->hits, &m->results, selected, unit);
+    if (!selected)
         m->figures.matches += m->results.count - results;
-        code = code == PX_OK ? name_unit(&m->results, results, unit) : code;
-    }
     if (code == PX_OK)
-        code = take_set(m, &m->maybe, &m->candidates, unit);
+        code = take_set(m, &m->maybe, &m->candidates, 0, unit);
     if (code == PX_OK)
         code = name_unit(&m->candidates, candidates, unit);
     if (code != PX_OK) {
@@ -223,20 +236,18 @@ int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 int px_keep_matches(px_machine *m)
 {
     px_results kept = {0};
-    int32_t words[WORDS + 1];
-    int code = PX_OK;
-    const px_set *set = &m->hits;
-    for (size_t top = 0; (top = next_marked(set->tops, top, set->top_room)) < set->top_room && code == PX_OK; top++)
-        code = add_owners(&kept, (int32_t)(top << PX_TOP_BITS), set->bits + top * WORDS, words,
-                          marked_words(set, top, words));
-    if (code == PX_OK)
+    int code = take_set(m, &m->hits, &kept, 0, 0);
+    if (code == PX_OK) {
+        for (size_t i = 0; i < kept.count; i++)
+            px_set_add(&m->hits, kept.query[i]);
         px_shapes_keep(m, kept.query, kept.count);
+    }
     free(kept.query);
     return code;
 }
 
 void px_drop_matches(px_machine *m)
 {
-    (void)take_set(m, &m->hits, NULL, 0);
-    (void)take_set(m, &m->maybe, NULL, 0);
+    (void)take_set(m, &m->hits, NULL, 0, 0);
+    (void)take_set(m, &m->maybe, NULL, 0, 0);
 }

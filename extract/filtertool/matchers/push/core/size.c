@@ -13,7 +13,7 @@ static size_t strings_bytes(const px_strings *s)
 {
     size_t bytes = s->room * sizeof *s->items + (s->mask + 1) * sizeof *s->slots;
     for (size_t i = 0; i < s->count; i++)
-        bytes += s->items[i].bytes == NULL ? 0 : s->items[i].length + 1;
+        bytes += s->items[i].uses && s->items[i].length > PX_NEAR_BYTES ? s->items[i].length : 0;
     return bytes;
 }
 
@@ -69,7 +69,7 @@ static size_t results_bytes(const px_results *results)
            results->value_room * sizeof *results->value + results->number_room * sizeof *results->number;
 }
 
-static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->line_room + set->top_room; }
+static size_t set_bytes(const px_set *set) { return set->bit_room * sizeof *set->bits + set->mark_room; }
 
 static size_t states_bytes(const px_states *s)
 {
@@ -84,13 +84,15 @@ size_t px_machine_memory(const px_machine *m)
 {
     const px_document *d = &m->document;
     size_t bytes = sizeof *m + states_bytes(&m->states) + px_document_arena(d);
-    bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->set_room) *
+    bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->leaf_room + d->set_room) *
              sizeof(int32_t);
     bytes += d->text_room * sizeof *d->texts + d->value_room * sizeof *d->values;
     bytes += (m->state_room + m->rank_room + m->open_room + m->first_room + m->last_room) * sizeof(int32_t);
     bytes += (m->presence_room + m->present_room + m->heavy_room) * sizeof(int32_t);
     bytes += (m->bit_room + m->mask_room + m->anchor_room + m->visited_room) * sizeof(uint64_t);
     bytes += m->seen_room * sizeof *m->seen + m->arrival_room * sizeof *m->arrivals;
+    bytes += m->ahead_room * sizeof *m->ahead + m->reached_room * sizeof *m->reached;
+    bytes += m->posted_room * sizeof *m->posted;
     bytes += m->found_room * sizeof *m->found + m->prepared_room * sizeof *m->prepared;
     bytes += m->at_anchor_room * sizeof *m->at_anchors + m->ordered_room * sizeof *m->ordered;
     bytes += m->operand_room * sizeof *m->operands + m->test_room * sizeof *m->tests;

@@ -15,7 +15,8 @@ int px_strings_init(px_strings *s, const uint64_t secret[2])
 void px_strings_free(px_strings *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        free(s->items[i].bytes);
+        if (s->items[i].uses && s->items[i].length > PX_NEAR_BYTES)
+            free(s->items[i].at.far);
     free(s->items);
     free(s->slots);
 }
@@ -30,7 +31,7 @@ int32_t px_strings_find(const px_strings *s, px_bytes at, size_t length, uint64_
     for (size_t i = (size_t)hash & s->mask; s->slots[i]; i = (i + 1) & s->mask) {
         const px_string *string = &s->items[s->slots[i] - 1];
         if (string->hash == hash && string->length == length &&
-            memcmp(string->bytes, at, length) == 0)
+            memcmp(px_string_bytes(string), at, length) == 0)
             return (int32_t)(s->slots[i] - 1);
     }
     return -1;
@@ -42,7 +43,7 @@ static int rehash(px_strings *s, size_t slots)
     if (fresh == NULL)
         return PX_MEMORY;
     for (size_t n = 0; n < s->count; n++) {
-        if (s->items[n].bytes == NULL)
+        if (s->items[n].uses == 0)
             continue;
         size_t i = (size_t)s->items[n].hash & (slots - 1);
         while (fresh[i])
@@ -65,21 +66,24 @@ int32_t px_strings_use(px_strings *s, px_bytes at, size_t length)
     }
     if (length > INT32_MAX || ((s->used + 1) * 2 > s->mask + 1 && rehash(s, (s->mask + 1) * 2) != PX_OK))
         return -1;
-    uint8_t *bytes = malloc(length + 1); /* never of size 0, for which NULL may be returned */
-    if (bytes == NULL)
+    px_string string = {.hash = hash, .length = (uint32_t)length, .uses = 1};
+    if (length > PX_NEAR_BYTES && (string.at.far = malloc(length)) == NULL)
         return -1;
+    uint8_t *bytes = length > PX_NEAR_BYTES ? string.at.far : string.at.near;
+    if (length)
+        memcpy(bytes, at, length);
     uint32_t number = s->free;
     if (number) {
         s->free = s->items[--number].length;
     } else {
         if (s->count >= INT32_MAX || px_grow(&s->items, &s->room, s->count + 1, sizeof *s->items) != PX_OK) {
-            free(bytes);
+            if (length > PX_NEAR_BYTES)
+                free(string.at.far);
             return -1;
         }
         number = (uint32_t)s->count++;
     }
-    memcpy(bytes, at, length);
-    s->items[number] = (px_string){bytes, hash, (uint32_t)length, 1};
+    s->items[number] = string;
     size_t i = (size_t)hash & s->mask;
     while (s->slots[i])
         i = (i + 1) & s->mask;
@@ -105,8 +109,8 @@ void px_strings_release(px_strings *s, int32_t number)
     }
     s->slots[i] = 0;
     s->used--;
-    free(string->bytes);
-    string->bytes = NULL;
+    if (string->length > PX_NEAR_BYTES)
+        free(string->at.far);
     string->length = s->free;
     s->free = (uint32_t)number + 1;
     if (s->mask >= 127 && s->used * 8 < s->mask)

@@ -96,7 +96,7 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, text
         return 0;
     case PX_TEXT_CELL: {
         const px_string *constant = &c->registry->strings.items[c->cells[at[0]].string];
-        *t = (text){constant->length ? constant->bytes : (px_bytes) "", 0, constant->length};
+        *t = (text){constant->length ? px_string_bytes(constant) : (px_bytes) "", 0, constant->length};
         return 0;
     }
     case PX_TEXT_VALUE:
@@ -128,8 +128,8 @@ static int compare(px_context *c, const int32_t *operands, int32_t node)
         code = evaluate(c, operands + 1 + 2 + operands[2], node, &right);
     if (code < 0)
         return code;
-    px_string constant = {(uint8_t *)bytes_of(c->document, &right), 0, (uint32_t)right.length, 0};
-    return px_text_test(bytes_of(c->document, &left), left.length, operands[0], &constant);
+    return px_texts_test(bytes_of(c->document, &left), left.length, operands[0], bytes_of(c->document, &right),
+                         right.length);
 }
 
 static int measure(px_context *c, const int32_t *operands, int32_t node)

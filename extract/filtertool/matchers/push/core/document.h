@@ -1,0 +1,80 @@
+/* The nodes of one document, and their values. */
+#ifndef EXTRACT_PUSH_DOCUMENT_H
+#define EXTRACT_PUSH_DOCUMENT_H
+
+#include "constants.h"
+
+/* The nodes of a document as the scan reports them; offsets are into `data`. */
+typedef struct {
+    px_bytes data;
+    int32_t rows, leaves, attributes;
+    const int32_t *parent, *symbol;
+    const int64_t *start, *content, *close, *end;
+    const int32_t *leaf_parent, *leaf_number;
+    const int8_t *leaf_kind; /* as in scan.h */
+    const int64_t *leaf_start, *leaf_end;
+    const int32_t *attribute_row, *attribute_symbol, *attribute_number;
+    const int64_t *attribute_start, *attribute_end; /* of the value */
+} px_input;
+
+/* The value of a node. */
+typedef struct {
+    px_bytes at; /* NULL: not known yet */
+    double number;
+    uint32_t length;
+    int32_t string; /* the constant that it equals; -1: none; PX_UNKNOWN */
+    uint8_t has_number;
+} px_value;
+
+enum { PX_UNKNOWN = -2 };
+
+/* A text node: neighbouring leaves of one element. */
+typedef struct {
+    int32_t row, first, end, number;
+} px_text;
+
+typedef struct px_block px_block;
+
+/* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
+ * texts by element. The document node is -1. */
+typedef struct {
+    px_input in;
+    int32_t *last;  /* the row behind an element's subtree */
+    int32_t *depth; /* the root has 1 */
+    int32_t *attribute_first, *text_first; /* for each row, and one more */
+    int32_t *leaf_first; /* for each row: the first leaf behind its start tag */
+    int leaves_known;    /* whether that is filled in */
+    px_text *texts;
+    int32_t nodes;
+    px_value *values;
+    int64_t budget; /* nodes that may still be looked at, bytes that may be copied */
+    size_t last_room, depth_room, leaf_room, attribute_room, text_first_room, text_room, value_room;
+    px_block *arena; /* for values that are not as in the document */
+    int32_t *set; /* a set of nodes */
+    size_t set_count, set_room;
+    uint8_t *made; /* strings on the way, see `texts.c` */
+    size_t made_count, made_room;
+    int32_t *by_name;    /* rows by symbol, each symbol's ascending */
+    int32_t *name_first; /* for each symbol, and one more */
+    int32_t names;       /* symbols; -1: the rows are not sorted yet */
+    size_t by_name_room, name_room;
+} px_document;
+
+int px_document_begin(px_document *d, const px_input *in, int with_texts);
+void px_document_free(px_document *d);
+size_t px_document_arena(const px_document *d); /* in bytes */
+/* The value of a node; NULL: no memory, or the budget is spent. */
+const px_value *px_value_make(px_document *d, int32_t node);
+static inline const px_value *px_value_of(px_document *d, int32_t node)
+{
+    return PX_LIKELY(d->values[node].at != NULL) ? &d->values[node] : px_value_make(d, node);
+}
+int px_value_number(px_document *d, int32_t node, double *number);
+int px_value_string(px_document *d, const px_strings *strings, int32_t node, int32_t *string);
+/* The rows of elements with a name, from `first` on and before `end`. */
+int px_rows_named(px_document *d, int32_t symbol, int32_t first, int32_t end, const int32_t **begin,
+                  const int32_t **behind);
+/* Where a node is: in document order, nodes have ascending places. */
+int64_t px_place_of(const px_document *d, int32_t node);
+
+#endif
