@@ -25,7 +25,7 @@ PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
     "anchors", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
-    "size", "outputs", "writing", "ordering", "declarations",
+    "size", "outputs", "writing", "ordering", "declarations", "describe",
 ]  # fmt: skip
 RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
@@ -133,14 +133,24 @@ def extensions() -> list[Extension]:
     )
     modules.append(
         Extension(
+            "extract.filtertool.matchers.push._node_columns",
+            [f"{PUSH}/_node_columns.pyx"],
+            depends=[f"{PUSH}/_node_columns.pxd"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
+    modules.append(
+        Extension(
             "extract.filtertool.matchers.push._push",
             [f"{PUSH}/_push.pyx", *(f"{PUSH}/core/{name}.c" for name in PUSH_SOURCES)],
             include_dirs=[f"{PUSH}/core", KERNEL, XPATH],
             depends=[
                 *(
                     f"{PUSH}/core/{name}"
-                    for name in ("push.h", "outputs.h", "memory.h", "c_push.pxd")
+                    for name in ("push.h", "outputs.h", "describe.h", "memory.h", "c_push.pxd")
                 ),
+                f"{PUSH}/_node_columns.pxd",
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],

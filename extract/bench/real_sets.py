@@ -19,7 +19,7 @@ _DOCUMENTS: Final = 40
 _BYTES: Final = 8 << 20  # of all documents of a set
 _QUERY_FILES: Final = ("queries.*", "rules.*", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.tsv.gz")
 _SCHEMA_FILES: Final = ("*.dtd", "*.xsd", "schema*/maindoc/*.xsd", "schema*/*.xsd", "schema*/*.dtd")
-
+_XSD: Final = "http://www.w3.org/2001/XMLSchema"
 
 _T = TypeVar("_T")
 
@@ -66,7 +66,7 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
         if not (queries and documents):
             continue
         schemas, name = _files(folder, _SCHEMA_FILES), folder.name
-        schema = _schema(schemas[0], documents[0]) if schemas else Schema.none()
+        schema = _schema(_fitting(schemas, documents), documents[0]) if schemas else Schema.none()
         if not schemas:
             name += ", no schema"
         chosen = _some(Subscriptions.load(queries[0]), int(_QUERIES * scale))
@@ -88,6 +88,22 @@ def _documents(folder: Path) -> list[bytes]:
     plain = [path.read_bytes() for path in sorted((folder / "docs").rglob("*.xml"))]
     packed = [*folder.glob("*.xml.gz"), *(folder / "docs").rglob("*.xml.gz")]
     return plain or [gzip.decompress(path.read_bytes()) for path in sorted(packed)]
+
+
+def _fitting(schemas: Sequence[Path], documents: Sequence[bytes]) -> Path:
+    """The schema that declares the roots of most documents; the first one if they are alike."""
+    roots = [etree.fromstring(one, etree.XMLParser(huge_tree=True)).tag for one in documents]
+
+    def fitting(path: Path) -> int:
+        if path.suffix != ".xsd":
+            return 0
+        declared = etree.parse(path).getroot()
+        uri = declared.get("targetNamespace")
+        names = [one.get("name") for one in declared.iterchildren(f"{{{_XSD}}}element")]
+        own = {f"{{{uri}}}{name}" if uri else name for name in names}
+        return sum(root in own for root in roots)
+
+    return max(schemas, key=fitting)
 
 
 def _schema(path: Path, document: bytes) -> Schema:

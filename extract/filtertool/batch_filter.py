@@ -12,18 +12,18 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.scan.driver import Verdict
+from extract.chunktool.scan.driver import edge_in_words
 from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
-from extract.filtertool.matchers.push.engine import EngineRows
+from extract.filtertool.matchers.push.engine import BatchAnswers, EngineRows
 from extract.filtertool.matchers.push.factory import PushFactory
 from extract.filtertool.matchers.push.native import require_native
 from extract.filtertool.options import Options
@@ -88,7 +88,7 @@ class BatchFilter:
             rest: Whether queries have changed that the engine does not answer.
         """
         self._others = self._others.after(view, self.queries.rest if rest else None)
-        self._open_stage = None
+        self._open_stage = self.queries.engine.other = None
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name.
@@ -112,13 +112,23 @@ class BatchFilter:
         seconds["chunk"] = matched_from - started
         measured = max(map(len, batch.loaded), default=0) >= SMALL
         spent = time.thread_time() if measured else 0.0
-        found = self._stage.match(batch.loaded)
+        answers = self._answers(batch.loaded)
+        done, own = answers.done, answers.own
+        if (
+            self._all_is_done(batch, answers)
+            and not len(own.candidates.unit)
+            and not others.has_rest
+            and self.options.select != "nodes"
+        ):
+            self._stage.count_pairs(len(batch), 0)
+            seconds["match"] = time.perf_counter() - matched_from
+            if measured:
+                self._choice.note(batch.loaded, time.thread_time() - spent)
+            return [_whole(batch, own.matches, seconds)]
+        found = self._stage.complete(batch.loaded, done == 1, own)
         seconds["match"] = time.perf_counter() - matched_from
         if measured:
             self._choice.note(batch.loaded, time.thread_time() - spent)
-        complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
-        if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
-            return [_whole(batch, found.rows, seconds)]
         matched = np.zeros(len(batch), np.bool_)
         matched[batch.places] = found.done
         rest: Mapping[int, DocumentOutcome] = {}
@@ -131,16 +141,42 @@ class BatchFilter:
                 outcomes += self._one_by_one(batch, found, rest, seconds)
         elif matched.any():
             outcomes += self._together(batch, matched, found, rest, seconds)
-        if not matched.all():
-            odd = np.flatnonzero(~matched).tolist()
-            strange = set(batch.places[found.strange].tolist())
+        if len(outcomes) < len(batch) and not matched.all():
             with self._in_turn:
+                broken = list(self._breaking(batch, answers))
+                gone = {place for place, _ in broken}
+                odd = [n for n in np.flatnonzero(~matched).tolist() if n not in gone]
                 self._refused["push_large_documents"] += len(batch.large)
                 self._refused["push_refused_documents"] += len(odd)
-                outcomes += self._odd(batch, odd, strange)
+                outcomes += broken
+                outcomes += self._odd(batch, odd)
             outcomes.sort(key=lambda pair: pair[0])
         batch.close()
         return [outcome for _, outcome in outcomes]
+
+    def _answers(self, documents: Sequence[bytes]) -> BatchAnswers:
+        """The answers of the engine; at the first document that breaks the schema, one for such
+        documents is made, too."""
+        self._stage.queries.conditions  # noqa: B018 (the engine gets them)
+        engine = self.queries.engine
+        answers = engine.match_all(documents)
+        if answers.broken and engine.other is None and self.options.on_nonconforming == "fallback":
+            with self._in_turn:
+                if self._open_stage is None:
+                    view, options = self._others.view, self.options
+                    queries = PushQueries.as_written(view, options, engine.names)
+                    queries.conditions  # noqa: B018
+                    self._open_stage = PushStage(
+                        queries, lambda: self._others.open_cutter, options, self._in_turn
+                    )
+                    engine.other = queries.engine
+            answers = engine.match_all(documents)
+        return answers
+
+    def _all_is_done(self, batch: LoadedBatch, answers: BatchAnswers) -> bool:
+        """Whether the engine has matched all documents, and at least one."""
+        count = len(answers.done)
+        return 0 < count == len(batch) == answers.done.tobytes().count(1)
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
@@ -246,52 +282,29 @@ class BatchFilter:
 
     # -- documents that the engine does not take
 
-    def _odd(
-        self, batch: LoadedBatch, places: Sequence[int], strange: Collection[int]
-    ) -> list[Placed]:
-        """Outcomes of documents that were not matched.
-
-        Most of them break the schema. The queries as they were written hold for these, too, and are
-        matched by an engine of their own.
-        """
-        outcomes: list[Placed] = []
-        if strange and self.options.on_nonconforming == "fallback":
-            outcomes = list(
-                self.match_breaking(batch, [place for place in places if place in strange])
-            )
-        done = {place for place, _ in outcomes}
+    def _odd(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
+        """Yields the outcomes of documents that the engine does not take."""
         for place in places:
-            if place not in done:
-                spent = time.thread_time()
-                outcome = self._others.whole(batch.document(place))
-                self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
-                how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
-                self._pairs[how] += len(self._others.view.numbers)
-                outcomes.append((place, outcome))
-        return outcomes
+            spent = time.thread_time()
+            outcome = self._others.whole(batch.document(place))
+            self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
+            how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
+            self._pairs[how] += len(self._others.view.numbers)
+            yield place, outcome
 
-    def match_breaking(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
-        """Yields the outcomes of documents that break the schema, with their places.
+    def _breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:
+        """Yields the outcomes of documents that break the schema.
 
-        Args:
-            batch: The documents.
-            places: Those that the engine does not take.
+        The queries as they were written hold for these, too; an engine of their own has matched
+        them right after the scan.
         """
-        others, limits = self._others, self.options.limits
-        places = [place for place in places if len(batch.data(place)) <= limits.whole_bytes]
-        if self._open_stage is None:
-            queries = PushQueries.as_written(others.view, self.options)
-            self._open_stage = PushStage(
-                queries, lambda: self._others.open_cutter, self.options, self._in_turn
-            )
-        stage, started = self._open_stage, time.perf_counter()
-        found = stage.match([batch.data(place) for place in places])
-        rest = others.rest_of(batch, [places[unit] for unit in np.flatnonzero(found.done)])
+        if answers.other is None or self._open_stage is None:
+            return
+        stage, others, started = self._open_stage, self._others, time.perf_counter()
+        found = stage.complete(batch.loaded, answers.done == 2, answers.other)
+        rest = others.rest_of(batch, batch.places[found.done].tolist())
         for unit, findings, failed in stage.findings(found):
-            place = places[unit]
-            units = others.cutter.cut(batch.names[place], batch.data(place))
-            if units.outcome.verdict is not Verdict.NONCONFORMING:
-                continue
+            place = int(batch.places[unit])
             rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
@@ -308,9 +321,9 @@ class BatchFilter:
                     findings,
                     rejections,
                     True,
-                    units.size,
-                    units.outcome.scanner,
-                    (units.reason,),
+                    len(batch.loaded[unit]),
+                    "kernel",
+                    (edge_in_words(answers.broken[unit]),),
                     seconds,
                 ),
             )
