@@ -23,7 +23,7 @@ from extract.chunktool.scan.driver import edge_in_words
 from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
-from extract.filtertool.matchers.push.engine import BatchAnswers, EngineRows
+from extract.filtertool.matchers.push.engine import BatchAnswers, EngineNodes, EngineRows
 from extract.filtertool.matchers.push.factory import PushFactory
 from extract.filtertool.matchers.push.native import require_native
 from extract.filtertool.options import Options
@@ -32,6 +32,7 @@ from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.push_stage import Failures, PushStage, StageMatches
 from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
+from extract.filtertool.results.direct_rows import described_findings
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
@@ -114,17 +115,16 @@ class BatchFilter:
         spent = time.thread_time() if measured else 0.0
         answers = self._answers(batch.loaded)
         done, own = answers.done, answers.own
-        if (
-            self._all_is_done(batch, answers)
-            and not len(own.candidates.unit)
-            and not others.has_rest
-            and self.options.select != "nodes"
-        ):
+        simple = not (others.has_rest or self.options.standalone or len(own.candidates.unit))
+        if simple and self._all_is_done(batch, answers):
             self._stage.count_pairs(len(batch), 0)
             seconds["match"] = time.perf_counter() - matched_from
             if measured:
                 self._choice.note(batch.loaded, time.thread_time() - spent)
-            return [_whole(batch, own.matches, seconds)]
+            if own.nodes is None:
+                return [_whole(batch, own.matches, seconds)]
+            if all(own.nodes.described):
+                return _described(batch, own.nodes, seconds)
         found = self._stage.complete(batch.loaded, done == 1, own)
         seconds["match"] = time.perf_counter() - matched_from
         if measured:
@@ -136,14 +136,16 @@ class BatchFilter:
             with self._in_turn:
                 rest = others.rest_of(batch, batch.places[found.done].tolist())
         outcomes: list[Placed] = []
-        if self.options.select == "nodes":
+        if not matched.any():
+            pass
+        elif self.options.select == "nodes":
             with self._in_turn:
                 outcomes += self._one_by_one(batch, found, rest, seconds)
-        elif matched.any():
+        else:
             outcomes += self._together(batch, matched, found, rest, seconds)
         if len(outcomes) < len(batch) and not matched.all():
             with self._in_turn:
-                broken = list(self._breaking(batch, answers))
+                broken = list(self.match_breaking(batch, answers))
                 gone = {place for place, _ in broken}
                 odd = [n for n in np.flatnonzero(~matched).tolist() if n not in gone]
                 self._refused["push_large_documents"] += len(batch.large)
@@ -292,11 +294,15 @@ class BatchFilter:
             self._pairs[how] += len(self._others.view.numbers)
             yield place, outcome
 
-    def _breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:
+    def match_breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:
         """Yields the outcomes of documents that break the schema.
 
         The queries as they were written hold for these, too; an engine of their own has matched
         them right after the scan.
+
+        Args:
+            batch: The documents.
+            answers: What the engines found in those that are loaded.
         """
         if answers.other is None or self._open_stage is None:
             return
@@ -333,6 +339,18 @@ def _whole(batch: LoadedBatch, rows: EngineRows, seconds: Seconds) -> FilterOutc
     """The outcome of a batch that the engine did all of."""
     sizes = batch.sizes(0, len(batch))
     return BatchOutcome(batch.names, sizes, rows.unit, rows.query, rows.value, seconds=seconds)
+
+
+def _described(batch: LoadedBatch, nodes: EngineNodes, seconds: Seconds) -> list[FilterOutcome]:
+    """The outcomes of documents whose nodes the engine has found and described."""
+    outcomes: list[FilterOutcome] = []
+    for unit, name in enumerate(batch.names):
+        findings, size = described_findings(nodes, unit), len(batch.loaded[unit])
+        outcomes.append(
+            DocumentOutcome(name, "conforming", findings, (), False, size, "kernel", (), seconds)
+        )
+        seconds = Seconds()
+    return outcomes
 
 
 def _with_rest(rows: EngineRows, rest: Mapping[int, DocumentOutcome], counting: bool) -> EngineRows:

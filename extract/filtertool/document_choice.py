@@ -16,6 +16,8 @@ from extract.filtertool.matchers.column_prices import COLUMNS
 SMALL: Final = 1 << 14  # bytes below which a document is always for the engine
 _CLASSES: Final = 6  # of sizes; the last one is open
 _NEW: Final = 0.3  # how much the last measurement counts
+_WARM: Final = 4  # measurements of the engine before one is believed: the first ones make states
+_LARGE: Final = 1 << 20  # bytes, beside which making states does not count
 
 
 class DocumentChoice:
@@ -37,13 +39,16 @@ class DocumentChoice:
     def __init__(self, questions: int) -> None:
         self._questions = questions
         self._rates: dict[tuple[int, bool], float] = {}  # seconds a byte, by size, columns or not
+        self._cold: dict[
+            int, int
+        ] = {}  # measurements of the engine that may have been cold, by size
         self._from: int | None = None
 
     @property
     def columns_from(self) -> int | None:
         """The bytes from which on the next documents go to columns; None if none do.
 
-        The first document of a size goes to the engine.
+        The first documents of a size go to the engine.
         """
         return self._from
 
@@ -66,10 +71,19 @@ class DocumentChoice:
             return
         key = _size_class(size // documents), columns
         rate, before = seconds / size, self._rates.get(key)
+        cold = not columns and self._is_cold(key[0], size)
         if before is not None:  # something else may have run meanwhile
-            rate = before + _NEW * (min(rate, 4 * before) - before)
+            rate = min(rate, before) if cold else before + _NEW * (min(rate, 4 * before) - before)
         self._rates[key] = rate
-        self._from = self._choose()
+        if not cold:
+            self._from = self._choose()
+
+    def _is_cold(self, kind: int, size: int) -> bool:
+        """Whether a measurement of the engine is one of the first of a size, and small."""
+        if size < _LARGE and self._cold.get(kind, 0) < _WARM:
+            self._cold[kind] = self._cold.get(kind, 0) + 1
+            return True
+        return False
 
     def _choose(self) -> int | None:
         """The smallest size from which on columns cost less, as far as is known."""

@@ -17,6 +17,7 @@ from extract.filtertool.results.native_nodes import native_nodes
 from extract.filtertool.results.node_columns import Described, NodeRange
 from extract.filtertool.results.owners import Indices, Longs
 
+_NOTHING = Findings.none()
 _NO_COUNTS = np.empty(0, np.int64)
 MANY = 500  # rows from which on arrays are faster than a dictionary
 
@@ -31,7 +32,7 @@ def described_findings(found: EngineNodes, unit: int) -> Findings:
     first, node = (found.row_ends[unit - 1], found.node_ends[unit - 1]) if unit else (0, 0)
     end = found.row_ends[unit]
     if first == end:
-        return Findings.none()
+        return _NOTHING
     described = Described([NodeRange(found.nodes, node, found.node_ends[unit])])
     rows = slice(first, end)
     return Findings(found.query[rows], _NO_COUNTS, found.node[rows], found.ordinal[rows], described)
