@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -45,6 +46,8 @@ MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
 
 Placed = tuple[int, FilterOutcome]
 """An outcome, and the place of its first document in the batch."""
+
+_place: Final = itemgetter(0)
 
 
 class BatchFilter:
@@ -125,36 +128,53 @@ class BatchFilter:
                 return [_whole(batch, own.matches, seconds)]
             if all(own.nodes.described):
                 return _described(batch, own.nodes, seconds)
-        found = self._stage.complete(batch.loaded, done == 1, own)
-        seconds["match"] = time.perf_counter() - matched_from
-        if measured:
-            self._choice.note(batch.loaded, time.thread_time() - spent)
-        matched = np.zeros(len(batch), np.bool_)
-        matched[batch.places] = found.done
-        rest: Mapping[int, DocumentOutcome] = {}
-        if others.has_rest:
-            with self._in_turn:
-                rest = others.rest_of(batch, batch.places[found.done].tolist())
         outcomes: list[Placed] = []
-        if not matched.any():
-            pass
-        elif self.options.select == "nodes":
+        matched = np.zeros(len(batch), np.bool_)
+        if 1 in done.tobytes():
+            found = self._stage.complete(batch.loaded, done == 1, own)
+            seconds["match"] = time.perf_counter() - matched_from
+            if measured:
+                self._choice.note(batch.loaded, time.thread_time() - spent)
+            matched[batch.places] = found.done
+            outcomes = self._taken(batch, matched, found, seconds)
+        if not matched.all():
             with self._in_turn:
-                outcomes += self._one_by_one(batch, found, rest, seconds)
-        else:
-            outcomes += self._together(batch, matched, found, rest, seconds)
-        if len(outcomes) < len(batch) and not matched.all():
-            with self._in_turn:
-                broken = list(self.match_breaking(batch, answers))
-                gone = {place for place, _ in broken}
-                odd = [n for n in np.flatnonzero(~matched).tolist() if n not in gone]
-                self._refused["push_large_documents"] += len(batch.large)
-                self._refused["push_refused_documents"] += len(odd)
-                outcomes += broken
-                outcomes += self._odd(batch, odd)
-            outcomes.sort(key=lambda pair: pair[0])
+                outcomes += self._others_than(batch, matched, answers)
+            outcomes.sort(key=_place)
         batch.close()
         return [outcome for _, outcome in outcomes]
+
+    def _taken(
+        self,
+        batch: LoadedBatch,
+        matched: NDArray[np.bool_],
+        found: StageMatches,
+        seconds: Seconds,
+    ) -> list[Placed]:
+        """The outcomes of documents that the engine takes."""
+        rest: Mapping[int, DocumentOutcome] = {}
+        if self._others.has_rest:
+            with self._in_turn:
+                rest = self._others.rest_of(batch, batch.places[found.done].tolist())
+        if not matched.any():
+            return []
+        if self.options.select == "nodes":
+            with self._in_turn:
+                return list(self._one_by_one(batch, found, rest, seconds))
+        return self._together(batch, matched, found, rest, seconds)
+
+    def _others_than(
+        self, batch: LoadedBatch, matched: NDArray[np.bool_], answers: BatchAnswers
+    ) -> list[Placed]:
+        """The outcomes of documents that the engine does not take, or that break the schema."""
+        outcomes = list(self.match_breaking(batch, answers))
+        if len(outcomes) < len(batch):
+            breaking = {place for place, _ in outcomes}
+            odd = [n for n in np.flatnonzero(~matched).tolist() if n not in breaking]
+            self._refused["push_large_documents"] += len(batch.large)
+            self._refused["push_refused_documents"] += len(odd)
+            outcomes += self._odd(batch, odd)
+        return outcomes
 
     def _answers(self, documents: Sequence[bytes]) -> BatchAnswers:
         """The answers of the engine; at the first document that breaks the schema, one for such
@@ -308,7 +328,9 @@ class BatchFilter:
             return
         stage, others, started = self._open_stage, self._others, time.perf_counter()
         found = stage.complete(batch.loaded, answers.done == 2, answers.other)
-        rest = others.rest_of(batch, batch.places[found.done].tolist())
+        rest: Mapping[int, DocumentOutcome] = {}
+        if others.has_rest:
+            rest = others.rest_of(batch, batch.places[found.done].tolist())
         for unit, findings, failed in stage.findings(found):
             place = int(batch.places[unit])
             rejections = self._rejections(batch, {place: failed})[place] if failed else ()

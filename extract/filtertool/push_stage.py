@@ -102,7 +102,7 @@ class PushStage:
             done = done.copy()
             done[list(opened.refused)] = False
             rows = rows.where(done[rows.unit])
-        self.count_pairs(int(done.sum()), len(candidates.unit))
+        self.count_pairs(np.count_nonzero(done), len(candidates.unit))
         return StageMatches(done, rows, found.nodes, opened, table)
 
     def count_pairs(self, documents: int, open_pairs: int) -> None:
@@ -126,6 +126,8 @@ class PushStage:
     def counted(self, found: StageMatches) -> EngineRows:
         """All rows of a batch, where nodes are not asked for."""
         rows = found.rows
+        if found.open is _NO_ANSWERS:
+            return rows
         unit, query, count = found.open.counted()
         if not len(unit):
             return rows
@@ -151,9 +153,12 @@ class PushStage:
         if self._options.select == "nodes":
             yield from self.nodes(found)
             return
-        rows, failures, none = self.counted(found), self.failures(found), Findings.none()
+        rows, failures, none = self.counted(found), self.failures(found), _NOTHING
+        ends = [len(rows.unit)]
+        if len(found.done) > 1:
+            ends = np.searchsorted(rows.unit, np.arange(1, len(found.done) + 1)).tolist()
         for unit in np.flatnonzero(found.done).tolist():
-            own = slice(*np.searchsorted(rows.unit, [unit, unit + 1]).tolist())
+            own = slice(ends[unit - 1] if unit else 0, ends[unit])
             who = rows.query[own]
             count = rows.value[own] if len(rows.value) else np.ones(len(who), np.int64)
             findings = Findings(who, count, none.node, none.ordinal, none.described)
