@@ -46,6 +46,10 @@ class RealSet:
         chosen = self.queries if len(some) == len(self.queries) else Subscriptions.of(some)
         return replace(self, queries=chosen, documents=tuple(_some(self.documents, documents)))
 
+    def small(self, most: int) -> RealSet:
+        """The documents that have fewer bytes."""
+        return replace(self, documents=tuple([one for one in self.documents if len(one) < most]))
+
     def broken(self) -> RealSet:
         """The same documents with an element at the end that the schema does not have."""
         documents = tuple([_with_unknown(document) for document in self.documents])
@@ -121,7 +125,7 @@ def _some(items: Sequence[_T], most: int) -> list[_T]:
     >>> _some(range(10), 4), _some("ab", 4)
     ([0, 2, 5, 7], ['a', 'b'])
     """
-    most = min(max(1, most), len(items))
+    most = min(max(1, most), len(items)) if items else 0
     return [items[number * len(items) // most] for number in range(most)]
 
 

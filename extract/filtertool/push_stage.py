@@ -102,7 +102,7 @@ class PushStage:
             done = done.copy()
             done[list(opened.refused)] = False
             rows = rows.where(done[rows.unit])
-        self.count_pairs(np.count_nonzero(done), len(candidates.unit))
+        self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit))
         return StageMatches(done, rows, found.nodes, opened, table)
 
     def count_pairs(self, documents: int, open_pairs: int) -> None:

@@ -250,6 +250,8 @@ class PushEngine:
     def other(self, engine: PushEngine | None) -> None:
         with self._lock.exclusive():
             if engine is not self._other:
+                if self._other is not None:
+                    self._past.update(self._other.figures())
                 self._other = engine
                 self._generation = -1  # machines start anew, with the other one
 
@@ -498,6 +500,8 @@ class PushEngine:
         """What was done so far: documents, states, candidates and so on."""
         total = Counter(self._past)
         total.update(self._present_figures())  # not +, which leaves out what is 0
+        if self._other is not None:
+            total.update(self._other.figures())
         return dict(total)
 
     def _present_figures(self) -> Counter[str]:
