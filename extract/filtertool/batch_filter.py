@@ -118,8 +118,9 @@ class BatchFilter:
         spent = time.thread_time() if measured else 0.0
         answers = self._answers(batch.loaded)
         done, own = answers.done, answers.own
-        simple = not (others.has_rest or self.options.standalone or len(own.candidates.unit))
-        if simple and self._all_is_done(batch, answers):
+        by_itself = not (others.has_rest or self.options.standalone)
+        is_simple = by_itself and not len(own.candidates.unit)
+        if is_simple and self._all_is_done(batch, answers):
             self._stage.count_pairs(len(batch), 0)
             seconds["match"] = time.perf_counter() - matched_from
             if measured:
@@ -136,6 +137,8 @@ class BatchFilter:
             if measured:
                 self._choice.note(batch.loaded, time.thread_time() - spent)
             matched[batch.places] = found.done
+            if by_itself and own.nodes is None and matched.all() and found.is_without_failures:
+                return [_whole(batch, self._stage.counted(found), seconds)]
             outcomes = self._taken(batch, matched, found, seconds)
         if not matched.all():
             with self._in_turn:

@@ -49,6 +49,11 @@ class StageMatches(NamedTuple):
     open: OpenAnswers
     table: Callable[[int], NodeTable]
 
+    @property
+    def is_without_failures(self) -> bool:
+        """Whether all queries could be evaluated."""
+        return not self.open.answers.failures
+
 
 class PushStage:
     """Matches documents with queries: the engine, and trees for what it leaves open.
