@@ -24,8 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
-    "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results", "machine",
-    "size", "outputs", "writing", "ordering", "declarations",
+    "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results",
+    "machine", "size", "outputs", "writing", "ordering", "declarations", "describe",
 ]  # fmt: skip
 PUSH_HEADERS = [
     *("push.h", "matching.h", "machine.h", "states.h", "conditions.h", "document.h"),
@@ -137,11 +137,21 @@ def extensions() -> list[Extension]:
     )
     modules.append(
         Extension(
+            "extract.filtertool.matchers.push._node_columns",
+            [f"{PUSH}/_node_columns.pyx"],
+            depends=[f"{PUSH}/_node_columns.pxd"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
+    modules.append(
+        Extension(
             "extract.filtertool.matchers.push._push",
             [f"{PUSH}/_push.pyx", *(f"{PUSH}/core/{name}.c" for name in PUSH_SOURCES)],
             include_dirs=[f"{PUSH}/core", KERNEL, XPATH],
             depends=[
                 *(f"{PUSH}/core/{name}" for name in (*PUSH_HEADERS, "outputs.h", "c_push.pxd")),
+                *(f"{PUSH}/{name}" for name in ("core/describe.h", "_node_columns.pxd")),
                 *(f"{KERNEL}/{name}" for name in (*HEADERS, "_kernel.pxd")),
                 *(f"{XPATH}/{name}.h" for name in ("hashing", "number")),
             ],

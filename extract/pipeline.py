@@ -335,18 +335,30 @@ def _job(
     name: str = "",
 ) -> tuple[Job, str]:
     """Returns the job and the document's name that `MatchOptions` ask for, with their defaults."""
+    global _last_job
+    asked = (select, priority, matcher, on_nonconforming, assume_valid, limits)
+    last = _last_job  # once: another thread may put another one there
+    if last is not None and last[0] is scheme and last[1] == asked:
+        return last[2], name
     limits = limits or DEFAULTS
     options = Options(select, on_nonconforming, assume_valid, limits=limits, priority=priority)
-    return Job(scheme, load_matcher(matcher), options), name
+    job = Job(scheme, load_matcher(matcher), options)
+    _last_job = (scheme, asked, job)
+    return job, name
 
 
 _LAST: Final = LastFilter()
+# The last job, with what was asked for: to make one takes longer than to filter a small document.
+_last_job: tuple[Scheme, tuple[object, ...], Job] | None = None
 
 
 def _filtered(document: Document, job: Job, name: str) -> tuple[DocumentOutcome, Sequence[str]]:
     """Filters one document; returns its outcome, and the ids of all subscribers."""
+    from extract.filtertool.batch_filter import BatchFilter
+
     with _LAST.lend(job) as ready:
-        (done,) = document_outcomes(ready.process([(name, document)]))
+        process = ready.process_quietly if isinstance(ready, BatchFilter) else ready.process
+        (done,) = document_outcomes(process([(name, document)]))
     if done.error is not None:
         raise done.error
     return done, ready.ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from lxml import etree
 
@@ -18,6 +18,7 @@ from extract.xpath.functions import Type
 from extract.xpath.types import type_of
 
 Row = tuple[Any, ...]
+_NODES: Final = ("query", "node", "name", "ordinal", "path", "value", "text")
 
 
 class PlainLoop:
@@ -64,6 +65,16 @@ class PlainLoop:
             elif value and not (isinstance(value, float) and math.isnan(value)):
                 rows.append((name, int(value) if counted else 1))
         return rows
+
+    def table(self, name: str, document: bytes) -> Any:
+        """The rows of a document as a table of Arrow, with its name."""
+        import pyarrow as pa
+
+        rows = self.rows(document)
+        names = {"nodes": _NODES, "count": ("query", "count"), "doc": ("query",)}[self._select]
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        made = {one: list(column) for one, column in zip(names, columns, strict=False)}
+        return pa.table({"document": [name] * len(rows), **made})
 
 
 def _node_rows(name: str, tree: Any, value: Any) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from lxml import etree
 
 from extract.bench.plain_lxml import PlainLoop
 from extract.bench.real_part import measured_part
+from extract.bench.real_run import run_ratio
 from extract.bench.real_sets import RealSet, real_sets
 from extract.bench.table import ResultTable
 from extract.errors import ExtractError
@@ -19,6 +21,7 @@ from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import AUTO, load_matcher
 from extract.filtertool.options import Options
+from extract.live_filter import Filter
 from extract.preptool.prepare import prepare
 from extract.scheme import Scheme
 
@@ -27,6 +30,9 @@ _SELECTS: Final[tuple[Select, ...]] = ("doc", "count", "nodes")
 _LOOP_SECONDS: Final = 0.2  # that the loop may take for all documents of a set, about
 _TURNS: Final = 5
 _LONG: Final = 1.5  # seconds after which there are no more turns
+_ENOUGH: Final = 1.0  # seconds for a single matcher; from there on the rest is extrapolated
+_FEW: Final = 10  # queries, on documents that are not large
+_SMALL: Final = 32_000  # bytes of such a document
 _STAGES: Final = ("push", "excluded", "columns", "lxml", "whole")
 _COLUMNS: Final = ("set", "documents", "KB", "queries", "prepare", "select", "loop ms")
 
@@ -47,14 +53,19 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     if not rows:
         raise ExtractError(f"{data} has no folder with docs, a schema and queries")
     shares = [f"% {stage}" for stage in _STAGES]
-    columns = (*_COLUMNS, "each", "batch", *_OTHERS, *shares)
+    columns = (*_COLUMNS, "each", "batch", "table", "best", *_OTHERS, *shares)
     remarks = (
         "Processor time of one core, from bytes to rows, warm; medians of turns that alternate.",
         "Loop: etree.XPath for each query, compiled before, on the parsed document; for nodes with",
         "the same columns, but for offsets. Each, batch: how many times as long extract takes,",
-        "document by document, and all in one call; below 1 is faster. Then the same for single",
-        "matchers, document by document; - where they are not measured. Where queries are some of",
-        "many, the loop would take minutes for all: the rest is left out on both sides.",
+        "document by document, and all in one call; below 1 is faster. Table: Filter.table for",
+        "each document, next to the loop with a pyarrow.Table of its rows. Best: auto next to the",
+        "best single matcher, both the second time. Then these next to the loop, document by",
+        "document; what takes longer than a second is extrapolated from the first documents, by",
+        "bytes; - where they are not measured. Where queries are some of many, the loop would take",
+        "minutes for all: the rest is left out on both sides. Few: ten queries, documents of less",
+        "than 32 KB. Run: `extract run --engine local` next to a script that has the loop in as",
+        "many processes and writes Parquet, processor time of all processes, start-up apart.",
         "Prepare: in units of compiling all queries with etree.XPath. Percent: what answered pairs",
         "of query and document: push, also where it excludes a match; the others the rest.",
     )
@@ -70,18 +81,35 @@ def _rows_of(whole: RealSet, scale: float) -> Iterator[Row]:
         scheme = prepare(one.schema, one.queries, "auto")
     for own, others in ((one, _OTHERS), (one.broken(), ())):
         for select in _SELECTS:
-            measured = _measured(own, scheme, select, others)
-            yield [
-                own.name,
-                len(own.documents),
-                round(sum(map(len, own.documents)) / len(own.documents) / 1000),
-                _some_of(len(own.queries), len(whole.queries)),
-                units,
-                select,
-                measured.loop * 1e3,
-                *measured.ratios,
-                *measured.shares,
-            ]
+            yield _row(own, whole, units, select, _measured(own, scheme, select, others))
+    ratio = run_ratio(one, scheme)
+    yield [*_facts(one, whole, units), "run", ratio.loop * 1e3, "-", ratio.ours / ratio.loop] + [
+        "-"
+    ] * (2 + len(_OTHERS) + len(_STAGES))
+    few = whole.small(_SMALL).part(_FEW, _FEW)
+    if few.documents:
+        few = replace(few, name=f"{whole.name}, few")
+        scheme = prepare(few.schema, few.queries, "auto")
+        for own in (few, few.broken()):
+            for select in _SELECTS:
+                yield _row(own, whole, "-", select, _measured(own, scheme, select, ()))
+
+
+def _facts(own: RealSet, whole: RealSet, units: str | float) -> Row:
+    return [
+        own.name,
+        len(own.documents),
+        round(sum(map(len, own.documents)) / len(own.documents) / 1000),
+        _some_of(len(own.queries), len(whole.queries)),
+        units,
+    ]
+
+
+def _row(
+    own: RealSet, whole: RealSet, units: str | float, select: Select, measured: _Measured
+) -> Row:
+    facts = _facts(own, whole, units)
+    return [*facts, select, measured.loop * 1e3, *measured.ratios, *measured.shares]
 
 
 def _some_of(measured: int, every: int) -> str:
@@ -114,28 +142,52 @@ class _Measured(NamedTuple):
 def _measured(one: RealSet, scheme: Scheme, select: Select, others: Sequence[str]) -> _Measured:
     loop = PlainLoop(one.queries, select)
     named = [(str(number), document) for number, document in enumerate(one.documents)]
-    filters = [Job(scheme, load_matcher(n), Options(select)).filter() for n in (AUTO, *others)]
+    ready = Job(scheme, load_matcher(AUTO), Options(select)).filter()
+    tables = Filter(scheme, select)
 
     def plain() -> None:
         for document in one.documents:
             loop.rows(document)
 
-    def each(process: Callable[..., object]) -> Work:
-        return lambda: [process([document]) for document in named]
+    def plain_tables() -> None:
+        for name, document in named:
+            loop.table(name, document)
 
-    auto = filters[0].process
-    main: list[Work] = [plain, each(auto), lambda: auto(named)]
-    for learning in main[1:]:  # compiles, and learns what documents cost
-        learning()
-    before = dict(filters[0].figures())
+    main: list[Work] = [
+        plain,
+        lambda: [ready.process([document]) for document in named],
+        lambda: ready.process(named),
+        plain_tables,
+        lambda: [tables.table([document]) for document in named],
+    ]
+    for learning in (*main[1:3], main[4], *main[1:3], main[4]):
+        learning()  # compiles, and learns what documents cost
+    before = dict(ready.figures())
     seconds = _medians(main, _TURNS)
-    shares = _shares(before, filters[0].figures())
-    for ready in filters[1:]:
-        work = each(ready.process)
-        first = _seconds(work)
-        seconds += [first] if first > 0.5 else _medians([work], 2)
-    ratios: list[str | float] = [spent / seconds[0] for spent in seconds[1:]]
-    return _Measured(seconds[0], [*ratios, *["-"] * (len(_OTHERS) - len(others))], shares)
+    shares = _shares(before, ready.figures())
+    auto, *single = [
+        _bounded(Job(scheme, load_matcher(name), Options(select)).filter().process, named)
+        for name in (AUTO, *others)
+    ]
+    ratios: list[str | float] = [seconds[1] / seconds[0], seconds[2] / seconds[0]]
+    ratios.append(seconds[4] / seconds[3])
+    ratios.append(auto / min(single) if single else "-")
+    ratios += [spent / seconds[0] for spent in single] or ["-"] * len(_OTHERS)
+    return _Measured(seconds[0], ratios, shares)
+
+
+def _bounded(
+    process: Callable[[Sequence[tuple[str, bytes]]], object], named: Sequence[tuple[str, bytes]]
+) -> float:
+    """Seconds for documents one by one, the second time; extrapolated if they are many."""
+    spent = read = 0.0
+    for document in named:
+        process([document])  # compiles
+        spent += _seconds(lambda: process([document]))  # noqa: B023
+        read += len(document[1])
+        if spent > _ENOUGH:
+            break
+    return spent * sum([len(data) for _, data in named]) / read
 
 
 def _medians(works: Sequence[Work], most: int) -> list[float]:
@@ -161,4 +213,4 @@ def _shares(before: Mapping[str, float], after: Mapping[str, float]) -> list[flo
     names = [f"pairs_{stage}" for stage in _STAGES]
     pairs = [after.get(name, 0) - before.get(name, 0) for name in names]
     total = max(1.0, sum(pairs))
-    return [100 * number / total for number in pairs]
+    return [100 * float(number) / total for number in pairs]

@@ -19,7 +19,7 @@ _DOCUMENTS: Final = 40
 _BYTES: Final = 8 << 20  # of all documents of a set
 _QUERY_FILES: Final = ("queries.*", "rules.*", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.tsv.gz")
 _SCHEMA_FILES: Final = ("*.dtd", "*.xsd", "schema*/maindoc/*.xsd", "schema*/*.xsd", "schema*/*.dtd")
-
+_XSD: Final = "http://www.w3.org/2001/XMLSchema"
 
 _T = TypeVar("_T")
 
@@ -46,6 +46,10 @@ class RealSet:
         chosen = self.queries if len(some) == len(self.queries) else Subscriptions.of(some)
         return replace(self, queries=chosen, documents=tuple(_some(self.documents, documents)))
 
+    def small(self, most: int) -> RealSet:
+        """The documents that have fewer bytes."""
+        return replace(self, documents=tuple([one for one in self.documents if len(one) < most]))
+
     def broken(self) -> RealSet:
         """The same documents with an element at the end that the schema does not have."""
         documents = tuple([_with_unknown(document) for document in self.documents])
@@ -66,7 +70,7 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
         if not (queries and documents):
             continue
         schemas, name = _files(folder, _SCHEMA_FILES), folder.name
-        schema = _schema(schemas[0], documents[0]) if schemas else Schema.none()
+        schema = _schema(_fitting(schemas, documents), documents[0]) if schemas else Schema.none()
         if not schemas:
             name += ", no schema"
         chosen = _some(Subscriptions.load(queries[0]), int(_QUERIES * scale))
@@ -90,6 +94,22 @@ def _documents(folder: Path) -> list[bytes]:
     return plain or [gzip.decompress(path.read_bytes()) for path in sorted(packed)]
 
 
+def _fitting(schemas: Sequence[Path], documents: Sequence[bytes]) -> Path:
+    """The schema that declares the roots of most documents; the first one if they are alike."""
+    roots = [etree.fromstring(one, etree.XMLParser(huge_tree=True)).tag for one in documents]
+
+    def fitting(path: Path) -> int:
+        if path.suffix != ".xsd":
+            return 0
+        declared = etree.parse(path).getroot()
+        uri = declared.get("targetNamespace")
+        names = [one.get("name") for one in declared.iterchildren(f"{{{_XSD}}}element")]
+        own = {f"{{{uri}}}{name}" if uri else name for name in names}
+        return sum(root in own for root in roots)
+
+    return max(schemas, key=fitting)
+
+
 def _schema(path: Path, document: bytes) -> Schema:
     """The schema of a file; for a DTD, root and prefixes are those of a document."""
     if path.suffix == ".xsd":
@@ -105,7 +125,7 @@ def _some(items: Sequence[_T], most: int) -> list[_T]:
     >>> _some(range(10), 4), _some("ab", 4)
     ([0, 2, 5, 7], ['a', 'b'])
     """
-    most = min(max(1, most), len(items))
+    most = min(max(1, most), len(items)) if items else 0
     return [items[number * len(items) // most] for number in range(most)]
 
 

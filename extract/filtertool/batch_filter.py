@@ -12,18 +12,19 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.scan.driver import Verdict
+from extract.chunktool.scan.driver import edge_in_words
 from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
-from extract.filtertool.matchers.push.engine import EngineRows
+from extract.filtertool.matchers.push.engine import BatchAnswers, EngineNodes, EngineRows
 from extract.filtertool.matchers.push.factory import PushFactory
 from extract.filtertool.matchers.push.native import require_native
 from extract.filtertool.options import Options
@@ -32,6 +33,7 @@ from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.push_stage import Failures, PushStage, StageMatches
 from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
+from extract.filtertool.results.direct_rows import described_findings
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
@@ -44,6 +46,8 @@ MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
 
 Placed = tuple[int, FilterOutcome]
 """An outcome, and the place of its first document in the batch."""
+
+_place: Final = itemgetter(0)
 
 
 class BatchFilter:
@@ -88,7 +92,7 @@ class BatchFilter:
             rest: Whether queries have changed that the engine does not answer.
         """
         self._others = self._others.after(view, self.queries.rest if rest else None)
-        self._open_stage = None
+        self._open_stage = self.queries.engine.other = None
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name.
@@ -112,35 +116,92 @@ class BatchFilter:
         seconds["chunk"] = matched_from - started
         measured = batch.largest >= SMALL
         spent = time.thread_time() if measured else 0.0
-        found = self._stage.match(batch.loaded)
-        seconds["match"] = time.perf_counter() - matched_from
-        if measured:
-            self._choice.note(batch.loaded, time.thread_time() - spent)
-        complete = len(found.done) == len(batch) == np.count_nonzero(found.done) > 0
-        if complete and found.is_simple and not others.has_rest and self.options.select != "nodes":
-            return [_whole(batch, found.rows, seconds)]
-        matched = np.zeros(len(batch), np.bool_)
-        matched[batch.places] = found.done
-        rest: Mapping[int, DocumentOutcome] = {}
-        if others.has_rest:
-            with self._in_turn:
-                rest = others.rest_of(batch, batch.places[found.done].tolist())
+        answers = self._answers(batch.loaded)
+        done, own = answers.done, answers.own
+        by_itself = not (others.has_rest or self.options.standalone)
+        is_simple = by_itself and not len(own.candidates.unit)
+        if is_simple and self._all_is_done(batch, answers):
+            self._stage.count_pairs(len(batch), 0)
+            seconds["match"] = time.perf_counter() - matched_from
+            if measured:
+                self._choice.note(batch.loaded, time.thread_time() - spent)
+            if own.nodes is None:
+                return [_whole(batch, own.matches, seconds)]
+            if all(own.nodes.described):
+                return _described(batch, own.nodes, seconds)
         outcomes: list[Placed] = []
-        if self.options.select == "nodes":
-            with self._in_turn:
-                outcomes += self._one_by_one(batch, found, rest, seconds)
-        elif matched.any():
-            outcomes += self._together(batch, matched, found, rest, seconds)
+        matched = np.zeros(len(batch), np.bool_)
+        if 1 in done.tobytes():
+            found = self._stage.complete(batch.loaded, done == 1, own)
+            seconds["match"] = time.perf_counter() - matched_from
+            if measured:
+                self._choice.note(batch.loaded, time.thread_time() - spent)
+            matched[batch.places] = found.done
+            if by_itself and own.nodes is None and matched.all() and found.is_without_failures:
+                return [_whole(batch, self._stage.counted(found), seconds)]
+            outcomes = self._taken(batch, matched, found, seconds)
         if not matched.all():
-            odd = np.flatnonzero(~matched).tolist()
-            strange = set(batch.places[found.strange].tolist())
             with self._in_turn:
-                self._refused["push_large_documents"] += len(batch.large)
-                self._refused["push_refused_documents"] += len(odd)
-                outcomes += self._odd(batch, odd, strange)
-            outcomes.sort(key=lambda pair: pair[0])
+                outcomes += self._others_than(batch, matched, answers)
+            outcomes.sort(key=_place)
         batch.close()
         return [outcome for _, outcome in outcomes]
+
+    def _taken(
+        self,
+        batch: LoadedBatch,
+        matched: NDArray[np.bool_],
+        found: StageMatches,
+        seconds: Seconds,
+    ) -> list[Placed]:
+        """The outcomes of documents that the engine takes."""
+        rest: Mapping[int, DocumentOutcome] = {}
+        if self._others.has_rest:
+            with self._in_turn:
+                rest = self._others.rest_of(batch, batch.places[found.done].tolist())
+        if not matched.any():
+            return []
+        if self.options.select == "nodes":
+            with self._in_turn:
+                return list(self._one_by_one(batch, found, rest, seconds))
+        return self._together(batch, matched, found, rest, seconds)
+
+    def _others_than(
+        self, batch: LoadedBatch, matched: NDArray[np.bool_], answers: BatchAnswers
+    ) -> list[Placed]:
+        """The outcomes of documents that the engine does not take, or that break the schema."""
+        outcomes = list(self.match_breaking(batch, answers))
+        if len(outcomes) < len(batch):
+            breaking = {place for place, _ in outcomes}
+            odd = [n for n in np.flatnonzero(~matched).tolist() if n not in breaking]
+            self._refused["push_large_documents"] += len(batch.large)
+            self._refused["push_refused_documents"] += len(odd)
+            outcomes += self._odd(batch, odd)
+        return outcomes
+
+    def _answers(self, documents: Sequence[bytes]) -> BatchAnswers:
+        """The answers of the engine; at the first document that breaks the schema, one for such
+        documents is made, too."""
+        self._stage.queries.conditions  # noqa: B018 (the engine gets them)
+        engine = self.queries.engine
+        answers = engine.match_all(documents)
+        if answers.broken and engine.other is None and self.options.on_nonconforming == "fallback":
+            with self._in_turn:
+                if self._open_stage is None:
+                    view, options = self._others.view, self.options
+                    queries = PushQueries.as_written(view, options, engine.names)
+                    queries.conditions  # noqa: B018
+                    self._open_stage = PushStage(
+                        queries, lambda: self._others.open_cutter, options, self._in_turn
+                    )
+                    engine.other = queries.engine
+            answers = engine.match_all(documents)
+        return answers
+
+    def _all_is_done(self, batch: LoadedBatch, answers: BatchAnswers) -> bool:
+        """Whether the engine has matched all documents, and at least one."""
+        count = len(answers.done)
+        return 0 < count == len(batch) == answers.done.tobytes().count(1)
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
@@ -246,52 +307,35 @@ class BatchFilter:
 
     # -- documents that the engine does not take
 
-    def _odd(
-        self, batch: LoadedBatch, places: Sequence[int], strange: Collection[int]
-    ) -> list[Placed]:
-        """Outcomes of documents that were not matched.
-
-        Most of them break the schema. The queries as they were written hold for these, too, and are
-        matched by an engine of their own.
-        """
-        outcomes: list[Placed] = []
-        if strange and self.options.on_nonconforming == "fallback":
-            outcomes = list(
-                self.match_breaking(batch, [place for place in places if place in strange])
-            )
-        done = {place for place, _ in outcomes}
+    def _odd(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
+        """Yields the outcomes of documents that the engine does not take."""
         for place in places:
-            if place not in done:
-                spent = time.thread_time()
-                outcome = self._others.whole(batch.document(place))
-                self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
-                how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
-                self._pairs[how] += len(self._others.view.numbers)
-                outcomes.append((place, outcome))
-        return outcomes
+            spent = time.thread_time()
+            outcome = self._others.whole(batch.document(place))
+            self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
+            how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
+            self._pairs[how] += len(self._others.view.numbers)
+            yield place, outcome
 
-    def match_breaking(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
-        """Yields the outcomes of documents that break the schema, with their places.
+    def match_breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:
+        """Yields the outcomes of documents that break the schema.
+
+        The queries as they were written hold for these, too; an engine of their own has matched
+        them right after the scan.
 
         Args:
             batch: The documents.
-            places: Those that the engine does not take.
+            answers: What the engines found in those that are loaded.
         """
-        others, limits = self._others, self.options.limits
-        places = [place for place in places if len(batch.data(place)) <= limits.whole_bytes]
-        if self._open_stage is None:
-            queries = PushQueries.as_written(others.view, self.options)
-            self._open_stage = PushStage(
-                queries, lambda: self._others.open_cutter, self.options, self._in_turn
-            )
-        stage, started = self._open_stage, time.perf_counter()
-        found = stage.match([batch.data(place) for place in places])
-        rest = others.rest_of(batch, [places[unit] for unit in np.flatnonzero(found.done)])
+        if answers.other is None or self._open_stage is None:
+            return
+        stage, others, started = self._open_stage, self._others, time.perf_counter()
+        found = stage.complete(batch.loaded, answers.done == 2, answers.other)
+        rest: Mapping[int, DocumentOutcome] = {}
+        if others.has_rest:
+            rest = others.rest_of(batch, batch.places[found.done].tolist())
         for unit, findings, failed in stage.findings(found):
-            place = places[unit]
-            units = others.cutter.cut(batch.names[place], batch.data(place))
-            if units.outcome.verdict is not Verdict.NONCONFORMING:
-                continue
+            place = int(batch.places[unit])
             rejections = self._rejections(batch, {place: failed})[place] if failed else ()
             other = rest.get(place)
             if other is not None:
@@ -308,9 +352,9 @@ class BatchFilter:
                     findings,
                     rejections,
                     True,
-                    units.size,
-                    units.outcome.scanner,
-                    (units.reason,),
+                    len(batch.loaded[unit]),
+                    "kernel",
+                    (edge_in_words(answers.broken[unit]),),
                     seconds,
                 ),
             )
@@ -320,6 +364,18 @@ def _whole(batch: LoadedBatch, rows: EngineRows, seconds: Seconds) -> FilterOutc
     """The outcome of a batch that the engine did all of."""
     sizes = batch.sizes(0, len(batch))
     return BatchOutcome(batch.names, sizes, rows.unit, rows.query, rows.value, seconds=seconds)
+
+
+def _described(batch: LoadedBatch, nodes: EngineNodes, seconds: Seconds) -> list[FilterOutcome]:
+    """The outcomes of documents whose nodes the engine has found and described."""
+    outcomes: list[FilterOutcome] = []
+    for unit, name in enumerate(batch.names):
+        findings, size = described_findings(nodes, unit), len(batch.loaded[unit])
+        outcomes.append(
+            DocumentOutcome(name, "conforming", findings, (), False, size, "kernel", (), seconds)
+        )
+        seconds = Seconds()
+    return outcomes
 
 
 def _with_rest(rows: EngineRows, rest: Mapping[int, DocumentOutcome], counting: bool) -> EngineRows:

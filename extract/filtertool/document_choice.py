@@ -21,6 +21,8 @@ _CLASSES: Final = 6  # of sizes; the last one is open
 _NEW: Final = 0.3  # how much the last measurement counts
 _TRY: Final = 1.5  # times its price, what an estimate must save to be worth a try at once
 _AGAIN: Final = 8.0  # times its price, what the engine takes before columns are tried again
+_WARM: Final = 4  # measurements of the engine before one is believed: the first ones make states
+_LARGE: Final = 1 << 20  # bytes, beside which making states does not count
 
 
 class DocumentChoice:
@@ -48,13 +50,14 @@ class DocumentChoice:
         self._questions = questions
         self._rates: dict[tuple[int, bool], float] = {}  # seconds a byte, by size, columns or not
         self._spent: dict[int, float] = {}  # seconds of the engine since columns were tried, by size
+        self._cold: dict[int, int] = {}  # measurements of the engine that may be cold, by size
         self._from: int | None = None
 
     @property
     def columns_from(self) -> int | None:
         """The bytes from which on the next documents go to columns; None if none do.
 
-        The first document of a size goes to the engine.
+        The first documents of a size go to the engine.
         """
         return self._from
 
@@ -78,10 +81,19 @@ class DocumentChoice:
         key = size_class, _ = _size_class(size // documents), columns
         self._spent[size_class] = 0.0 if columns else self._spent.get(size_class, 0.0) + seconds
         rate, before = seconds / size, self._rates.get(key)
+        cold = not columns and self._is_cold(key[0], size)
         if before is not None:  # something else may have run meanwhile
-            rate = before + _NEW * (min(rate, 4 * before) - before)
+            rate = min(rate, before) if cold else before + _NEW * (min(rate, 4 * before) - before)
         self._rates[key] = rate
-        self._from = self._choose()
+        if not cold:
+            self._from = self._choose()
+
+    def _is_cold(self, kind: int, size: int) -> bool:
+        """Whether a measurement of the engine is one of the first of a size, and small."""
+        if size < _LARGE and self._cold.get(kind, 0) < _WARM:
+            self._cold[kind] = self._cold.get(kind, 0) + 1
+            return True
+        return False
 
     def _choose(self) -> int | None:
         """The smallest size from which on columns cost less, as far as is known."""

@@ -46,6 +46,6 @@ class LastFilter:
 
 def _same(job: Job, other: Job) -> bool:
     """Whether a filter for one job serves another. Schemes are large, so they are not compared."""
-    return (
+    return job is other or (
         job.scheme is other.scheme and job.factory == other.factory and job.options == other.options
     )

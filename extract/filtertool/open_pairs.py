@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extract.chunktool.scan.node_table import NodeTable
 from extract.errors import MatcherError
@@ -78,6 +77,7 @@ def _by_unit(unit: Indices, query: Indices) -> list[tuple[int, list[int]]]:
     >>> _by_unit(np.array([1, 1, 4]), np.array([5, 6, 5]))
     [(1, [5, 6]), (4, [5])]
     """
-    first: NDArray[np.int64] = np.flatnonzero(np.diff(unit, prepend=-1))
-    queries = np.split(query, first[1:]) if len(first) else []
-    return [(n, own.tolist()) for n, own in zip(unit[first].tolist(), queries, strict=True)]
+    pairs: dict[int, list[int]] = {}
+    for document, number in zip(unit.tolist(), query.tolist(), strict=True):
+        pairs.setdefault(document, []).append(number)
+    return list(pairs.items())

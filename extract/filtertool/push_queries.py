@@ -14,6 +14,7 @@ from extract.filtertool.canonical_queries import (
     template_constants_of,
 )
 from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.matchers.push.automaton import EngineNames
 from extract.filtertool.matchers.push.engine import PushEngine
 from extract.filtertool.options import Options
 from extract.filtertool.results.owners import Indices, Longs
@@ -36,21 +37,29 @@ class PushQueries:
         schema: The schema whose edges documents are checked for.
         namespaces: Prefix to namespace URI, for all queries.
         options: How documents are filtered.
+        names: The names of another engine, which scans the documents for this one.
 
     Attributes:
         engine: The engine.
         trees: The queries that the engine does not decide: it names the documents that may match.
     """
 
-    def __init__(self, schema: Schema, namespaces: Mapping[str, str], options: Options) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        namespaces: Mapping[str, str],
+        options: Options,
+        names: EngineNames | None = None,
+    ) -> None:
         select, limits = options.select, options.limits
         self._has_values = select == "nodes"
         self.engine = PushEngine(
-            schema, namespaces, select, limits, approximate=True, conditions=True
+            schema, namespaces, select, limits, approximate=True, conditions=True, names=names
         )
+        self.engine.bind(namespaces)
         self.trees = TreeQueries(namespaces, select, limits)
         self._conditions: set[int] = set()
-        self._sorted_conditions: Indices | None = None  # until they change
+        self._sorted_conditions: Indices | None = None  # once they have changed
         self._rest: set[int] = set()
 
     @classmethod
@@ -65,11 +74,13 @@ class PushQueries:
         return queries
 
     @classmethod
-    def as_written(cls, view: SchemeView, options: Options) -> PushQueries:
+    def as_written(
+        cls, view: SchemeView, options: Options, names: EngineNames | None = None
+    ) -> PushQueries:
         """The queries of a scheme as they were written, also those that match no document that
         keeps to the schema."""
         scheme, numbers = view
-        queries = cls(Schema.none(), scheme.namespaces, options)
+        queries = cls(Schema.none(), scheme.namespaces, options, names)
         with no_collection():
             for template, rows in members_by_key(scheme.directory.templates):
                 queries.add(template, written_question(scheme, template, rows), numbers[rows])
@@ -89,6 +100,7 @@ class PushQueries:
         """
         if self._sorted_conditions is None:
             self._sorted_conditions = np.array(sorted(self._conditions), np.int32)
+            self.engine.conditions = self._sorted_conditions
         return self._sorted_conditions
 
     def are_conditions(self, queries: Indices) -> NDArray[np.bool_]:

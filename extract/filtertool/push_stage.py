@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
@@ -14,13 +14,13 @@ from extract.filtertool.document_cutter import DocumentCutter
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Nodes
-from extract.filtertool.matchers.push.engine import EngineRows
+from extract.filtertool.matchers.push.engine import EngineFound, EngineNodes, EngineRows
 from extract.filtertool.matchers.push.factory import node_refs
 from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.results.describe_nodes import NodeDescriber
-from extract.filtertool.results.direct_rows import direct_findings
+from extract.filtertool.results.direct_rows import described_findings, direct_findings
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.merge import Answered, Merger
 from extract.filtertool.results.owners import Indices, Owners
@@ -37,23 +37,22 @@ class StageMatches(NamedTuple):
 
     Attributes:
         done: For each document whether it was matched; any other must be matched in another way.
-        strange: For each document whether the engine did not take it as it is.
         rows: What the engine found.
+        nodes: The nodes of these rows, where they are asked for.
         open: The answers on what the engine left open.
         table: Returns the table with all nodes of a document.
     """
 
     done: NDArray[np.bool_]
-    strange: NDArray[np.bool_]
     rows: EngineRows
+    nodes: EngineNodes | None
     open: OpenAnswers
     table: Callable[[int], NodeTable]
 
     @property
-    def is_simple(self) -> bool:
-        """Whether the engine left nothing open, so that `rows` are all."""
-        answers = self.open.answers
-        return not (len(answers.unit) or answers.values or answers.failures)
+    def is_without_failures(self) -> bool:
+        """Whether all queries could be evaluated."""
+        return not self.open.answers.failures
 
 
 class PushStage:
@@ -80,11 +79,17 @@ class PushStage:
         self._turn = turn
         self._pairs = dict.fromkeys(("push", "excluded"), 0)
 
-    def match(self, documents: Sequence[bytes]) -> StageMatches:
-        """Matches documents."""
-        engine, trees = self.queries.engine, self.queries.trees
-        done, rows, candidates = engine.match(documents)
-        matched = done == 1
+    def complete(
+        self, documents: Sequence[bytes], done: NDArray[np.bool_], found: EngineFound
+    ) -> StageMatches:
+        """Answers what the engine left open.
+
+        Args:
+            documents: All documents.
+            done: For each of them whether the engine of this stage has matched it.
+            found: What it found.
+        """
+        trees, rows, candidates = self.queries.trees, found.matches, found.candidates
         tables: dict[int, NodeTable] = {}
 
         def table(unit: int) -> NodeTable:
@@ -92,20 +97,24 @@ class PushStage:
                 tables[unit] = self._cutter().table_of(documents[unit])
             return tables[unit]
 
+        opened = _NO_ANSWERS
         if len(candidates.unit):
             with self._turn:
                 opened = answer_open_pairs(
                     trees, documents, candidates, self._options.select, table
                 )
-        else:
-            opened = _NO_ANSWERS
         if opened.refused:
-            matched[list(opened.refused)] = False
-            rows = rows.where(matched[rows.unit])
-        count = int(matched.sum())
-        self._pairs["push"] += count * (len(engine) - len(trees))
-        self._pairs["excluded"] += count * len(trees) - len(candidates.unit)
-        return StageMatches(matched, done == 0, rows, opened, table)
+            done = done.copy()
+            done[list(opened.refused)] = False
+            rows = rows.where(done[rows.unit])
+        self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit))
+        return StageMatches(done, rows, found.nodes, opened, table)
+
+    def count_pairs(self, documents: int, open_pairs: int) -> None:
+        """Takes note of documents that the engine has matched."""
+        trees = len(self.queries.trees)
+        self._pairs["push"] += documents * (len(self.queries.engine) - trees)
+        self._pairs["excluded"] += documents * trees - open_pairs
 
     def figures(self) -> dict[str, float]:
         """What was done so far."""
@@ -122,6 +131,8 @@ class PushStage:
     def counted(self, found: StageMatches) -> EngineRows:
         """All rows of a batch, where nodes are not asked for."""
         rows = found.rows
+        if found.open is _NO_ANSWERS:
+            return rows
         unit, query, count = found.open.counted()
         if not len(unit):
             return rows
@@ -147,9 +158,12 @@ class PushStage:
         if self._options.select == "nodes":
             yield from self.nodes(found)
             return
-        rows, failures, none = self.counted(found), self.failures(found), Findings.none()
+        rows, failures, none = self.counted(found), self.failures(found), _NOTHING
+        ends = [len(rows.unit)]
+        if len(found.done) > 1:
+            ends = np.searchsorted(rows.unit, np.arange(1, len(found.done) + 1)).tolist()
         for unit in np.flatnonzero(found.done).tolist():
-            own = slice(*np.searchsorted(rows.unit, [unit, unit + 1]).tolist())
+            own = slice(ends[unit - 1] if unit else 0, ends[unit])
             who = rows.query[own]
             count = rows.value[own] if len(rows.value) else np.ones(len(who), np.int64)
             findings = Findings(who, count, none.node, none.ordinal, none.described)
@@ -160,47 +174,31 @@ class PushStage:
 
         Also queries that could not be evaluated on it, or select too much of it.
         """
-        rows, answers, failures = found.rows, found.open.answers, self.failures(found)
-        conditions = self.queries.conditions
-        true: dict[int, list[int]] = {}
-        if len(conditions):
-            is_condition = self.queries.are_conditions(rows.query)
-            held = rows.where(is_condition)
-            for unit, query in zip(held.unit.tolist(), held.query.tolist(), strict=True):
-                true.setdefault(unit, []).append(query)
-            rows = rows.where(~is_condition)
-        opened = answers.nodes
+        described, failures = found.nodes, self.failures(found)
+        assert described is not None
         values: dict[int, dict[int, float | str | bool]] = {}
-        for unit, query, value in answers.values:
+        for unit, query, value in found.open.answers.values:
             values.setdefault(unit, {})[query] = value
-        every = np.arange(len(found.done) + 1)
-        own = np.searchsorted(rows.unit, every).tolist()
-        more = own[:0] if opened is None else np.searchsorted(opened.unit, every).tolist()
+        opened = found.open.answers.nodes
+        is_described = described.described
+        if self._options.standalone:  # the engine writes elements as they are in the document
+            is_described = [False] * len(is_described)
+        rest = None if all(is_described) else _RowsOfUnits(found.rows, self.queries)
         for unit in np.flatnonzero(found.done).tolist():
-            known = self._values(conditions, true.get(unit, ()), values.get(unit, {}))
-            failed = failures.get(unit, {})
-            query, refs = rows.query[:0], None
-            if own[unit] < own[unit + 1]:
-                part = rows.part(own[unit], own[unit + 1])
-                query, refs = part.query, node_refs(part)
-            if opened is not None and more[unit] < more[unit + 1]:
-                place = slice(more[unit], more[unit + 1])
-                query, refs = _joined(query, refs, opened.question[place], opened.refs.take(place))
-            findings = _NOTHING
+            known, failed = values.get(unit, {}), failures.get(unit, {})
+            query, refs, findings = found.rows.query[:0], None, _NOTHING
+            if is_described[unit]:
+                findings = described_findings(described, unit)
+            else:
+                assert rest is not None
+                query, refs = rest.nodes(unit)
+                known = rest.values(unit) | known
+            if opened is not None:
+                query, refs = _with_opened(query, refs, opened, unit)
             if refs is not None or known or failed:
-                findings, failed = self._findings(found, unit, query, refs, known, failed)
+                more, failed = self._findings(found, unit, query, refs, known, failed)
+                findings = Findings.together([findings, more])
             yield unit, findings, failed
-
-    def _values(
-        self, conditions: Indices, true: Iterable[int], values: dict[int, float | str | bool]
-    ) -> dict[int, float | str | bool]:
-        """The values of queries that are no node sets; conditions that were not met are false."""
-        if not len(conditions):
-            return values
-        known: dict[int, float | str | bool] = dict.fromkeys(conditions.tolist(), False)
-        known.update(dict.fromkeys(true, True))
-        known.update(values)
-        return known
 
     def _findings(
         self,
@@ -233,11 +231,40 @@ class PushStage:
         return merger.findings(Owners.themselves(most + 1)), merger.failed
 
 
-def _joined(
-    query: Indices, refs: NodeRefs | None, others: Indices, other_refs: NodeRefs
-) -> tuple[Indices, NodeRefs]:
-    """The nodes that the engine selected, and others, by query."""
-    queries = np.concatenate([query, others])
+class _RowsOfUnits:
+    """The rows of the engine by document, for those that it has not described.
+
+    Args:
+        rows: The rows.
+        queries: The queries.
+    """
+
+    def __init__(self, rows: EngineRows, queries: PushQueries) -> None:
+        are_conditions = queries.are_conditions(rows.query)
+        self._held = rows.where(are_conditions)
+        self._nodes = rows.where(~are_conditions)
+        self._false: dict[int, bool] = dict.fromkeys(queries.conditions.tolist(), False)
+
+    def nodes(self, unit: int) -> tuple[Indices, NodeRefs | None]:
+        """The nodes in a document, and the query of each."""
+        own = self._nodes.of_unit(unit)
+        return own.query, node_refs(own) if len(own.query) else None
+
+    def values(self, unit: int) -> dict[int, float | str | bool]:
+        """Which queries that are no node sets hold; the others do not, unless they are open."""
+        first, end = np.searchsorted(self._held.unit, [unit, unit + 1]).tolist()
+        return {**self._false, **dict.fromkeys(self._held.query[first:end].tolist(), True)}
+
+
+def _with_opened(
+    query: Indices, refs: NodeRefs | None, opened: Nodes, unit: int
+) -> tuple[Indices, NodeRefs | None]:
+    """The nodes that the engine selected in a document, and those of open queries, by query."""
+    first, end = np.searchsorted(opened.unit, [unit, unit + 1]).tolist()
+    if first == end:
+        return query, refs
+    more = opened.refs.take(slice(first, end))
+    queries = np.concatenate([query, opened.question[first:end]])
     order = np.argsort(queries, kind="stable")
-    every = other_refs if refs is None else NodeRefs.concat([refs, other_refs])
+    every = more if refs is None else NodeRefs.concat([refs, more])
     return queries[order], every.take(order)

@@ -16,6 +16,7 @@ from extract.subscriptions import Subscriptions
 
 DTD = """<!ELEMENT r (a*, b?)><!ELEMENT a (#PCDATA)><!ELEMENT b EMPTY>
 <!ATTLIST a n CDATA #IMPLIED>"""
+XSD = """<schema xmlns="http://www.w3.org/2001/XMLSchema"><element name="{}"/></schema>"""
 QUERIES = "1\t/r/a\n2\tcount(/r/a) > 1\n3\t/r/a[2]\n4\tbroken(\n5\tcount(//a)\n6\t//a/@n\n7\tr/b\n"
 DOCUMENTS = ("<r><a n='1'>x</a><a/></r>", "<r><b/></r>")
 
@@ -34,9 +35,20 @@ def data(tmp_path: Path) -> Path:
 def test_a_table_has_a_row_for_each_set_and_selection(data: Path) -> None:
     for folder in (data, data / "one"):
         table = real.run(folder, 1.0)
-        assert {row[0] for row in table.rows} == {"one", "one, broken"}
-        assert {row[5] for row in table.rows} == {"doc", "count", "nodes"}
+        kinds = {"one", "one, broken", "one, few", "one, few, broken"}
+        assert {row[0] for row in table.rows} == kinds
+        assert {row[5] for row in table.rows} == {"doc", "count", "nodes", "run"}
         assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_the_schema_is_that_of_the_documents(data: Path) -> None:
+    folder = data / "one"
+    (folder / "one.dtd").unlink()
+    for name in ("q", "r", "s"):
+        (folder / f"{name}.xsd").write_text(XSD.format(name))
+    (one,) = real_sets(data, 1.0)
+    assert one.schema.places.document.step("r") is not None
+    assert one.schema.places.document.step("q") is None
 
 
 def test_the_loop_counts_what_extract_counts(data: Path) -> None:

@@ -72,7 +72,7 @@ class Outcome:
     def reason(self) -> str:
         """Why the document must be evaluated whole, for people; empty if it need not be."""
         if self.violation is not None:
-            return _edge(self.violation)
+            return edge_in_words(self.violation)
         return self.handed_over[-1] if self.verdict is Verdict.WHOLE else ""
 
     def rejection(self, name: str) -> DocumentError:
@@ -83,7 +83,12 @@ class Outcome:
         return DocumentError(f"the document breaks the schema: {self.reason}", hint, *place)
 
 
-def _edge(violation: Violation) -> str:
+def edge_in_words(violation: Violation) -> str:
+    """Why a document breaks the schema.
+
+    >>> edge_in_words(Violation(3, "/a", "b"))
+    '/a has a child b, which the schema does not know'
+    """
     parent = violation.path or "the document"
     if violation.child.startswith("@"):
         return f"{parent} has an attribute {violation.child[1:]}, which the schema does not know"

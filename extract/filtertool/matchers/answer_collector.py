@@ -7,6 +7,9 @@ import numpy as np
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Answers, Failure, Nodes, Select, Value
 
+_NONE = np.empty(0, np.int32)
+_NO_COUNTS = np.empty(0, np.int64)
+
 
 class Collector:
     """Builds `Answers` for matchers that evaluate unit by unit and question by question.
@@ -49,6 +52,9 @@ class Collector:
 
     def answers(self) -> Answers:
         """Returns everything added."""
+        if not self._counts and self._select != "nodes":
+            values, failures = tuple(self._values), tuple(self._failures)
+            return Answers(_NONE, _NONE, _NO_COUNTS, None, values, failures)
         columns = np.array(self._counts, np.int64).reshape(-1, 3)
         unit, question = columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32)
         count = columns[:, 2]

@@ -242,6 +242,11 @@ class TableRefs:
         Raises:
             MatcherError: A node is not in the table.
         """
+        row, rows = tree_refs.row, len(self._table)
+        if not tree_refs.kind.any() and (len(row) <= 1 or bool((row[1:] > row[:-1]).all())):
+            if len(row) and not 0 <= row[0] <= row[-1] < rows:
+                raise MatcherError("the node table does not fit the chunk: elements are missing")
+            return tree_refs  # elements in order, as libxml2 nearly always selects them
         number = tree_refs.number.copy()
         refs = NodeRefs(tree_refs.kind, tree_refs.row, number)
         try:

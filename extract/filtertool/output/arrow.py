@@ -15,6 +15,7 @@ from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
+from extract.filtertool.results.node_batches import column_arrays
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.owners import Indices
@@ -146,9 +147,16 @@ def joined_batches(
         documents: Their names and findings.
         ids, select, columns: As for `record_batches`.
     """
-    schema = pa.schema([*SCHEMAS[select], *[one.field for one in columns]])
-    names = pa.array([printable(name) for name, _ in documents], pa.string())
+    schema = _with_columns(select, columns)
+    names = document_names([name for name, _ in documents])
     document = np.repeat(np.arange(len(documents)), [len(one) for _, one in documents])
+    shared = _SharedRows.of([one for _, one in documents]) if select == "nodes" else None
+    if shared is not None:
+        subscriber = pa.array(shared.subscriber)
+        who = [names.take(pa.array(document)), ids.take(subscriber), *shared.nodes()]
+        who += [one.values.take(subscriber) for one in columns]
+        yield pa.RecordBatch.from_arrays(who, schema=schema)
+        return
     rows = _Rows.of([one for _, one in documents])
     for part in rows.slices():
         subscriber = pa.array(rows.subscriber[part])
@@ -163,6 +171,12 @@ def joined_batches(
         yield pa.RecordBatch.from_arrays(who, schema=schema)
 
 
+def _with_columns(select: Select, columns: Sequence[SubscriberColumn]) -> Any:
+    if not columns:
+        return SCHEMAS[select]
+    return pa.schema([*SCHEMAS[select], *[one.field for one in columns]])
+
+
 def batch_rows(
     batch: BatchOutcome, ids: Any, select: Select, columns: Sequence[SubscriberColumn] = ()
 ) -> Any:
@@ -172,7 +186,7 @@ def batch_rows(
         batch: The outcome.
         ids, select, columns: As for `record_batches`.
     """
-    schema = pa.schema([*SCHEMAS[select], *[one.field for one in columns]])
+    schema = _with_columns(select, columns)
     subscriber = pa.array(batch.subscriber)
     who = [document_names(batch.names).take(pa.array(batch.unit)), ids.take(subscriber)]
     if select == "count":
@@ -202,6 +216,40 @@ def document_names(names: Sequence[str]) -> Any:
         return pa.array(names, pa.string())
     except UnicodeEncodeError:
         return pa.array([printable(name) for name in names], pa.string())
+
+
+class _SharedRows(NamedTuple):
+    """The columns of several `Findings` whose nodes are in the same columns, and not too large."""
+
+    subscriber: Any
+    ordinal: Any
+    columns: Any  # the node of each row
+
+    @classmethod
+    def of(cls, findings: Sequence[Findings]) -> _SharedRows | None:
+        """Returns the rows; None if they are others."""
+        ranges = [one.described.range for one in findings]
+        first = ranges[0]
+        if first is None or any(one is None or one.columns is not first.columns for one in ranges):
+            return None
+        rows = zip(findings, ranges, strict=True)
+        node = _concatenated([one.node + at.first if at.first else one.node for one, at in rows])
+        if first.columns.taken_bytes(node) > RECORD_BATCH_BYTES:
+            return None
+        return cls(
+            _concatenated([one.subscriber for one in findings]),
+            _concatenated([one.ordinal for one in findings]),
+            first.columns.take(node),
+        )
+
+    def nodes(self) -> list[Any]:
+        """Returns the columns of nodes."""
+        node, name, start, end, path, value, text = column_arrays(self.columns)
+        return [node, name, start, end, pa.array(self.ordinal), path, value, text]
+
+
+def _concatenated(columns: Sequence[Any]) -> Any:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 class _Rows(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Indices, Longs
 from extract.filtertool.results.seconds import Seconds
+
+_NOTHING: Final = Findings.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,10 @@ class BatchOutcome:
 
     def each(self) -> Iterator[tuple[str, Findings]]:
         """Yields the name and the rows of each document."""
-        none = Findings.none()
-        ends = np.searchsorted(self.unit, np.arange(len(self.names) + 1)).tolist()
+        none = _NOTHING
+        ends = [0, len(self.unit)]
+        if len(self.names) != 1:
+            ends = np.searchsorted(self.unit, np.arange(len(self.names) + 1)).tolist()
         for number, name in enumerate(self.names):
             rows = slice(ends[number], ends[number + 1])
             who = self.subscriber[rows]

@@ -10,13 +10,32 @@ from collections.abc import Mapping
 import numpy as np
 
 from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.filtertool.matchers.push.engine import EngineNodes
 from extract.filtertool.results.describe_nodes import NodeDescriber
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.native_nodes import native_nodes
-from extract.filtertool.results.node_columns import Described
+from extract.filtertool.results.node_columns import Described, NodeRange
 from extract.filtertool.results.owners import Indices, Longs
 
+_NOTHING = Findings.none()
+_NO_COUNTS = np.empty(0, np.int64)
 MANY = 500  # rows from which on arrays are faster than a dictionary
+
+
+def described_findings(found: EngineNodes, unit: int) -> Findings:
+    """Returns the rows of a document that the push engine has described.
+
+    Args:
+        found: The rows of all documents of a batch.
+        unit: The document.
+    """
+    first, node = (found.row_ends[unit - 1], found.node_ends[unit - 1]) if unit else (0, 0)
+    end = found.row_ends[unit]
+    if first == end:
+        return _NOTHING
+    described = Described([NodeRange(found.nodes, node, found.node_ends[unit])])
+    rows = slice(first, end)
+    return Findings(found.query[rows], _NO_COUNTS, found.node[rows], found.ordinal[rows], described)
 
 
 def direct_findings(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
-from extract.filtertool.results.node_columns import DescribedLists
+from extract.filtertool.results.node_columns import DescribedLists, NodeRange, Part
+
+if TYPE_CHECKING:
+    from extract.filtertool.matchers.push._node_columns import NodeColumns
 
 TEXT_TYPE: Final = pa.large_string()
 COLUMNS: Final = pa.schema(
@@ -23,15 +27,59 @@ COLUMNS: Final = pa.schema(
 )
 
 
-def table_of(parts: Iterable[DescribedLists | Any]) -> Any:
-    """Puts lists and record batches together, as a table with one chunk a column.
+def table_of(parts: Iterable[Part]) -> Any:
+    """Puts lists, ranges and record batches together, as a table with one chunk a column.
 
     >>> lists = DescribedLists(["text"], [None], [0], [9], ["/a/text()[1]"], ["x"], ["x"])
     >>> table_of([lists, _batch(lists)]).num_rows
     2
     """
-    batches = [_batch(part) if isinstance(part, DescribedLists) else part for part in parts]
-    return pa.Table.from_batches(batches, COLUMNS).combine_chunks()
+    return pa.Table.from_batches(map(_batch_of, parts), COLUMNS).combine_chunks()
+
+
+def _batch_of(part: Part) -> Any:
+    if isinstance(part, NodeRange):
+        return _range_batch(part)
+    return _batch(part) if isinstance(part, DescribedLists) else part
+
+
+def column_arrays(columns: NodeColumns) -> list[Any]:
+    """Returns nodes as Arrow arrays, without copying them: kind, name, start, end, path, value and
+    text, all strings with small offsets."""
+    block, strings = columns.layout()
+    count, buffer = len(columns), pa.py_buffer(block)
+    arrays = [
+        pa.StringArray.from_buffers(
+            count,
+            buffer.slice(ends, 4 * (count + 1)),
+            buffer.slice(start, size),
+            buffer.slice(bits, (count + 7) // 8) if missing else None,
+            missing,
+        )
+        for _, ends, bits, start, size, missing in strings
+    ]
+    spans = np.frombuffer(block, np.int64, 2 * count)
+    start, end = spans[:count], spans[count:]
+    if start.min(initial=0) < 0:
+        missing = start < 0
+        spans = [pa.array(start, mask=missing), pa.array(end, mask=missing)]
+    else:
+        spans = [
+            pa.Int64Array.from_buffers(pa.int64(), count, [None, buffer.slice(at, 8 * count)])
+            for at in (0, 8 * count)
+        ]
+    node, name, path, value, text = arrays
+    return [node, name, *spans, path, value, text]
+
+
+def _range_batch(part: NodeRange) -> Any:
+    columns = part.columns
+    if part.end - part.first < len(columns):
+        columns = columns.take(np.arange(part.first, part.end, dtype=np.int32))
+    arrays = zip(column_arrays(columns), COLUMNS, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [array.cast(one.type) for array, one in arrays], schema=COLUMNS
+    )
 
 
 def value_batch(kind: str, offsets: Any, data: bytes) -> Any:

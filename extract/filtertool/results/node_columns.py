@@ -1,16 +1,20 @@
 """What is reported of nodes: kind, name, span, unique path, value and text, in columns.
 
-Few nodes are plain lists, many are record batches of Arrow. pyarrow is imported only where somebody
-asks for Arrow (`extract.filtertool.results.node_batches`): it takes longer to import than a small
-document takes to filter.
+What the push engine finds are columns in C, shared by the documents of a batch; what others find
+are plain lists, or record batches of Arrow if they are many. pyarrow is imported only where
+somebody asks for Arrow (`extract.filtertool.results.node_batches`): it takes longer to import than
+a small document takes to filter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lxml import etree
+
+if TYPE_CHECKING:
+    from extract.filtertool.matchers.push._node_columns import NodeColumns
 
 _MANY: Final = 200  # nodes from which on Arrow goes faster from one process to another than lists
 
@@ -57,11 +61,31 @@ class DescribedLists(NamedTuple):
             ours.extend(theirs)
 
 
+class NodeRange(NamedTuple):
+    """Some of the nodes in columns that several documents share.
+
+    Attributes:
+        columns: The columns.
+        first, end: Which nodes these are.
+    """
+
+    columns: NodeColumns
+    first: int
+    end: int
+
+    def lists(self) -> DescribedLists:
+        """The nodes as lists."""
+        return DescribedLists(*self.columns.lists(self.first, self.end))
+
+
+Part = DescribedLists | NodeRange | Any  # the last is a record batch
+
+
 class Described:
     """Nodes and values as columns, as in the rows of the contract; None is unknown.
 
     Args:
-        parts: Those to begin with: lists, and record batches with the columns of
+        parts: Those to begin with: lists, ranges, and record batches with the columns of
             `extract.filtertool.results.node_batches.COLUMNS`.
 
     >>> described = Described()
@@ -70,7 +94,7 @@ class Described:
     (1, ['2'])
     """
 
-    def __init__(self, parts: Iterable[DescribedLists | Any] = ()) -> None:
+    def __init__(self, parts: Iterable[Part] = ()) -> None:
         self._parts = list(parts)
         self._count = sum(map(_rows, self._parts))
 
@@ -115,10 +139,16 @@ class Described:
         self._last_lists().extend(lists)
         self._count += len(lists.node)
 
-    def add_batch(self, batch: Any) -> None:
-        """Adds a record batch."""
+    def add_batch(self, batch: NodeRange | Any) -> None:
+        """Adds a record batch, or a range."""
         self._parts.append(batch)
-        self._count += batch.num_rows
+        self._count += _rows(batch)
+
+    @property
+    def range(self) -> NodeRange | None:
+        """Where they are, if they are some of the nodes in columns that documents share."""
+        one = self._parts[0] if len(self._parts) == 1 else None
+        return one if isinstance(one, NodeRange) else None
 
     def extend(self, others: Described) -> None:
         """Adds all of some others."""
@@ -152,10 +182,14 @@ class Described:
         """All of them, as lists; not to be changed."""
         if len(self._parts) == 1 and isinstance(self._parts[0], DescribedLists):
             return self._parts[0]
+        if len(self._parts) == 1 and isinstance(self._parts[0], NodeRange):
+            return self._parts[0].lists()
         lists = DescribedLists.none()
         for part in self._parts:
             if isinstance(part, DescribedLists):
                 lists.extend(part)
+            elif isinstance(part, NodeRange):
+                lists.extend(part.lists())
             else:
                 lists.extend(DescribedLists(*[column.to_pylist() for column in part.columns]))
         return lists
@@ -165,7 +199,8 @@ class Described:
 
     def __reduce__(self) -> tuple[Callable[..., Described], tuple[Any, ...]]:
         if self._count < _MANY:
-            return Described, (self._parts,)
+            parts = [one.lists() if isinstance(one, NodeRange) else one for one in self._parts]
+            return Described, (parts,)
         return Described, (self.table.to_batches(),)
 
     def _last_lists(self) -> DescribedLists:
@@ -175,11 +210,15 @@ class Described:
         return lists
 
 
-def _rows(part: DescribedLists | Any) -> int:
+def _rows(part: Part) -> int:
+    if isinstance(part, NodeRange):
+        return part.end - part.first
     return len(part.node) if isinstance(part, DescribedLists) else int(part.num_rows)
 
 
-def _size(part: DescribedLists | Any) -> int:
+def _size(part: Part) -> int:
+    if isinstance(part, NodeRange):
+        return part.columns.nbytes * (part.end - part.first) // max(1, len(part.columns))
     if not isinstance(part, DescribedLists):
         return int(part.nbytes)
     texts = (part.name, part.path, part.value, part.text)

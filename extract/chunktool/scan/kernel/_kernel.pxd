@@ -14,6 +14,8 @@ cdef class ScanCore:
     cdef bint crowded(self)
     cdef int begin(self, automaton, limits, bint table) except -1
     cdef int scan(self, automaton, const uint8_t *data, size_t length) noexcept nogil
+    cdef int follow_everywhere(self, automaton) except -1
+    cdef object violation(self)
     cdef int learn_state(self, automaton, int32_t state) except -1
     cdef bytes text(self, ct_names *names, int32_t number)
     cdef int learn(self, automaton, int code) except -1

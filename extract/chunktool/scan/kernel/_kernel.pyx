@@ -97,7 +97,8 @@ cdef class ScanCore:
 
     cdef int scan(self, automaton, const uint8_t *data, size_t length) noexcept nogil:
         """Scans a whole document; the limits are those of `begin`. Any code but CT_OK: another
-        scanner must read it, or say what is wrong with it."""
+        scanner must read it, or say what is wrong with it. With an open state, one that breaks the
+        schema is scanned to its end, too."""
         cdef int32_t output
         cdef int code
         cdef size_t left
@@ -119,7 +120,24 @@ cdef class ScanCore:
         left = length - self.s.at
         self.s.base = <int64_t>self.s.at
         code = ct_finish(self.s, left)
-        return code if code != CT_OK or self.s.violation_at < 0 else CT_HAND_OVER
+        if code == CT_OK and self.s.violation_at >= 0 and self.s.open_state < 0:
+            return CT_HAND_OVER
+        return code
+
+    cdef int follow_everywhere(self, automaton) except -1:
+        """From now on, scans go on after an edge that the schema does not have."""
+        self.learn_state(automaton, automaton.OPEN)
+        self.s.open_state = automaton.OPEN
+        return 0
+
+    cdef object violation(self):
+        """The first edge that the schema does not have; None if there is none."""
+        cdef char *text = <char *>self.s.violation
+        if self.s.violation_at < 0:
+            return None
+        path = PyBytes_FromStringAndSize(text, self.s.path_length)
+        child = PyBytes_FromStringAndSize(text + self.s.path_length, self.s.child_length)
+        return Violation(self.s.violation_at, path.decode(), child.decode())
 
     cdef int learn_state(self, automaton, int32_t state) except -1:
         if <size_t>state < self.c.state_room and self.c.states[state].known:
@@ -304,13 +322,8 @@ cdef class KernelScanner:
     @property
     def violation(self):
         """The first edge that the schema does not have."""
-        if self.reported is None and self.s.violation_at >= 0:
-            text = PyBytes_FromStringAndSize(
-                <char *>self.s.violation, self.s.path_length + self.s.child_length
-            )
-            path = text[:self.s.path_length].decode()
-            child = text[self.s.path_length:].decode()
-            self.reported = Violation(self.s.violation_at, path, child)
+        if self.reported is None:
+            self.reported = self.core.violation()
         return self.reported
 
     def feed(self, data):

@@ -94,6 +94,7 @@ cdef extern from "scan.h" nogil:
         int32_t tag_context
         ct_attribute *attributes
         size_t attribute_count
+        int32_t open_state
         int64_t violation_at
         uint8_t *violation
         size_t path_length

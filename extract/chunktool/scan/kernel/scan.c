@@ -9,6 +9,7 @@ ct_scan *ct_scan_new(ct_tables *tables, int32_t outputs)
         return NULL;
     s->tables = tables;
     s->output_count = outputs;
+    s->open_state = -1;
     s->outputs = calloc((size_t)outputs + 1, sizeof *s->outputs);
     if (s->outputs == NULL || ct_grow(&s->frames, &s->frame_room, 16, sizeof *s->frames) < 0) {
         ct_scan_free(s);
@@ -113,12 +114,15 @@ int ct_soft(ct_scan *s, ct_bytes p, const char *reason, ct_bytes doubt)
     return CT_AGAIN;
 }
 
-/* Stores the first edge that the schema does not have: path of names, then the child. */
+/* Stores the first edge that the schema does not have: path of names, then the child. From there on
+ * well-formedness is checked, unless there is a state in which everything is followed. */
 static int violate(ct_scan *s, ct_bytes tag, size_t length, const ct_name *attribute)
 {
     const ct_names *names = &s->tables->names;
     size_t used = 0;
     size_t most = s->names_used + (size_t)s->depth + length + 3 + (attribute ? attribute->length : 0);
+    if (s->violation_at >= 0)
+        return CT_OK;
     if (ct_grow(&s->violation, &s->violation_room, most, 1) < 0)
         return CT_MEMORY;
     for (int32_t d = 1; d <= s->depth; d++) {
@@ -140,6 +144,8 @@ static int violate(ct_scan *s, ct_bytes tag, size_t length, const ct_name *attri
     }
     s->child_length = used - s->path_length;
     s->violation_at = ct_offset(s, tag);
+    if (s->open_state >= 0)
+        return CT_OK;
     only_check(s);
     return CT_AGAIN;
 }
@@ -155,8 +161,12 @@ static int follow(ct_scan *s, ct_bytes tag, size_t length, int32_t symbol, int32
         return CT_MISS_STEP;
     }
     *state = step->first;
-    if (CT_UNLIKELY(*state < 0))
-        return *state == CT_FULL ? ct_hand_over(s, "too many states") : violate(s, tag, length, NULL);
+    if (CT_UNLIKELY(*state < 0)) {
+        if (*state == CT_FULL)
+            return ct_hand_over(s, "too many states");
+        *state = s->open_state;
+        return violate(s, tag, length, NULL);
+    }
     for (size_t i = 0; i < s->attribute_count; i++) {
         const ct_name *name = &t->names.items[s->attributes[i].name];
         const ct_pair *answer = ct_map_get(&t->allowed, ct_key(*state, name->attribute_symbol));

@@ -161,6 +161,7 @@ typedef struct {
     int64_t soft_at, doubt_from;
     int doubtful;
 
+    int32_t open_state;   /* that children are in which the schema does not have; -1: stop following */
     int64_t violation_at; /* -1: none */
     uint8_t *violation;   /* path, then child */
     size_t violation_room, path_length, child_length;

@@ -9,8 +9,10 @@ from libc.string cimport memcpy, memset
 
 from extract.chunktool.scan.kernel._kernel cimport ScanCore
 from extract.chunktool.scan.kernel.c_scan cimport CT_OK, ct_rows
+from extract.filtertool.matchers.push._node_columns cimport STRINGS, NodeColumns
 from extract.filtertool.matchers.push.core.c_push cimport (
-    PX_OK, px_adapt, px_cell, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
+    PX_OK, px_adapt, px_cell, px_describe, px_describe_nothing, px_descriptions,
+    px_descriptions_begin, px_descriptions_free, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
     px_row_add, px_row_remove, px_row_soon, px_rows_expect, px_strings_release, px_strings_use,
@@ -309,6 +311,39 @@ cdef object _units(const int64_t[::1] ends, size_t count):
     return array
 
 
+cdef tuple _described(const px_descriptions *d):
+    """Rows: query, node and number of each; the nodes; and for each document whether it was
+    described, and where its rows and its nodes end."""
+    cdef Py_ssize_t[STRINGS] sizes
+    cdef Py_ssize_t[STRINGS] holes
+    cdef NodeColumns nodes = NodeColumns.__new__(NodeColumns)
+    cdef Py_ssize_t i, count = <Py_ssize_t>d.nodes
+    cdef int column
+    for column in range(STRINGS):
+        sizes[column] = <Py_ssize_t>d.strings[column].used
+        holes[column] = <Py_ssize_t>d.strings[column].holes
+    nodes.reserve(count, sizes, holes)
+    if count:
+        memcpy(nodes.starts(), d.start, count * sizeof(int64_t))
+        memcpy(nodes.starts() + count, d.end, count * sizeof(int64_t))
+        for column in range(STRINGS):
+            memcpy(nodes.ends(column) + 1, d.strings[column].ends, count * sizeof(int32_t))
+            if sizes[column]:
+                memcpy(nodes.bytes_of(column), d.strings[column].bytes, sizes[column])
+            for i in range(count if holes[column] else 0):
+                if not d.strings[column].missing[i]:
+                    nodes.valid(column)[i >> 3] |= 1 << (i & 7)
+    return (
+        _column(d.query, d.rows, _INT32),
+        _column(d.node, d.rows, _INT32),
+        _column(d.ordinal, d.rows, _INT64),
+        nodes,
+        [d.described[i] == 1 for i in range(<Py_ssize_t>d.units)],
+        [d.row_end[i] for i in range(<Py_ssize_t>d.units)],
+        [d.node_end[i] for i in range(<Py_ssize_t>d.units)],
+    )
+
+
 cdef class Machine:
     """Matches documents with the queries of a registry; for one thread at a time.
 
@@ -320,49 +355,83 @@ cdef class Machine:
             what programs write for these.
         state_bytes: The memory that states may take.
         budget: How many nodes conditions may look at in one document.
+        other: Matches documents that break the schema, with other queries; or None.
     """
 
     cdef px_machine *m
     cdef px_outputs outputs
-    cdef bint writes
+    cdef px_descriptions descriptions
+    cdef bint writes, describes, failed
     cdef Registry registry
+    cdef Machine other
     cdef object automaton, limits
+    cdef size_t most_broken
+    cdef list broken
+    cdef int64_t[::1] ends  # of the results of each document of the batch
     cdef ScanCore core
 
-    def __cinit__(self, Registry registry, automaton, limits, int select, size_t state_bytes, int64_t budget):
+    def __cinit__(
+        self,
+        Registry registry,
+        automaton,
+        limits,
+        int select,
+        size_t state_bytes,
+        int64_t budget,
+        Machine other=None,
+    ):
         self.registry = registry
         self.automaton = automaton
         self.limits = limits
+        self.other = other
+        self.most_broken = limits.whole_bytes
         self.writes = select == 3
+        self.describes = select == 2
         self.m = px_machine_new(registry.r, 0 if self.writes else select, state_bytes, budget)
         self.outputs.most = limits.query_bytes
+        self.descriptions.value_bytes = -1 if limits.value_bytes is None else limits.value_bytes
+        self.descriptions.most_rows = limits.query_rows
+        self.descriptions.most_bytes = limits.query_bytes
         if self.m == NULL:
             raise MemoryError
         self.m.bindings.wanted = self.writes
-        self.core = ScanCore(len(automaton.outputs))
-        self.core.begin(automaton, limits, True)
+        self.begin()
+
+    cdef int begin(self) except -1:
+        """Starts with a scanner that has seen no document."""
+        self.core = ScanCore(len(self.automaton.outputs))
+        self.core.begin(self.automaton, self.limits, True)
+        self.core.follow_everywhere(self.automaton)
         self.core.s.table_attributes = 1
+        return 0
 
     def __dealloc__(self):
         px_machine_free(self.m)
         px_outputs_free(&self.outputs)
+        px_descriptions_free(&self.descriptions)
 
-    def match(self, tuple documents):
+    def match(self, tuple documents, const int32_t[::1] conditions, const int32_t[::1] others):
         """Matches documents.
 
         Args:
             documents: The documents, as bytes.
+            conditions: Queries that are true or false of a document, ascending; looked at where
+                nodes are described.
+            others: The same for the other machine.
 
         Returns:
-            For each document 1 if it was matched, 0 if the scan does not take it, -1 if it takes
-            too long; the columns of the results, and of queries that may match.
+            For each document 1 if it was matched, 2 if the other machine did it, 3 if it breaks
+            the schema and is for neither, 0 if the scan does not take it, -1 if it takes too long;
+            what was found, and what the other machine found, or None if it did nothing: the
+            columns of results and of queries that may match, and descriptions of nodes, or None;
+            and the first edges that are not in the schema, by document.
         """
         cdef Py_ssize_t count = len(documents), i
         cdef const uint8_t **data = <const uint8_t **>malloc((count + 1) * sizeof(void *))
         cdef size_t *lengths = <size_t *>malloc((count + 1) * sizeof(size_t))
         done = np.zeros(count, np.int8)
         cdef int8_t[::1] matched = done
-        cdef int64_t[::1] ends = np.empty(count, np.int64)
+        self.broken = []
         try:
             if data == NULL or lengths == NULL:
                 raise MemoryError
@@ -371,27 +440,65 @@ cdef class Machine:
                     raise TypeError("a document that is not bytes")
                 data[i] = <const uint8_t *>PyBytes_AS_STRING(documents[i])
                 lengths[i] = <size_t>PyBytes_GET_SIZE(documents[i])
-            self.m.results.count = self.m.candidates.count = 0
-            self.outputs.count = self.outputs.texts = self.outputs.used = 0
+            self.begin_batch(conditions, count)
+            if self.other is not None:
+                self.other.begin_batch(others, count)
             with nogil:
                 for i in range(count):
                     matched[i] = self.match_one(data[i], lengths[i], <int32_t>i)
-                    ends[i] = <int64_t>self.m.results.count
         finally:
             free(data)
             free(lengths)
+        if self.failed or (self.other is not None and self.other.failed):
+            raise MemoryError
         if self.core.crowded():
-            self.core = ScanCore(len(self.automaton.outputs))
-            self.core.begin(self.automaton, self.limits, True)
-            self.core.s.table_attributes = 1
-        matches = _columns(&self.m.results, self.m.select, None if self.m.select else ends)
-        return done, matches, _columns(&self.m.candidates, 0, None)
+            self.begin()
+        others_found = self.other.found() if self.broken and self.other is not None else None
+        return done, self.found(), others_found, self.broken
+
+    cdef int begin_batch(self, const int32_t[::1] conditions, Py_ssize_t documents) except -1:
+        self.ends = np.empty(documents, np.int64)
+        self.m.results.count = self.m.candidates.count = 0
+        self.outputs.count = self.outputs.texts = self.outputs.used = 0
+        px_descriptions_begin(&self.descriptions)
+        self.descriptions.condition_count = <size_t>conditions.shape[0]
+        self.descriptions.conditions = &conditions[0] if conditions.shape[0] else NULL
+        self.failed = False
+        return 0
+
+    cdef tuple found(self):
+        return (
+            _columns(&self.m.results, self.m.select, None if self.m.select else self.ends),
+            _columns(&self.m.candidates, 0, None),
+            _described(&self.descriptions) if self.describes else None,
+        )
 
     cdef int8_t match_one(self, const uint8_t *data, size_t length, int32_t unit) noexcept nogil:
+        """Matches a document: the code of it is as for `match`."""
         cdef px_input document
+        cdef int8_t code = -1, other = 0
+        if length <= INT32_MAX:
+            code = self.scanned(data, length, &document)
+        if code == 1:
+            code = self.match_scanned(&document, unit)
+        elif code == 3:
+            with gil:
+                self.broken.append((unit, self.core.violation()))
+            if self.other is not None and length <= self.most_broken:
+                other = self.other.match_scanned(&document, unit)
+                code = 2 if other == 1 else other
+        if self.describes:
+            self.describe(unit, code == 1, self.core.s.rows.position)
+            if self.other is not None:
+                self.other.describe(unit, code == 2, self.core.s.rows.position)
+        self.ends[unit] = <int64_t>self.m.results.count
+        if self.other is not None:
+            self.other.ends[unit] = <int64_t>self.other.m.results.count
+        return code
+
+    cdef int8_t scanned(self, const uint8_t *data, size_t length, px_input *document) noexcept nogil:
+        """Scans a document: the code of it is as for `match`."""
         cdef ct_rows *rows
-        if length > INT32_MAX:
-            return -1
         if self.core.scan(self.automaton, data, length) != CT_OK:
             return 0
         rows = &self.core.s.rows
@@ -410,8 +517,12 @@ cdef class Machine:
         document.attribute_row, document.attribute_symbol = rows.attribute_row, rows.attribute_symbol
         document.attribute_number = rows.attribute_number
         document.attribute_start, document.attribute_end = rows.attribute_start, rows.attribute_end
+        return 1 if self.core.s.violation_at < 0 else 3
+
+    cdef int8_t match_scanned(self, const px_input *document, int32_t unit) noexcept nogil:
+        """Matches a document that was scanned; returns 1, or -1 if it takes too long."""
         cdef size_t first = self.m.results.count
-        if px_match(self.m, &document, unit) != PX_OK:
+        if px_match(self.m, document, unit) != PX_OK:
             return -1
         if not self.writes:
             return 1
@@ -419,6 +530,19 @@ cdef class Machine:
             return 1
         self.m.results.count = first
         return -1
+
+    cdef void describe(self, int32_t unit, bint matched, const int32_t *position) noexcept nogil:
+        """Describes what was found in the last document, or notes that nothing was."""
+        cdef size_t first = self.m.results.count, open = self.m.candidates.count
+        while first > 0 and self.m.results.unit[first - 1] == unit:
+            first -= 1
+        while open > 0 and self.m.candidates.unit[open - 1] == unit:
+            open -= 1
+        if matched:
+            if px_describe(&self.descriptions, self.m, position, first, open) != PX_OK:
+                self.failed = True
+        elif px_describe_nothing(&self.descriptions) != PX_OK:
+            self.failed = True
 
     def written(self):
         """What programs have written for the last documents.
@@ -441,6 +565,8 @@ cdef class Machine:
         """Reorganises the registry by what was seen; no other machine may be matching."""
         if px_adapt(self.registry.r, self.m) != PX_OK:
             raise MemoryError
+        if self.other is not None and self.other.m.figures.documents:
+            self.other.adapt()
 
     def figures(self):
         """What was done so far."""
@@ -463,7 +589,7 @@ cdef class Machine:
     @property
     def memory(self):
         """How much memory the machine has, in bytes."""
-        return px_machine_memory(self.m)
+        return px_machine_memory(self.m) + (0 if self.other is None else self.other.memory)
 
 
 def plain_documents(tuple documents, Py_ssize_t most):

@@ -111,6 +111,7 @@ class EngineAutomaton:
         first = places.document.index
         self._states = [places.all[first], *places.all[:first], *places.all[first + 1 :]]
         self._numbers = {place.index: state for state, place in enumerate(self._states)}
+        self.OPEN = len(self._states)  # below an edge that the schema does not have
         self._symbols = names.symbols
         self._lock = threading.Lock()
 
@@ -123,12 +124,16 @@ class EngineAutomaton:
 
     def step(self, state: int, symbol: int) -> int:
         """The place of a child element; `ILLEGAL` if the schema has none."""
+        if state == self.OPEN:
+            return self.OPEN
         place = self._states[state].step(self._symbols.expanded[symbol])
         return self.ILLEGAL if place is None else self._numbers[place.index]
 
     def allows(self, state: int, attribute_symbol: int) -> bool:
         """Whether the schema has an edge to an attribute."""
-        return self._states[state].has_attribute(self._symbols.expanded[attribute_symbol])
+        return state == self.OPEN or self._states[state].has_attribute(
+            self._symbols.expanded[attribute_symbol]
+        )
 
     def info(self, state: int) -> StateInfo:
         """What a scanner does with an element: it keeps it."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extract.chunktool.scan.protocol import Violation
 from extract.filtertool.matchers.protocol import Question, Select
 from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNames
 from extract.filtertool.matchers.push.conditions import Cell
@@ -29,8 +30,12 @@ from extract.subscriptions.constants import Constants
 from extract.subscriptions.records import numbers_of
 from extract.xpath.functions import Type
 
+if TYPE_CHECKING:
+    from extract.filtertool.matchers.push._node_columns import NodeColumns
+
 Indices = NDArray[np.int32]
 
+_NO_QUERIES: Final[Indices] = np.empty(0, np.int32)
 STATE_BYTES: Final = 64 << 20  # of the states of one machine
 BUDGET: Final = 200_000_000  # nodes that conditions may look at in one document
 _FIRST_ADAPTATION: Final = 200  # documents; then after each sixteen times as many
@@ -110,6 +115,59 @@ class EngineAnswers(NamedTuple):
     candidates: EngineRows
 
 
+class EngineNodes(NamedTuple):
+    """Descriptions of the nodes in rows, and of what conditions say.
+
+    Attributes:
+        query: For each row the query; ascending for each document.
+        node: The node: its number among those of the document.
+        ordinal: The row's number among those of its query and document.
+        nodes: The nodes.
+        described: For each document whether all rows of the engine are here; else none are.
+        row_ends: Where the rows of each document end.
+        node_ends: Where its nodes end.
+    """
+
+    query: Indices
+    node: Indices
+    ordinal: NDArray[np.int64]
+    nodes: NodeColumns
+    described: list[bool]
+    row_ends: list[int]
+    node_ends: list[int]
+
+
+class EngineFound(NamedTuple):
+    """What an engine found in a batch of documents.
+
+    Attributes:
+        matches: The queries that match.
+        candidates: Queries that may match, of those that the engine does not decide.
+        nodes: The nodes, where they are asked for.
+    """
+
+    matches: EngineRows
+    candidates: EngineRows
+    nodes: EngineNodes | None
+
+
+class BatchAnswers(NamedTuple):
+    """The answers of an engine, and of the one for documents that break the schema.
+
+    Attributes:
+        done: For each document 1 if it was matched, 2 if the other engine did it, 3 if it breaks
+            the schema and is for neither; 0 and -1 as in `EngineAnswers`.
+        own: What this engine found.
+        other: What the other one found; None if it did nothing.
+        broken: By document, the first edge that is not in the schema.
+    """
+
+    done: NDArray[np.int8]
+    own: EngineFound
+    other: EngineFound | None
+    broken: Mapping[int, Violation]
+
+
 @dataclass(frozen=True, slots=True)
 class _Variant:
     """A question as the engine has it, for queries with the same empty constants."""
@@ -132,6 +190,13 @@ class PushEngine:
             false of a document match where they are true.
         state_bytes: How much memory the states of each thread may take.
         claims: Whether to rely on the schema for the order of nodes in results.
+        names: The names of another engine, to match documents that it has scanned.
+
+    Attributes:
+        conditions: Where nodes are selected: queries that are true or false of a document,
+            ascending. Whoever adds queries sets it.
+        other: The engine for documents that break the schema, which has the names of this one and
+            is used by no one else; None if such documents are left to the caller.
     """
 
     def __init__(
@@ -144,11 +209,14 @@ class PushEngine:
         conditions: bool = False,
         state_bytes: int = STATE_BYTES,
         claims: bool = True,
+        names: EngineNames | None = None,
     ) -> None:
         from extract.filtertool.matchers.push._push import Registry
 
+        self.conditions: Indices = _NO_QUERIES
+        self._other: PushEngine | None = None
         self._schema = schema
-        self._names = EngineNames(schema, dict(namespaces))
+        self._names = names or EngineNames(schema, dict(namespaces))
         self._registry = Registry()
         self._select = select
         self._limits = limits or DEFAULTS
@@ -167,6 +235,25 @@ class PushEngine:
         self._documents = 0
         self._broken = False
         self._past: Counter[str] = Counter()  # figures of machines that are gone
+
+    @property
+    def names(self) -> EngineNames:
+        """The names that it tells apart."""
+        return self._names
+
+    @property
+    def other(self) -> PushEngine | None:
+        """The engine for documents that break the schema."""
+        return self._other
+
+    @other.setter
+    def other(self, engine: PushEngine | None) -> None:
+        with self._lock.exclusive():
+            if engine is not self._other:
+                if self._other is not None:
+                    self._past.update(self._other.figures())
+                self._other = engine
+                self._generation = -1  # machines start anew, with the other one
 
     # -- queries
 
@@ -317,8 +404,21 @@ class PushEngine:
         Raises:
             MemoryError: There is not enough, or was not at an earlier call.
         """
-        (done, matches, candidates), _ = self._matched(documents)
-        return EngineAnswers(done, EngineRows(*matches), EngineRows(*candidates))
+        done, own, _, broken = self.match_all(documents)
+        if broken:
+            done[done > 1] = 0
+        return EngineAnswers(done, own.matches, own.candidates)
+
+    def match_all(self, documents: Sequence[bytes]) -> BatchAnswers:
+        """Matches documents, those that break the schema with the other engine.
+
+        Raises:
+            MemoryError: As for `match`.
+        """
+        (done, own, other, broken), _ = self._matched(documents)
+        return BatchAnswers(
+            done, _found(own), None if other is None else _found(other), dict(broken)
+        )
 
     def write(self, documents: Sequence[bytes]) -> tuple[NDArray[np.int8], EngineOutputs]:
         """Writes the results of programs; returns which documents were matched, and the results.
@@ -326,7 +426,9 @@ class PushEngine:
         Raises:
             MemoryError: As for `match`.
         """
-        (done, *_), written = self._matched(documents)
+        (done, *_, broken), written = self._matched(documents)
+        if broken:
+            done[done > 1] = 0
         return done, EngineOutputs(*written)
 
     def _matched(self, documents: Sequence[bytes]) -> tuple[Any, Any]:
@@ -340,7 +442,8 @@ class PushEngine:
                     if self._broken:
                         raise MemoryError("the queries were lost; compile the filter again")
                     machine = self._machines.pop() if self._machines else self._new_machine()
-                    answers = machine.match(tuple(documents))
+                    others = self._other.conditions if self._other is not None else _NO_QUERIES
+                    answers = machine.match(tuple(documents), self.conditions, others)
                     written = machine.written() if self._select == "output" else None
                     self._machines.append(machine)
             finally:
@@ -357,17 +460,24 @@ class PushEngine:
         with self._lock.exclusive():
             self._generation = self._names.generation
             self._registry.set_namespaces(self._names.namespaces())
-            self._past.update(self._present_figures())
-            self._machines.clear()
-            self._every_machine.clear()
+            self._forget_machines()
+            if self._other is not None:
+                self._other._registry.set_namespaces(self._names.namespaces())
+                self._other._forget_machines()
+
+    def _forget_machines(self) -> None:
+        self._past.update(self._present_figures())
+        self._machines.clear()
+        self._every_machine.clear()
 
     def _new_machine(self) -> Any:
         from extract.filtertool.matchers.push._push import Machine
 
         automaton = EngineAutomaton(self._schema, self._names)
         select = _SELECTS[self._select]
+        other = None if self._other is None else self._other._new_machine()
         machine = Machine(
-            self._registry, automaton, self._limits, select, self._state_bytes, BUDGET
+            self._registry, automaton, self._limits, select, self._state_bytes, BUDGET, other
         )
         self._every_machine.append(machine)
         return machine
@@ -390,6 +500,8 @@ class PushEngine:
         """What was done so far: documents, states, candidates and so on."""
         total = Counter(self._past)
         total.update(self._present_figures())  # not +, which leaves out what is 0
+        if self._other is not None:
+            total.update(self._other.figures())
         return dict(total)
 
     def _present_figures(self) -> Counter[str]:
@@ -397,6 +509,15 @@ class PushEngine:
         for machine in list(self._every_machine):
             total.update(machine.figures())
         return total
+
+
+def _found(columns: Any) -> EngineFound:
+    matches, candidates, nodes = columns
+    return EngineFound(
+        EngineRows(*matches),
+        EngineRows(*candidates),
+        None if nodes is None else EngineNodes(*nodes),
+    )
 
 
 def _by_empty(

@@ -89,6 +89,35 @@ cdef extern from "push.h" nogil:
     int px_match(px_machine *m, const px_input *input, int32_t unit)
 
 
+cdef extern from "describe.h" nogil:
+    ctypedef struct px_strings_column:
+        int32_t *ends
+        uint8_t *bytes
+        uint8_t *missing
+        size_t used
+        size_t holes
+    ctypedef struct px_descriptions:
+        int64_t value_bytes, most_rows, most_bytes
+        const int32_t *conditions
+        size_t condition_count
+        size_t nodes
+        int64_t *start
+        int64_t *end
+        px_strings_column *strings
+        size_t rows
+        int32_t *query
+        int32_t *node
+        int64_t *ordinal
+        size_t units
+        int8_t *described
+        int64_t *row_end
+        int64_t *node_end
+    void px_descriptions_begin(px_descriptions *d)
+    int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open)
+    int px_describe_nothing(px_descriptions *d)
+    void px_descriptions_free(px_descriptions *d)
+
+
 cdef extern from "outputs.h" nogil:
     ctypedef struct px_program:
         int32_t *words
