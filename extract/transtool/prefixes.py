@@ -112,7 +112,7 @@ class Prefixes:
         Bindings that do not contradict each other have one renaming: what it knows of a part of a
         query holds in each query that has this part, for all prefixes of a query are bound.
         """
-        if all([self._prefixes.get(uri) == prefix for prefix, uri in namespaces.items()]):
+        if all(self._prefixes.get(uri) == prefix for prefix, uri in namespaces.items()):
             return None
         for names in self._renamings:
             if names.agrees(namespaces):
@@ -139,7 +139,7 @@ class _Names:
         own = self.namespaces
         if "xml" in namespaces or "xml" in own:  # which is bound where no query binds it
             return own == namespaces
-        if any([own.get(prefix, uri) != uri for prefix, uri in namespaces.items()]):
+        if any(own.get(prefix, uri) != uri for prefix, uri in namespaces.items()):
             return False
         own.update(namespaces)
         return True
