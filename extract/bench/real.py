@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from lxml import etree
 
+from extract.bench.made_sets import made_sets
 from extract.bench.plain_lxml import PlainLoop
 from extract.bench.real_part import measured_part
 from extract.bench.real_run import run_ratio
@@ -43,15 +44,20 @@ Row = list[str | int | float]
 def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     """Every set of real data: what a loop takes, and how many times as long extract takes.
 
+    Next to several sets there are two of made data (`made_sets`).
+
     Raises:
         ExtractError: There is no real data.
     """
     if data is None:
         reason = "bench real measures real data, and there is none"
         raise ExtractError(reason, "name a folder with --data DIR: docs, schema and queries")
-    rows = [row for one in real_sets(data, scale) for row in _rows_of(one, scale)]
-    if not rows:
+    sets = [list(_rows_of(one, scale)) for one in real_sets(data, scale)]
+    if not sets:
         raise ExtractError(f"{data} has no folder with docs, a schema and queries")
+    if len(sets) > 1:  # not for someone's own set
+        sets += [list(_rows_of(one, scale)) for one in made_sets(scale)]
+    rows = [row for own in sets for row in own]
     shares = [f"% {stage}" for stage in _STAGES]
     columns = (*_COLUMNS, "each", "batch", "table", "best", *_OTHERS, *shares)
     remarks = (

@@ -13,8 +13,8 @@ only down to the lightest pick: the cost depends on the number of chunks, hardly
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -88,10 +88,21 @@ def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
     (('a', 'b', 'c'), ('a', 'b', 'd'))
     """
     check_chunks(chunks)
+    *_, last = choices(tree, chunks)
+    return replace(last, note=_note(chunks, len(last.prefixes)))
+
+
+def choices(tree: QueryTree, most: int) -> Iterator[PrefixChoice]:
+    """Yields what `choose` returns for 1 path, 2 paths and so on.
+
+    The rounds for more paths begin with those for fewer, so this costs no more than the last of
+    them. Where the queries do not give so many paths, the last one has fewer, and says so.
+    """
     candidates = _Candidates(tree)
     steps: list[PickStep] = []
     picks: set[NamePath] = set()
-    while len(picks) < chunks and (node := candidates.heaviest()) is not None:
+    chunks = 1
+    while chunks <= most and (node := candidates.heaviest()) is not None:
         weight = candidates.weigh(node.path)
         lighter = candidates.lighten_above(node.path, weight)
         # Only these can have become lighter than the new pick: no pick is heavier than the one
@@ -104,7 +115,12 @@ def choose(tree: QueryTree, chunks: int) -> PrefixChoice:
                 candidates.offer(path)
         after = tuple((path, candidates.weigh(path) / MILLION) for path in lighter)
         steps.append(PickStep(node.path, weight / MILLION, after, dropped))
-    return PrefixChoice(tuple(sorted(picks)), tuple(steps), _note(chunks, len(picks)))
+        if len(picks) == chunks:
+            yield PrefixChoice(tuple(sorted(picks)), tuple(steps))
+            chunks += 1
+    if chunks <= most:
+        note = _note(chunks, len(picks))
+        yield PrefixChoice(tuple(sorted(picks)), tuple(steps), note)
 
 
 def _note(requested: int, actual: int) -> str:

@@ -24,7 +24,7 @@ from extract.preptool.registry import RegisteredTables, register_all
 from extract.schema.model import Schema
 from extract.schema.places import Places
 from extract.scheme.garbage import no_collection
-from extract.scheme.model import Chunk, Scheme, Settings, without_content
+from extract.scheme.model import Chunk, Scheme, Settings
 from extract.scheme.spine import all_names
 from extract.scheme.statistics import Statistics
 from extract.subscriptions import Subscriptions
@@ -107,7 +107,7 @@ def prepare(
         keys = _chunk_keys(spines, whole, prefixes)
         maker = _ChunkMaker(footprints, keys, plan.projected)
         return Scheme(
-            schema=without_content(schema),
+            schema=schema.edges_only,
             namespaces=namespaces,
             settings=_settings(chunks, len(prefixes), workers, weigh, expansion),
             branches=tables.branches,

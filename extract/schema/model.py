@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from extract.schema.places import Places
@@ -193,6 +193,15 @@ class Schema:
         from extract.schema.places import Places
 
         return Places(self)
+
+    @cached_property
+    def edges_only(self) -> Schema:
+        """The schema as a scheme has it: its edges, without order and cardinality."""
+        declarations = tuple([replace(d, content=None) for d in self.declarations])
+        return replace(self, declarations=declarations)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # nothing cached
 
 
 def namespace_of(name: str) -> str:

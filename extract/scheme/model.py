@@ -390,12 +390,6 @@ def _root_names(schema: Schema) -> str:
     return " or ".join(sorted({schema.declarations[key].name for key in schema.roots}))
 
 
-def without_content(schema: Schema) -> Schema:
-    """The schema as a scheme has it: its edges, without order and cardinality."""
-    declarations = tuple([replace(d, content=None) for d in schema.declarations])
-    return replace(schema, declarations=declarations)
-
-
 def empty_scheme(schema: Schema) -> Scheme:
     """A scheme without queries."""
     empty = Chunk(POTPOURRI, ""), Chunk(DOCUMENT, "")

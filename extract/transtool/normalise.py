@@ -201,7 +201,8 @@ class Normaliser:
         done: list[PartialBranch] = []
         todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
         first = todo
-        size = -1  # not known until it matters
+        start_size = -1  # characters of the first branches; not known until it matters
+        grown = 0
         while todo:
             if len(todo) == 1 and not done and not todo[0].stop:
                 todo = [self._entered(todo[0])]
@@ -214,13 +215,14 @@ class Normaliser:
                 context.room = room - waiting
                 results = self._apply(branch)
                 if len(results) > 1 or branch.tail[0].predicates:
-                    if size < 0:
-                        size = sum([b.length for b in first])
                     more = sum([b.length for b in results]) - branch.length
-                    if not context.affords(len(results)) or 0 < more > most - size:
+                    if more > 0 and start_size < 0:
+                        start_size = sum([b.length for b in first])
+                    too_long = 0 < more > most - start_size - grown
+                    if too_long or not context.affords(len(results)):
                         results = (keep_prefix(branch, context),)
                         more = results[0].length - branch.length
-                    size += more
+                    grown += more
                 following.extend(results)
             todo = _distinct(following) if len(following) > len(todo) else following
         context.room = room

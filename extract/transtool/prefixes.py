@@ -46,8 +46,8 @@ class Prefixes:
         self._prefixes = {XML_NAMESPACE: "xml"}
         self._expanded: dict[NameTest, str] = {}
         self._tests: dict[str, NameTest] = {}
-        self._renamings: dict[frozenset[tuple[str, str]], _Names] = {}
-        self._last: tuple[Mapping[str, str], _Names] | None = None
+        self._renamings: list[_Names] = []
+        self._last: tuple[Mapping[str, str], _Names | None] | None = None
         for wish, uri in (start or {}).items():
             self.prefix(uri, wish)
 
@@ -101,44 +101,48 @@ class Prefixes:
         """
         if not namespaces:
             return expr
-        names = self._names(namespaces)
-        return expr if names.are_those_of_table() else _rename(expr, names)
+        if self._last is None or self._last[0] is not namespaces:
+            self._last = namespaces, self._names(namespaces)
+        names = self._last[1]
+        return expr if names is None else _rename(expr, names)
 
-    def _names(self, namespaces: Mapping[str, str]) -> _Names:
-        """Returns the renaming for some bindings; equal ones have one, and share what it knows."""
-        if self._last is not None and self._last[0] is namespaces:
-            return self._last[1]
-        bindings = frozenset(namespaces.items())
-        names = self._renamings.get(bindings)
-        if names is None:
-            names = self._renamings[bindings] = _Names(self, dict(namespaces))
-        self._last = namespaces, names
-        return names
+    def _names(self, namespaces: Mapping[str, str]) -> _Names | None:
+        """Returns the renaming for some bindings; None if every prefix is the table's own.
 
-    def knows(self, prefix: str, uri: str) -> bool:
-        """Whether a prefix of this table is that of a namespace."""
-        return self._prefixes.get(uri) == prefix
+        Bindings that do not contradict each other have one renaming: what it knows of a part of a
+        query holds in each query that has this part, for all prefixes of a query are bound.
+        """
+        if all(self._prefixes.get(uri) == prefix for prefix, uri in namespaces.items()):
+            return None
+        for names in self._renamings:
+            if names.agrees(namespaces):
+                return names
+        self._renamings.append(_Names(self, dict(namespaces)))
+        return self._renamings[-1]
 
 
 class _Names:
-    """Maps the prefixes of one query to those of the table."""
+    """Maps the prefixes of some queries to those of the table."""
 
-    __slots__ = ("_bound", "_prefixes", "_same", "exprs", "namespaces", "steps")
+    __slots__ = ("_bound", "_prefixes", "exprs", "namespaces", "steps")
 
-    def __init__(self, prefixes: Prefixes, namespaces: Mapping[str, str]) -> None:
+    def __init__(self, prefixes: Prefixes, namespaces: dict[str, str]) -> None:
         self.namespaces = namespaces
         self._prefixes = prefixes
         self._bound: dict[str, str] = {}
-        self._same = False
         # As they were written, to what they became.
         self.steps: dict[Step, Step] = {}
         self.exprs: dict[Expr, Expr] = {}
 
-    def are_those_of_table(self) -> bool:
-        """Whether every prefix is the table's own; from then on, it always is."""
-        if not self._same:
-            self._same = all(self._prefixes.knows(*binding) for binding in self.namespaces.items())
-        return self._same
+    def agrees(self, namespaces: Mapping[str, str]) -> bool:
+        """Whether these bindings contradict none of the others; if so, takes them in."""
+        own = self.namespaces
+        if "xml" in namespaces or "xml" in own:  # which is bound where no query binds it
+            return own == namespaces
+        if any(own.get(prefix, uri) != uri for prefix, uri in namespaces.items()):
+            return False
+        own.update(namespaces)
+        return True
 
     def of_table(self, prefix: str) -> str:
         """Returns the table's prefix for one of the query; an unbound one stays."""
@@ -162,14 +166,17 @@ def _rename(expr: Expr, names: _Names) -> Expr:
 
 
 def _renamed(expr: Expr, names: _Names) -> Expr:
-    expr = rebuild(expr, lambda e: _rename(e, names))
-    if isinstance(expr, (LocationPath, FilterPath)):
+    if isinstance(expr, LocationPath):
+        for step in expr.steps:  # the prefixes of filters enter the table first
+            if step.predicates and step not in names.steps:
+                for predicate in step.predicates:
+                    _rename(predicate, names)
         steps = tuple([_rename_step(s, names) for s in expr.steps])
-        if steps == expr.steps:
-            return expr
-        if isinstance(expr, LocationPath):
-            return make_path(expr.absolute, steps)
-        return replace(expr, steps=steps)
+        return expr if steps == expr.steps else make_path(expr.absolute, steps)
+    expr = rebuild(expr, lambda e: _rename(e, names))
+    if isinstance(expr, FilterPath):
+        steps = tuple([_rename_name(s, names) for s in expr.steps])
+        return expr if steps == expr.steps else replace(expr, steps=steps)
     if isinstance(expr, FunctionCall):
         prefix = names.of_table(expr.prefix)
         return expr if prefix == expr.prefix else replace(expr, prefix=prefix)
@@ -177,17 +184,27 @@ def _renamed(expr: Expr, names: _Names) -> Expr:
 
 
 def _rename_step(step: Step, names: _Names) -> Step:
+    """Renames the prefixes of a step and its filters."""
+    renamed = names.steps.get(step)
+    if renamed is None:
+        predicates = step.predicates
+        filtered = step
+        if predicates:
+            inner = tuple([_rename(e, names) for e in predicates])
+            if inner != predicates:
+                filtered = make_step(step.axis, step.test, inner)
+        renamed = names.steps[step] = _rename_name(filtered, names)
+    return renamed
+
+
+def _rename_name(step: Step, names: _Names) -> Step:
     test = step.test
     if not isinstance(test, NameTest) or not test.prefix:
         return step
-    renamed = names.steps.get(step)
-    if renamed is None:
-        prefix = names.of_table(test.prefix)
-        renamed = step
-        if prefix != test.prefix:
-            renamed = make_step(step.axis, name_test(test.local, prefix), step.predicates)
-        names.steps[step] = renamed
-    return renamed
+    prefix = names.of_table(test.prefix)
+    if prefix == test.prefix:
+        return step
+    return make_step(step.axis, name_test(test.local, prefix), step.predicates)
 
 
 def is_used(prefix: str, xpaths: Iterable[str]) -> bool:

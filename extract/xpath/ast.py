@@ -299,6 +299,14 @@ def path_text(steps: tuple[Step, ...], start: str) -> str:
     >>> path_text((ANY_DEPTH, Step("child", NameTest("a"))), "/")
     '//a'
     """
+    for step in steps:
+        if step.axis == "descendant-or-self":
+            break
+    else:
+        if not steps:
+            return start
+        text = "/".join(map(str, steps))
+        return f"{start.removesuffix('/')}/{text}" if start else text
     out, slash = [start.removesuffix("/")], "/" if start else ""
     last = len(steps) - 1
     for i, step in enumerate(steps):

@@ -21,16 +21,18 @@ _BRACKET: Final = re.compile(r"""[\[\]]|'[^']*'|"[^"]*\"""")
 
 
 class KnownPredicate(NamedTuple):
-    """A predicate that was read; offsets count from its bracket.
+    """A predicate that was read; offsets are those of where it was read first.
 
     Attributes:
         expr: It.
         height: Of its tree, the expression itself included.
+        start: Where it was read first.
         prefixes, functions, variables, node_sets: As in `Parsed`.
     """
 
     expr: Expr
     height: int
+    start: int
     prefixes: tuple[Mention, ...]
     functions: tuple[tuple[Mention, FunctionCall], ...]
     variables: tuple[Mention, ...]
@@ -53,23 +55,25 @@ class KnownPredicate(NamedTuple):
         return cls(
             expr,
             height,
-            tuple([one.moved(-start) for one in parsed.prefixes.values()]),
-            tuple([(one.moved(-start), call) for one, call in parsed.functions[functions:]]),
-            tuple([one.moved(-start) for one in parsed.variables[variables:]]),
-            tuple([(offset - start, one) for offset, one in parsed.node_sets[node_sets:]]),
+            start,
+            tuple(parsed.prefixes.values()),
+            tuple(parsed.functions[functions:]),
+            tuple(parsed.variables[variables:]),
+            tuple(parsed.node_sets[node_sets:]),
         )
 
     def mention(self, parsed: Parsed, start: int) -> None:
         """Adds the names of the predicate, which starts there, to what a parse notes."""
+        by = start - self.start
         for mention in self.prefixes:
             if mention.prefix not in parsed.prefixes:
-                parsed.prefixes[mention.prefix] = mention.moved(start)
+                parsed.prefixes[mention.prefix] = mention.moved(by)
         for mention, call in self.functions:
-            parsed.functions.append((mention.moved(start), call))
+            parsed.functions.append((mention.moved(by), call))
         for mention in self.variables:
-            parsed.variables.append(mention.moved(start))
+            parsed.variables.append(mention.moved(by))
         for offset, expr in self.node_sets:
-            parsed.node_sets.append((offset + start, expr))
+            parsed.node_sets.append((offset + by, expr))
 
 
 _KNOWN: Final[dict[str, KnownPredicate]] = {}

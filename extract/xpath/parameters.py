@@ -107,7 +107,12 @@ def literal_text(expr: Expr) -> str:
     ('$string1', "'x'", '$string1')
     """
     text = str(expr)
-    return str(_with_literals(expr)) if "$" in text else text
+    return _literal_text(expr) if "$" in text else text
+
+
+@lru_cache(maxsize=1 << 12)
+def _literal_text(expr: Expr) -> str:
+    return str(_with_literals(expr))
 
 
 def _with_literals(expr: Expr) -> Expr:

@@ -70,6 +70,10 @@ _KINDS: Final = frozenset({"node", "text", "comment", "processing-instruction"})
 SPLIT: Final = "split it into several subscriptions"
 _OPERATORS: Final = re.compile(r"or|and|!?=|[<>]=?|\+|-|\*|div|mod")
 _NO_OPERATOR: Final = frozenset(("", "]", ")", ","))  # what mostly follows an operand
+_PRIMARIES: Final = frozenset("$('\"0123456789")  # what starts a primary expression, and no path
+_PATHS: Final = frozenset("/@.*")
+# A call by a plain name without a prefix; others are read character by character.
+_CALL: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.\-]{0,99}+)[ \t\r\n]*+\(")
 
 
 def parse(xpath: str) -> Expr:
@@ -116,6 +120,7 @@ class ExpressionParser:
     __slots__ = (
         "at",
         "brackets",
+        "deepest",
         "depth",
         "height",
         "limits",
@@ -128,6 +133,7 @@ class ExpressionParser:
     def __init__(self, text: str, limits: Limits, words: re.Pattern[str] | None = None) -> None:
         self.text = text
         self.limits = limits
+        self.deepest = limits.xpath_depth
         self.words = words
         self.at = 0
         self.operand = 0  # where the operand at hand starts
@@ -181,7 +187,8 @@ class ExpressionParser:
         """An expression of operators that bind at least this strongly."""
         self.depth += 1
         around, self.height = self.height, 0
-        self.limit_depth()
+        if self.depth > self.deepest:
+            self.limit_depth()
         left = self.unary()
         op = self.operator(strength)
         while op:
@@ -200,7 +207,8 @@ class ExpressionParser:
 
     def operator(self, strength: int) -> str:
         """The operator here, if there is one that binds at least this strongly, or ``""``."""
-        if self.skip() in _NO_OPERATOR:
+        char = self.text[self.at : self.at + 1]
+        if char in _NO_OPERATOR or (char <= " " and self.skip() in _NO_OPERATOR):
             return ""
         token = _OPERATORS.match(self.text, self.at)
         if self.words is not None and self.words.match(self.text, self.at):
@@ -218,12 +226,16 @@ class ExpressionParser:
     def unary(self) -> Expr:
         """An operand, with its minus signs and unions."""
         minus = 0
-        while self.skip() == "-":
-            self.at += 1
-            minus += 1
+        text = self.text
+        char = text[self.at : self.at + 1]
+        if char <= "-":
+            while self.skip() == "-":
+                self.at += 1
+                minus += 1
         start = self.at
         expr = self.path()
-        if self.skip() == "|":
+        char = text[self.at : self.at + 1]
+        if char == "|" or (char <= " " and self.skip() == "|"):
             parts = [expr]
             self._must_be_nodes(start, expr)
             while self.skip() == "|":
@@ -233,21 +245,28 @@ class ExpressionParser:
                 parts.append(self.path())
                 self._must_be_nodes(start, parts[-1])
             expr = union(tuple(parts))
-        for _ in range(min(minus, 2 - minus % 2)):  # libxml2 counts modulo 2; "--x" is number(x)
-            expr = Negate(expr)
+        if minus:
+            for _ in range(
+                min(minus, 2 - minus % 2)
+            ):  # libxml2 counts modulo 2; "--x" is number(x)
+                expr = Negate(expr)
         return expr
 
     def path(self) -> Expr:
         """A path, a primary expression, or a path that starts from one."""
-        start = self.skip()
+        text = self.text
+        start = text[self.at : self.at + 1]
+        if start <= " ":
+            start = self.skip()
         self.operand = self.at
-        if start and (start in "$('\"0123456789" or _POINT.match(self.text, self.at)):
+        if start in _PRIMARIES or (start == "." and _POINT.match(text, self.at)):
             return self.filter_path()
-        if start and start in "/@.*":
+        if start in _PATHS:
             return self.location_path()
         steps = self.plain_steps()
         if steps is not None:
-            if self.skip() == "/":
+            char = text[self.at : self.at + 1]
+            if char == "/" or (char <= " " and self.skip() == "/"):
                 self.relative_path(steps)
             return make_path(False, tuple(steps))
         if self._is_call():
@@ -256,6 +275,9 @@ class ExpressionParser:
 
     def _is_call(self) -> bool:
         """Whether a function call starts here: a name before a parenthesis, but no node type."""
+        plain = _CALL.match(self.text, self.at)
+        if plain is not None:
+            return plain[1] not in _KINDS
         name = NCNAME.match(self.text, self.at)
         if not name:
             return False
@@ -279,6 +301,9 @@ class ExpressionParser:
         """A primary expression with its predicates and steps."""
         start = self.at
         primary = self.primary()
+        char = self.skip()
+        if char != "[" and char != "/":
+            return primary
         predicates = self.predicates()
         steps: list[Step] = []
         if self.text.startswith("//", self.at):
@@ -309,10 +334,11 @@ class ExpressionParser:
             return Variable(mention.local, mention.prefix)
         if start in "'\"":
             return StringLiteral(self.literal())
-        number = _NUMBER.match(self.text, self.at)
-        if number:
-            self.at = number.end()
-            return Number(number[0])
+        if start <= "9":
+            number = _NUMBER.match(self.text, self.at)
+            if number:
+                self.at = number.end()
+                return Number(number[0])
         return self.function_call()
 
     def literal(self) -> str:
@@ -336,8 +362,13 @@ class ExpressionParser:
 
     def function_call(self) -> Expr:
         """A call and its arguments."""
-        mention = self.qualified_name("a function name")
-        self.skip()
+        plain = _CALL.match(self.text, self.at)
+        if plain is not None:
+            mention = Mention(self.at, "", plain[1])
+            self.at = plain.end() - 1
+        else:
+            mention = self.qualified_name("a function name")
+            self.skip()
         opened = self.at
         self.at += 1  # the parenthesis that told it from a name test
         arguments: list[Expr] = []
@@ -358,7 +389,9 @@ class ExpressionParser:
 
     def predicates(self) -> tuple[Expr, ...]:
         """All that is in brackets here."""
-        out: list[Expr] = []
+        if self.skip() != "[":
+            return ()
+        out = [self.predicate()]
         while self.skip() == "[":
             out.append(self.predicate())
         return tuple(out)
@@ -412,6 +445,7 @@ class ExpressionParser:
 
     def relative_path(self, steps: list[Step]) -> None:
         """Reads steps, up to the last one."""
+        text = self.text
         self.skip()
         if self.text.startswith("//", self.at):
             self.at += 2
@@ -419,13 +453,15 @@ class ExpressionParser:
         elif self.peek() == "/":
             self.at += 1
         while True:
-            self.skip()
+            if text[self.at : self.at + 1] <= " ":
+                self.skip()
             plain = self.plain_steps()
             if plain is None:
                 steps.append(self.step())
             else:
                 steps += plain
-            if self.skip() != "/":
+            char = text[self.at : self.at + 1]
+            if char != "/" and (char > " " or self.skip() != "/"):
                 return
             if self.text.startswith("//", self.at):
                 self.at += 2
@@ -443,9 +479,10 @@ class ExpressionParser:
         for mention in mentions:
             if mention.prefix not in prefixes:
                 prefixes[mention.prefix] = mention.moved(self.at)
-        self.at = plain.end()
+        self.at = at = plain.end()
         steps = list(named)
-        if self.skip() == "[":
+        char = self.text[at : at + 1]
+        if char == "[" or (char <= " " and self.skip() == "["):
             last = steps[-1]
             steps[-1] = make_step(last.axis, last.test, self.predicates())
         return steps

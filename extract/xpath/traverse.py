@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from extract.xpath.ast import (
     Binary,
@@ -15,6 +14,8 @@ from extract.xpath.ast import (
     Negate,
     Step,
     Union,
+    make_path,
+    make_step,
     union,
 )
 
@@ -62,7 +63,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """
     if isinstance(expr, LocationPath):
         steps = change_steps(expr.steps, change)
-        return expr if steps is expr.steps else replace(expr, steps=steps)
+        return expr if steps is expr.steps else make_path(expr.absolute, steps)
     if isinstance(expr, FilterPath):
         primary = change(expr.primary)
         predicates = _change_all(expr.predicates, change)
@@ -83,7 +84,9 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         return expr if operand is expr.operand else Negate(operand)
     if isinstance(expr, FunctionCall):
         arguments = _change_all(expr.arguments, change)
-        return expr if arguments is expr.arguments else replace(expr, arguments=arguments)
+        if arguments is expr.arguments:
+            return expr
+        return FunctionCall(expr.name, arguments, expr.prefix)
     return expr
 
 
@@ -95,14 +98,13 @@ def change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tup
             predicates = _change_all(step.predicates, change)
             if predicates is not step.predicates:
                 out = list(steps) if out is None else out
-                out[i] = replace(step, predicates=predicates)
+                out[i] = make_step(step.axis, step.test, predicates)
     return steps if out is None else tuple(out)
 
 
 def _change_all(exprs: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
-    changed = tuple([change(e) for e in exprs])
-    return exprs if all(map(_same, changed, exprs)) else changed
-
-
-def _same(a: Expr, b: Expr) -> bool:
-    return a is b
+    changed = [change(e) for e in exprs]
+    for before, after in zip(exprs, changed, strict=True):
+        if before is not after:
+            return tuple(changed)
+    return exprs

@@ -78,4 +78,4 @@ def counts(expr: Expr) -> bool:
 
 def has_positions(step: Step) -> bool:
     """Whether any predicate of the step is positional."""
-    return any(map(is_positional, step.predicates))
+    return bool(step.predicates) and any(map(is_positional, step.predicates))

@@ -1,6 +1,6 @@
 """``--chunks auto``: chooses the number of chunks, and which of them to reduce further.
 
-It tries every number of chunks up to `MOST_CHUNKS`: `choose` finds the prefixes, statistics give
+It tries every number of chunks up to `MOST_CHUNKS`: `choices` finds the prefixes, statistics give
 the size of each chunk, the cost model its cost. The cheapest plan wins.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Final
 
-from extract.preptool.choose import PrefixChoice, PrefixIndex, choose
+from extract.preptool.choose import PrefixChoice, PrefixIndex, choices
 from extract.preptool.costing.cost import LXML, Matching, Prices, makespan
 from extract.preptool.costing.estimate import Estimator, KeptSize, PathMarks
 from extract.preptool.costing.workload import SpineLoad, Workload
@@ -65,8 +65,7 @@ def plans(
     """
     planner = _Planner(workload, estimator, workers, prices)
     candidates: list[ChunkingPlan] = []
-    for chunks in range(1, MOST_CHUNKS + 1):
-        choice = choose(tree, chunks)
+    for chunks, choice in enumerate(choices(tree, MOST_CHUNKS), 1):
         if len(choice.prefixes) < chunks and candidates:
             break
         candidates.append(planner.plan(choice))

@@ -7,7 +7,7 @@ the statistics. Rows are in document order, so the paths below a path are one ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -211,7 +211,7 @@ class Estimator:
         at: dict[int, float] = {}
         carried: dict[int, float] = {}  # by path: elements that must be kept for those below
         elements = size = 0.0
-        for number in reversed(list(bits(paths & ~1))):
+        for number in reversed(bits(paths & ~1)):
             row = self.rows[number]
             all_of_it = float(row.elements)
             if whole >> number & 1:
@@ -254,9 +254,16 @@ def _pattern(path: str) -> Pattern:
     return parsed.steps
 
 
-def bits(numbers: int) -> Iterator[int]:
-    """Yields the numbers of the set bits, from the lowest."""
-    while numbers:
-        low = numbers & -numbers
-        yield low.bit_length() - 1
-        numbers ^= low
+def bits(numbers: int) -> list[int]:
+    """Returns the numbers of the set bits, from the lowest.
+
+    >>> bits(0b1010), bits(0)
+    ([1, 3], [])
+    """
+    text = bin(numbers)[:1:-1]  # arithmetic would copy all bits for each one that is set
+    out: list[int] = []
+    at = text.find("1")
+    while at >= 0:
+        out.append(at)
+        at = text.find("1", at + 1)
+    return out

@@ -26,6 +26,7 @@ from extract.xpath.ast import (
     FunctionCall,
     KindTest,
     LocationPath,
+    NameTest,
     Negate,
     Step,
     Union,
@@ -34,7 +35,7 @@ from extract.xpath.ast import (
 )
 from extract.xpath.functions import Type
 from extract.xpath.traverse import children
-from extract.xpath.types import has_positions, type_of
+from extract.xpath.types import has_positions, is_positional, type_of
 
 Pattern = tuple[Step, ...]  # steps without filters from the document node; () is the document node
 
@@ -82,6 +83,18 @@ def footprint(expr: Expr) -> Footprint:
     return Footprint(frozenset(tracer.wants))
 
 
+def filter_footprint(predicate: Expr, spine: Pattern) -> Footprint:
+    """Returns the footprint of a filter at the end of a path without filters."""
+    tracer, at = _Tracer(), frozenset([spine])
+    try:
+        if is_positional(predicate):
+            tracer.want(at, Need.NODE)
+        tracer.value(predicate, at, Need.NODE)
+    except _WholeDocument as reason:
+        return Footprint(whole=str(reason))
+    return Footprint(frozenset(tracer.wants))
+
+
 class _WholeDocument(Exception):
     """The expression looks at nodes that no pattern can describe."""
 
@@ -92,6 +105,7 @@ _DOWN: Final = frozenset({"child", "descendant", "descendant-or-self", "self", "
 _BY_NAME: Final = frozenset({"name", "local-name", "namespace-uri", "count", "lang"})
 _ANYTHING: Final = make_step("descendant-or-self", ANY_NAME)
 _MOST_PATTERNS: Final = 64
+_TOO_MANY: Final = "it looks at too many places"
 _DOCUMENT: Final[Contexts] = frozenset([()])
 
 
@@ -106,7 +120,8 @@ class _Tracer:
         if need is Need.STRING and () in contexts:
             # libxml2 counts the texts of entity declarations in the internal subset as well.
             raise _WholeDocument("the string value of the document node is asked for")
-        self.wants.update((context, need) for context in contexts)
+        for context in contexts:
+            self.wants.add((context, need))
 
     def value(self, expr: Expr, contexts: Contexts, need: Need) -> Contexts:
         """Records what an expression looks at.
@@ -162,8 +177,14 @@ class _Tracer:
     # -- paths
 
     def walk(self, steps: tuple[Step, ...], contexts: Contexts, need: Need) -> Contexts:
+        end = len(steps) - 1
         for i, step in enumerate(steps):
-            last = i == len(steps) - 1
+            last = i == end
+            if step.axis == "child" and not step.predicates and isinstance(step.test, NameTest):
+                contexts = frozenset([(*context, step) for context in contexts])
+                if len(contexts) > _MOST_PATTERNS:
+                    raise _WholeDocument(_TOO_MANY)
+                continue
             if step.axis == "namespace":
                 raise _WholeDocument("the namespace axis is answered on the whole document")
             if step.axis == "attribute":
@@ -186,7 +207,7 @@ class _Tracer:
             else:
                 selected = self.elements(step, contexts)
             if len(selected) > _MOST_PATTERNS:
-                raise _WholeDocument("it looks at too many places")
+                raise _WholeDocument(_TOO_MANY)
             if has_positions(step) or (step.predicates and step.test == ANY_NODE):
                 self.want(selected, Need.NODE)
             self.predicates(step.predicates, selected)

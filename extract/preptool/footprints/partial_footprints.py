@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from extract.preptool.footprints.footprint import Footprint, Pattern, footprint
+from extract.preptool.footprints.footprint import Footprint, Pattern, filter_footprint, footprint
 from extract.preptool.query_tree import NamePath
 from extract.scheme.model import Branch, Need
 from extract.scheme.spine import BranchParts, take_apart
@@ -23,9 +23,8 @@ from extract.xpath.ast import LocationPath, make_step, name_test
 
 Wants: TypeAlias = frozenset[tuple[Pattern, Need]]
 
-# No query can contain these: they are not names.
+# No query can contain it: it is not a name.
 _HERE = make_step("child", name_test("#here"))
-_RESULT = make_step("child", name_test("#result"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,12 +139,9 @@ class PartialFootprints:
 
     def _follow(self, spine: Pattern, text: str) -> Footprint:
         """Returns the footprint of a filter or tail at the end of a spine."""
-        path = self.path(spine, text)
-        if not text.startswith("["):
-            return footprint(path)
-        with_result = footprint(LocationPath(True, (*path.steps, _RESULT)))
-        result = {((*spine, _RESULT), Need.SUBTREE)}
-        return Footprint(with_result.wants - result, with_result.whole)
+        if text.startswith("["):
+            return filter_footprint(self._syntax.filter(text), spine)
+        return footprint(self.path(spine, text))
 
 
 _UNKNOWN: Wants = frozenset([((), Need(0))])

@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from extract.filtertool.matchers.cost_bound import Bound
+from extract.filtertool.matchers.lxml.document_parts import divide
 from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables, compiled
 from extract.filtertool.matchers.protocol import Question
 from extract.xpath.functions import Type
+from extract.xpath.parameters import divided
 
 _FEW: Final = 4  # queries of one question whose constants are kept as variables
 
@@ -67,6 +69,27 @@ class CompiledQuestion:
         self._namespaces = namespaces
         self._limit = limit
 
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the variables of a question with one branch."""
+        places = divided(self.branches[0])[1]
+        return tuple(dict.fromkeys([f"{one.type}{one.number + 1}" for one in places]))
+
+    @cached_property
+    def divided(self) -> DividedQuestion | None:
+        """The question with variables for what has one value in a document; None if nothing has."""
+        found = divide(self.branches)
+        if found is None:
+            return None
+
+        def compiled_question(branches: tuple[str, ...], type_: Type) -> CompiledQuestion:
+            return CompiledQuestion(Question(branches, type_), self._namespaces, self._limit)
+
+        parts = {
+            name: compiled_question((xpath,), Type.STRING) for name, xpath in found.parts.items()
+        }
+        return DividedQuestion(compiled_question(found.xpaths, self.type), parts)
+
     def values(self) -> Iterator[Variables]:
         """Returns the constants of each query, as variables."""
         if self._constants is None:
@@ -119,3 +142,15 @@ class CompiledQuestion:
 
     def _all(self, form: str) -> list[Any]:
         return [compiled(form.format(xpath), self._namespaces) for xpath in self.branches]
+
+
+class DividedQuestion(NamedTuple):
+    """A question, and what its variables stand for.
+
+    Attributes:
+        question: The question.
+        parts: For each variable what its value is, which is no node set.
+    """
+
+    question: CompiledQuestion
+    parts: Mapping[str, CompiledQuestion]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from extract.errors import MatcherError
 from extract.filtertool.matchers.answer_collector import Collector
-from extract.filtertool.matchers.lxml.compiled_question import CompiledQuestion
+from extract.filtertool.matchers.lxml.compiled_question import CompiledQuestion, DividedQuestion
 from extract.filtertool.matchers.lxml.parsed_unit import (
     ParsedUnit,
     Unplaced,
@@ -25,6 +25,8 @@ from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
 from extract.limits import Limits
 from extract.xpath.functions import Type
+
+_SMALL: Final = 200  # elements up to which nothing is gained by evaluating a part once
 
 
 class TreeEvaluation:
@@ -60,6 +62,7 @@ class TreeEvaluation:
         self._unique = unique
         self._namespaces = namespaces
         self._limits = limits
+        self._values_of_parts: dict[tuple[Any, ...], float | str | bool | None] = {}
         self._named: Counter[str] | None = None
         self._most_children: float | None = None
 
@@ -102,7 +105,9 @@ class TreeEvaluation:
         index: int,
         select: Select,
     ) -> None:
-        guarded = self._size > question.allowed and not self._affords(question)
+        if self._size > _SMALL and question.divided is not None:
+            question, values = self._divided(question, question.divided, values)
+        guarded = self._is_long(question)
         self.guarded += guarded
         if question.type is not Type.NODES:
             collector.value(number, index, self._value(question, values, guarded))
@@ -116,6 +121,40 @@ class TreeEvaluation:
                 collector.count(number, index, len(refs))
         else:
             collector.count(number, index, self._count(question, values, select))
+
+    def _divided(
+        self, whole: CompiledQuestion, divided: DividedQuestion, values: Variables
+    ) -> tuple[CompiledQuestion, Variables]:
+        """The question to evaluate, and its variables: those of its parts are computed once.
+
+        A part that fails or takes long may never be evaluated by libxml2, or only after another
+        filter: then the question stays as it is.
+        """
+        further = dict(values)
+        for name, part in divided.parts.items():
+            value = self._value_of_part(part, values)
+            if value is None:
+                return whole, values
+            further[name] = value
+        return divided.question, further
+
+    def _value_of_part(
+        self, part: CompiledQuestion, values: Variables
+    ) -> float | str | bool | None:
+        known, own = self._values_of_parts, {name: values[name] for name in part.variables}
+        key = (part.branches, *own.values())
+        if key not in known:
+            known[key] = None
+            if not self._is_long(part):
+                try:
+                    known[key] = self._value(part, own, False)
+                except Exception as error:
+                    if is_out_of_memory(error):
+                        raise
+        return known[key]
+
+    def _is_long(self, question: CompiledQuestion) -> bool:
+        return self._size > question.allowed and not self._affords(question)
 
     def _value(
         self, question: CompiledQuestion, values: Variables, guarded: bool

@@ -59,6 +59,7 @@ typedef struct {
 } px_context;
 
 int px_holds(px_context *c, const int32_t *condition, int32_t node);
+int px_holds_anywhere(px_context *c, const int32_t *condition); /* at the document node; known if asked again */
 /* Whether a step's condition holds at a node, and the steps behind it select something. */
 int px_holds_at(px_context *c, const int32_t *path, int32_t step, int32_t node);
 /* Selects nodes from `node` into the document's set, behind those that are there; each once. */

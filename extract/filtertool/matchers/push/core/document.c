@@ -57,6 +57,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
     d->in = *in;
     d->names = -1;
     d->leaves_known = 0;
+    d->turn++;
     d->nodes = in->rows + in->attributes;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||

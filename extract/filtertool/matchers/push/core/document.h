@@ -35,6 +35,16 @@ typedef struct {
 
 typedef struct px_block px_block;
 
+/* Whether a condition that does not depend on a node holds for the constants of a row: rules say at
+ * each of their candidates what holds in the whole document. */
+enum { PX_KNOWN = 64 };
+typedef struct {
+    const int32_t *condition;
+    const px_cell *cells;
+    uint32_t turn; /* of the document */
+    int holds;
+} px_known;
+
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
  * texts by element. The document node is -1. */
 typedef struct {
@@ -58,6 +68,8 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
+    px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
+    uint32_t turn;
 } px_document;
 
 int px_document_begin(px_document *d, const px_input *in, int with_texts);

@@ -292,10 +292,43 @@ static int count_passes(px_context *c, const int32_t *operands, int32_t node)
     return code < 0 ? code : px_compare(count, operands[0], c->cells[operands[1]].number);
 }
 
+/* Whether a condition is about one path from the document node. */
+static int is_absolute(const int32_t *condition)
+{
+    const int32_t *at = condition + 2;
+    switch (condition[0]) {
+    case PX_THERE:
+        return at[0];
+    case PX_COMPARE:
+        return at[3];
+    case PX_FIRST:
+        return at[3] && at[4];
+    case PX_COUNT:
+        return at[2];
+    default:
+        return 0;
+    }
+}
+
+int px_holds_anywhere(px_context *c, const int32_t *condition)
+{
+    px_document *d = c->document;
+    uintptr_t hash = ((uintptr_t)condition >> 2) * 31 + ((uintptr_t)c->cells >> 3);
+    px_known *known = &d->known[(hash ^ hash >> 6 ^ hash >> 12) % PX_KNOWN];
+    if (known->turn == d->turn && known->condition == condition && known->cells == c->cells)
+        return known->holds;
+    int code = px_holds(c, condition, -1);
+    if (code >= 0)
+        *known = (px_known){condition, c->cells, d->turn, code};
+    return code;
+}
+
 int px_holds(px_context *c, const int32_t *condition, int32_t node)
 {
     const int32_t *at = condition + 2, *end = at + condition[1];
     int code;
+    if (node >= 0 && is_absolute(condition))
+        return px_holds_anywhere(c, condition);
     switch (condition[0]) {
     case PX_AND:
         for (; at < end; at += 2 + at[1])

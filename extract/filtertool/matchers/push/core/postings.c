@@ -28,7 +28,7 @@ static int clause_holds(px_machine *m, const px_template *t, const px_clause *c,
     m->context.cells = t->cells + (size_t)row * (size_t)t->width;
     m->figures.evaluated++;
     if (c->condition)
-        return px_holds(&m->context, t->words + c->path, -1);
+        return px_holds_anywhere(&m->context, t->words + c->path);
     return px_exists(&m->context, t->words + c->path);
 }
 
@@ -109,7 +109,7 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
             return PX_OK;
         m->context.cells = t->cells + (size_t)item.row * (size_t)t->width;
         m->figures.evaluated++;
-        holds = c->condition ? px_holds(&m->context, t->words + c->path, -1)
+        holds = c->condition ? px_holds_anywhere(&m->context, t->words + c->path)
                              : px_holds_at(&m->context, t->words + c->path, c->anchor, anchor);
     }
     if (holds < 0)
