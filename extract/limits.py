@@ -166,8 +166,15 @@ class Limits:
         400_000,
         "query",
         "longer than {:,} characters",
-        "Characters of a query.",
+        "Characters of a query, without the values of its literals.",
         400_000,
+    )
+    constant_chars: int = _limit(
+        10_000_000,
+        "query",
+        "literals of more than {:,} characters",
+        "Characters of the literals of a query together.",
+        100_000_000,  # places in texts are 32 bits wide here and there
     )
     xpath_depth: int = _limit(
         100,

@@ -10,11 +10,13 @@ import re
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import pytest
 from click.testing import CliRunner
+from lxml import etree
 
 import extract
 from extract.cli import cli
@@ -136,6 +138,7 @@ def test_a_document_too_large_to_be_evaluated_whole(schema: extract.Schema) -> N
 
 QUERIES = {
     "xpath_chars": (3, "/aa", "/aaa"),
+    "constant_chars": (3, "/a[. = '123']", "/a[. = '1234']"),
     "xpath_depth": (2, "/a[b]", "/a[b[c]]"),
     "xpath_branches": (2, "/a | /b", "/a[b | c] | /b"),
 }
@@ -152,6 +155,36 @@ def test_a_query_beyond_a_limit_is_rejected_and_the_others_go_on(
     assert [(one.id, one.reason) for one in scheme.rejected] == [("bad", limits.passed(name))]
     reviser = Reviser(scheme_of(schema), limits)
     assert reviser.add(extract.Subscription("bad", bad)).reason == limits.passed(name)  # type: ignore[union-attr] # it is a Rejected
+
+
+@pytest.mark.parametrize("matcher", ["auto", "columnar", "lxml"])
+def test_constants_of_a_megabyte(matcher: str, tmp_path: Path) -> None:
+    """libxml2 takes them, so every matcher does, also out of a file and beside short ones."""
+    text = "".join(Random(1).choices("abcdefgh ", k=1_000_000)) + "."
+    queries = {
+        "equal": f"/a[b = '{text}']",
+        "short": "/a[b = 'x']",
+        "contains": f'/a/b[contains(., "{text}")]',
+        "number": f"/a[b = {'1' * 1_000_000}]",
+        "truth": f"/a['{text}']/b",
+    }
+    file = tmp_path / "scheme.json"
+    scheme = extract.prepare(extract.Schema.none(), extract.Subscriptions.of(queries), chunks=1)
+    assert not scheme.rejected
+    scheme.save(file)
+    filtered = extract.Filter(extract.Scheme.load(file), "doc", matcher)
+    documents = {
+        "whole": text,
+        "more": f"{text}.",
+        "less": text[:-1],
+        "x": "x",
+        "n": "1" * 1_000_000,
+    }
+    for name, value in documents.items():
+        document = f"<a><b>{value}</b></a>".encode()
+        tree = etree.fromstring(document, etree.XMLParser(huge_tree=True)).getroottree()
+        expected = {one for one, xpath in queries.items() if etree.XPath(xpath)(tree)}
+        assert set(filtered.table([(name, document)])["query"].to_pylist()) == expected, name
 
 
 def test_what_libxml2_compiles_and_cannot_evaluate_is_rejected(schema: extract.Schema) -> None:

@@ -132,7 +132,7 @@ class PushQueries:
         taken = self.engine.takes(form, question)
         assert taken, question
         self.engine.add(form, question, numbers)
-        if not self.engine.template_of(form).exact:
+        if not self.engine.decides(form):
             self.trees.add(question, numbers)
         if self._has_values and question.type is Type.BOOLEAN:
             self._conditions.update(numbers.tolist())
@@ -143,7 +143,7 @@ class PushQueries:
         """Whether the engine decides a question, so that queries may be added one by one."""
         if _selects_namespaces(question) or not self.engine.takes(form, question):
             return False
-        return self.engine.template_of(form).exact
+        return self.engine.decides(form)
 
     def add_one(self, form: int, question: Question, constants: Sequence[str], number: int) -> None:
         """Adds one query of a question that the engine decides.

@@ -7,6 +7,7 @@ It relies on the text being canonical XPath, as ``str`` of a syntax tree is.
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import NamedTuple
 
 from extract.errors import SchemeError
@@ -46,20 +47,21 @@ def take_apart(branch: Branch) -> BranchParts:
     if "[" not in text:
         plain = text.split("/", branch.steps + 1)[1 : branch.steps + 1]
         if len(plain) == branch.steps and all(plain):
-            return BranchParts(tuple(plain), (), text[sum(map(len, plain)) + branch.steps :])
-    names: list[str] = []
+            names = tuple(map(intern, plain))
+            return BranchParts(names, (), text[sum(map(len, plain)) + branch.steps :])
+    path: list[str] = []
     filters: list[tuple[int, str]] = []
     for number in range(1, branch.steps + 1):
         name = _NAME.match(text, at)
         if name is None:
             raise SchemeError(f"{text} does not begin with {branch.steps} child steps", _AGAIN)
-        names.append(name[1])
+        path.append(intern(name[1]))  # a few names make up the paths of many branches
         at = name.end()
         while text.startswith("[", at):
             end = end_of_filter(text, at)
             filters.append((number, text[at:end]))
             at = end
-    return BranchParts(tuple(names), tuple(filters), text[at:])
+    return BranchParts(tuple(path), tuple(filters), text[at:])
 
 
 def all_names(branches: Branches) -> list[tuple[str, ...]]:

@@ -18,11 +18,12 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from extract.limits import Limits
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.native import native_tokens
 from extract.subscriptions.records import Records, record
 from extract.xpath.ast import quote
-from extract.xpath.tokens import NUMBER, Literal, Tokens, tokenise
+from extract.xpath.tokens import NUMBER, Literal, Tokens, length_limit_passed, tokenise
 
 NO_WORDING: Final = -(1 << 31)
 
@@ -69,17 +70,17 @@ class WordingIndex(Protocol):
         """
 
 
-def wording_index(xpath_chars: int) -> WordingIndex:
+def wording_index(limits: Limits) -> WordingIndex:
     """An empty index; an expression of more than so many characters has no wording in it."""
     native = native_tokens()
-    return PythonIndex(xpath_chars) if native is None else _NativeIndex(native, xpath_chars)
+    return PythonIndex(limits) if native is None else _NativeIndex(native, limits)
 
 
 class _NativeIndex:
     """The index in C."""
 
-    def __init__(self, native: Any, xpath_chars: int) -> None:
-        self._index = native.WordingIndex(xpath_chars)
+    def __init__(self, native: Any, limits: Limits) -> None:
+        self._index = native.WordingIndex(limits.xpath_chars, limits.constant_chars)
 
     def learn(
         self, text: str, scope: int, roles: tuple[bool, ...], classes: Classes, wording: int
@@ -110,8 +111,8 @@ class _NativeIndex:
 class PythonIndex:
     """The index in Python."""
 
-    def __init__(self, xpath_chars: int) -> None:
-        self._most = xpath_chars
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._families: dict[tuple[int, str], tuple[tuple[bool, ...], Classes]] = {}
         self._wordings: dict[tuple[int, str, tuple[str, ...], tuple[int, ...]], int] = {}
 
@@ -130,7 +131,7 @@ class PythonIndex:
 
     def find(self, text: str, scope: int) -> Match | None:
         """The wording of an expression and its constants; None if that is not known."""
-        tokens = tokenise(text) if len(text) <= self._most else None
+        tokens = None if length_limit_passed(text, self._limits) else tokenise(text)
         if tokens is None:
             return None
         family = _family(text, tokens, scope)

@@ -20,7 +20,7 @@ from extract.subscriptions.records import Records
 from extract.subscriptions.wording_index import Classes, Match, literal_order, wording_index
 from extract.xpath.check import parse_checked
 from extract.xpath.parameters import QueryShape, filled, placeholder_starts, shape_of
-from extract.xpath.tokens import Literal, Tokens, tokenise
+from extract.xpath.tokens import Literal, Tokens, length_limit_passed, tokenise
 
 BLANK: Final = "\x01"  # in a wording, for the value of each parameter; no query has this character
 
@@ -158,7 +158,7 @@ class Wordings(WordingNumbers):
         self.relative: set[int] = set()
         self._resolve = resolve
         self._limits = limits or DEFAULTS
-        self._index = wording_index(self._limits.xpath_chars)
+        self._index = wording_index(self._limits)
         self._scopes: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._families: dict[tuple[int, bytes], _Family] = {}
         self._known: dict[tuple[int, bytes, tuple[str, ...], tuple[int, ...]], Resolution] = {}
@@ -222,7 +222,7 @@ class Wordings(WordingNumbers):
 
     def _learn(self, xpath: str, namespaces: Mapping[str, str], scope: int) -> None:
         """Learns the wording of a query that the index does not know."""
-        tokens = tokens_of(xpath) if len(xpath) <= self._limits.xpath_chars else None
+        tokens = None if length_limit_passed(xpath, self._limits) else tokens_of(xpath)
         key = b"" if tokens is None else tokens.key
         scoped = scope if b":" in key or b"\x13" in key else 0
         family = self._families.get((scoped, key))

@@ -28,7 +28,9 @@ from extract.xpath.types import has_positions
 class Spine:
     """A path of child steps by name, from the document or from a filter's context node.
 
-    Spines without predicates are shared: `child` returns the same object for the same child.
+    `child` returns the same object for the same child without predicates. So a spine and what
+    continues it refer to each other: where a step has predicates, which few queries share, the
+    spine is noted, and `forget` ends that when the query is done.
 
     Attributes:
         parent: The spine one step shorter; None at the start.
@@ -38,6 +40,7 @@ class Spine:
         absolute: Whether the path starts at the document node.
         text: The path as XPath, empty at the start.
         filtered: Whether a step of the path has predicates.
+        noted: Spines with predicates that are continued; all spines from one start share the list.
     """
 
     __slots__ = (
@@ -47,6 +50,7 @@ class Spine:
         "_walks",
         "absolute",
         "filtered",
+        "noted",
         "on_path",
         "parent",
         "place",
@@ -55,17 +59,25 @@ class Spine:
     )
 
     def __init__(
-        self, parent: Spine | None, step: Step | None, place: Place, on_path: int, absolute: bool
+        self,
+        parent: Spine | None,
+        step: Step | None,
+        place: Place,
+        on_path: int,
+        absolute: bool,
+        noted: list[Spine],
     ) -> None:
         self.parent = parent
         self.step = step
         self.place = place
         self.on_path = on_path | place.bit
         self.absolute = absolute
-        self._children: dict[str, Spine] = {}
+        self.noted = noted
+        # Most spines are the end of a branch: what continues them is made when it is asked for.
+        self._children: dict[str, Spine] | None = None
         self._names: tuple[str, ...] | None = None
-        self._walks: dict[tuple[Place, ...], Spine] = {}
-        self._plain: dict[Step, Spine | None] = {}
+        self._walks: dict[tuple[Place, ...], Spine] | None = None
+        self._plain: dict[Step, Spine | None] | None = None
         self.filtered = False
         if parent is not None and step is not None:
             self.filtered = parent.filtered or bool(step.predicates)
@@ -79,20 +91,27 @@ class Spine:
     def child(self, test: NameTest, place: Place, predicates: tuple[Expr, ...] = ()) -> Spine:
         """Returns the spine with one more child step."""
         if predicates:
-            return Spine(
-                self, make_step("child", test, predicates), place, self.on_path, self.absolute
-            )
-        longer = self._children.get(place.name or str(test))
+            return self._longer(make_step("child", test, predicates), place)
+        if self._children is None:
+            self._children = {}
+            if self.filtered:
+                self.noted.append(self)
+        name = place.name or str(test)
+        longer = self._children.get(name)
         if longer is None:
-            longer = Spine(self, make_step("child", test), place, self.on_path, self.absolute)
-            self._children[place.name or str(test)] = longer
+            longer = self._children[name] = self._longer(make_step("child", test), place)
         return longer
+
+    def _longer(self, step: Step, place: Place) -> Spine:
+        return Spine(self, step, place, self.on_path, self.absolute, self.noted)
 
     def plain(self, step: Step, prefixes: Prefixes) -> Spine | None:
         """Returns the spine with a child step by name that has no filter and that the schema has.
 
         None for any other step.
         """
+        if self._plain is None:
+            self._plain = {}
         longer = self._plain.get(step, self)
         if longer is self:
             longer, test = None, step.test
@@ -106,6 +125,8 @@ class Spine:
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:
         """Returns the spine that continues through these places."""
+        if self._walks is None:
+            self._walks = {}
         end = self._walks.get(path)
         if end is None:
             end = self
@@ -113,6 +134,10 @@ class Spine:
                 end = end.child(prefixes.test(place.name), place)
             self._walks[path] = end
         return end
+
+    def forget(self) -> None:
+        """Drops what continues this spine; whoever holds a longer one may keep it."""
+        self._children = self._walks = self._plain = None
 
     def where(self, predicates: tuple[Expr, ...]) -> Spine:
         """Returns the same spine with other predicates on its last step."""

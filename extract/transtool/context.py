@@ -39,10 +39,14 @@ class Context:
         self._expand = expand
         self._nodes: dict[tuple[int, int, Expr], tuple[Expr | None, frozenset[str]]] = {}
         self._starts: dict[tuple[int, int], Spine] = {}
-        self.document = Spine(None, None, know.places.document, 0, True)
+        self._noted: list[Spine] = []
+        self.document = Spine(None, None, know.places.document, 0, True, self._noted)
 
     def begin(self) -> None:
-        """Drops the notes about the previous query."""
+        """Drops the notes about the previous query, and the spines that only it has."""
+        for spine in self._noted:
+            spine.forget()
+        self._noted.clear()
         self.room = self.know.limits.branches
         self.fired = set()
         self._why = None
@@ -170,7 +174,7 @@ class Context:
         key = (place.index, on_path)
         start = self._starts.get(key)
         if start is None:
-            start = self._starts[key] = Spine(None, None, place, on_path, False)
+            start = self._starts[key] = Spine(None, None, place, on_path, False, self._noted)
         return start
 
     def _above(self, spine: Spine, step: Step) -> list[Spine]:

@@ -167,9 +167,9 @@ cdef class WordingIndex:
     cdef int64_t family_count, family_room
     cdef Heap roles, orders, key, second
     cdef Tokens tokens
-    cdef int64_t most
+    cdef int64_t most, most_constant
 
-    def __cinit__(self, int64_t xpath_chars):
+    def __cinit__(self, int64_t xpath_chars, int64_t constant_chars):
         set_secret(&self.families)
         set_secret(&self.wordings)
         memset(&self.tokens, 0, sizeof(Tokens))
@@ -178,7 +178,7 @@ cdef class WordingIndex:
         memset(&self.key, 0, sizeof(Heap))
         memset(&self.second, 0, sizeof(Heap))
         self.family, self.family_count, self.family_room = NULL, 0, 0
-        self.most = xpath_chars
+        self.most, self.most_constant = xpath_chars, constant_chars
 
     def __dealloc__(self):
         key_table_free(&self.families)
@@ -258,11 +258,14 @@ cdef class WordingIndex:
         cdef size_t i
         cdef int status
         cdef uint8_t mark
-        if size > self.most and character_count(text, size) > self.most:
+        cdef bint is_long = size > self.most or size > self.most_constant
+        if is_long and character_count(text, size) > self.most + self.most_constant:
             return TOKENS_NONE
         status = tokenise_text(text, size, names, &self.tokens)
         if status != TOKENS_READ:
             return status
+        if is_long and self.is_too_long(text, size):
+            return TOKENS_NONE
         self.key.size = 0
         for i in range(self.tokens.count):
             mark = <uint8_t>self.tokens.literals[i].kind
@@ -278,6 +281,19 @@ cdef class WordingIndex:
         ):
             return TOKENS_FAILED
         return TOKENS_READ
+
+    cdef bint is_too_long(self, const uint8_t* text, int64_t size) noexcept nogil:
+        """Whether the text that was read last has too many characters in literals, or outside."""
+        cdef int64_t constants = 0
+        cdef size_t i
+        cdef Literal* literal
+        for i in range(self.tokens.count):
+            literal = &self.tokens.literals[i]
+            constants += character_count(text + literal.start, literal.stop - literal.start)
+        return (
+            constants > self.most_constant
+            or character_count(text, size) - constants > self.most
+        )
 
     cdef int second_key(self, const uint8_t* text, int64_t number) noexcept nogil:
         """Writes the key of a wording whose family has literals that are shape, or in a class."""

@@ -59,6 +59,7 @@ from extract.xpath.known_predicates import (
 from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import NCNAME, NOT_XML
 from extract.xpath.plain_steps import PLAIN_STEPS, plain_steps
+from extract.xpath.tokens import length_limit_passed
 
 MAX_NAME: Final = 10_000  # characters
 
@@ -90,9 +91,10 @@ def parse(xpath: str) -> Expr:
 
 def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
     """Like `parse`, and where prefixes, functions and variables stand."""
-    if len(xpath) > limits.xpath_chars:
-        reason = limits.passed("xpath_chars")
-        raise QuerySyntaxError(reason, SPLIT, xpath=xpath, offset=limits.xpath_chars)
+    passed = length_limit_passed(xpath, limits)
+    if passed:
+        offset = min(len(xpath) - 1, limits.xpath_chars)
+        raise QuerySyntaxError(limits.passed(passed), SPLIT, xpath=xpath, offset=offset)
     bad = NOT_XML.search(xpath)
     if bad:
         raise QuerySyntaxError(

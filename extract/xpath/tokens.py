@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from extract.limits import Limits
 from extract.xpath.names import NCNAME, NOT_XML
 
 STRING: Final = 1
@@ -133,3 +134,21 @@ def tokenise(text: str) -> Tokens | None:
             literals.append(Literal(NUMBER, token, found.start(group)))
         else:
             return Tokens(bytes(key), tuple(literals))
+
+
+def length_limit_passed(text: str, limits: Limits) -> str:
+    """The name of the limit on length that an expression passes; empty for none.
+
+    >>> small = Limits(xpath_chars=10, constant_chars=4)
+    >>> [length_limit_passed(text, small) for text in ("a[b='12345']", "a[b='1234']/c/d/e")]
+    ['constant_chars', 'xpath_chars']
+    """
+    if len(text) <= min(limits.xpath_chars, limits.constant_chars):
+        return ""
+    if len(text) > limits.xpath_chars + limits.constant_chars:
+        return "constant_chars"  # without a look at what may be very long
+    tokens = tokenise(text)
+    constants = 0 if tokens is None else sum([len(literal.value) for literal in tokens.literals])
+    if constants > limits.constant_chars:
+        return "constant_chars"
+    return "xpath_chars" if len(text) - constants > limits.xpath_chars else ""

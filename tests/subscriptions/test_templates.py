@@ -440,10 +440,14 @@ class Change:
 
 
 def test_limits_hold_for_every_member(tokens: str) -> None:
-    limits = Limits(xpath_chars=30)
+    limits = Limits(xpath_chars=15, constant_chars=20)
     templates, reference = Templates(limits), Reference(limits)
+    outcomes = []
     for size in (1, 18, 19, 20, 21, 22, 23, 24, 25, 100):
         for char in "xé€":
-            xpath = f"a[b = '{char * size}']"
-            assert outcome(templates, xpath, {}) == outcome(reference, xpath, {}), xpath
+            for xpath in (f"a[b = '{char * size}']", f"a[b = '{char}'{' ' * size}]"):
+                outcomes.append(outcome(templates, xpath, {}))
+                assert outcomes[-1] == outcome(reference, xpath, {}), xpath
     assert len(templates) == 1
+    reasons = {one[0] for one in outcomes if isinstance(one, tuple) and isinstance(one[0], str)}
+    assert len(reasons) == 2, "one for literals, one for the rest"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 
 import pytest
@@ -77,3 +78,18 @@ def test_a_query_too_long_to_analyse_is_kept() -> None:
     form = normal(figure4(), query)
     assert form.xpath == query
     assert form.branches[0].reason
+
+
+def test_queries_that_are_done_leave_no_garbage() -> None:
+    """Schemes are made with the collector switched off: cycles would stay until the end."""
+    normaliser = Normaliser(figure4())
+    queries = [parse_checked(f"/a[b = '{n}']/b[k]//c", {}) for n in range(50)]
+    normaliser.normalise(queries[0])
+    gc.collect()
+    gc.disable()
+    try:
+        for query in queries:
+            normaliser.normalise(query)
+        assert gc.collect() < len(queries)
+    finally:
+        gc.enable()

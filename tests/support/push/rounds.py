@@ -184,7 +184,7 @@ class PushRound:
         for number, asked in enumerate(self._asked):
             question = asked.template.question(list(asked.rows))
             if engine.takes(number, question):
-                taken[number] = engine.template_of(number).exact
+                taken[number] = engine.decides(number)
         return taken
 
     def _described(self, number: int, row: int, document: OracleDocument, wrong: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,12 @@ _NO_QUERIES: Final[Indices] = np.empty(0, np.int32)
 STATE_BYTES: Final = 64 << 20  # of the states of one machine
 BUDGET: Final = 200_000_000  # nodes that conditions may look at in one document
 _FIRST_ADAPTATION: Final = 200  # documents; then after each sixteen times as many
+_NONE_EMPTY: Final[frozenset[int]] = frozenset()
 _SELECTS: Final[Mapping[Select, int]] = {"doc": 0, "count": 1, "nodes": 2, "output": 3}
+
+
+_Variant: TypeAlias = tuple[Hashable, frozenset[int]]
+"""Queries with one program: the key of their question, and the parameters that are empty."""
 
 
 class EngineRows(NamedTuple):
@@ -168,12 +173,27 @@ class BatchAnswers(NamedTuple):
     broken: Mapping[int, Violation]
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
-    """A question as the engine has it, for queries with the same empty constants."""
+class _Program(NamedTuple):
+    """A question as C has it: its number there, and how its constants are made."""
 
     number: int
-    template: CompiledTemplate
+    cells: tuple[Cell, ...]
+
+
+@dataclass(slots=True)
+class _KnownTemplate:
+    """What the engine keeps of a question: there may be a million of them.
+
+    Attributes:
+        exact, searched: As in `CompiledTemplate`.
+        compiled: It, as long as C does not have it.
+        variants: How many programs of it C has.
+    """
+
+    exact: bool
+    searched: tuple[int, ...]
+    compiled: CompiledTemplate | None
+    variants: int = 0
 
 
 class PushEngine:
@@ -224,9 +244,10 @@ class PushEngine:
         self._types = set(Type) if conditions else {Type.NODES}
         self._state_bytes = state_bytes
         self._claims = OrderClaims(schema) if claims else None
-        self._templates: dict[Hashable, CompiledTemplate] = {}
-        self._variants: dict[Hashable, dict[frozenset[int], _Variant]] = {}
-        self._by_number: dict[int, tuple[Hashable, frozenset[int]]] = {}
+        self._templates: dict[Hashable, _KnownTemplate] = {}
+        self._programs: dict[_Variant, _Program] = {}
+        self._by_number: dict[int, _Variant] = {}
+        self._cells: dict[tuple[Cell, ...], tuple[Cell, ...]] = {}
         self._lock = SharedLock()
         self._machines: list[Any] = []  # that no thread uses
         self._every_machine: list[Any] = []
@@ -272,7 +293,7 @@ class PushEngine:
         if template is None:
             if question.type not in self._types:
                 return False
-            template = self._templates[key] = self._compile(question, frozenset())
+            template = self._templates[key] = self._known(question)
         return template.exact or self._approximate
 
     def add(self, key: Hashable, question: Question, queries: Indices) -> None:
@@ -292,10 +313,10 @@ class PushEngine:
                     chosen = question.constants
                     if chosen is not None and len(rows) < len(chosen):
                         chosen = chosen.take(rows)
-                    variant = self._variant(key, question, empty)
-                    columns = [_column(chosen, cell) for cell in variant.template.cells]
+                    number, cells = self._program(key, question, empty)
+                    columns = [_column(chosen, cell) for cell in cells]
                     numbers = np.ascontiguousarray(queries[rows], np.int32)
-                    self._registry.add_queries(variant.number, numbers, columns)
+                    self._registry.add_queries(number, numbers, columns)
                     added += numbers.tolist()
             except BaseException:  # whatever it is, nothing has changed
                 self._remove(added)
@@ -315,14 +336,13 @@ class PushEngine:
         """
         with self._lock.exclusive():
             searched = self._templates[key].searched
-            variant = self._variant(
-                key, question, frozenset([n for n in searched if not constants[n]])
-            )
+            empty = frozenset([n for n in searched if not constants[n]]) or _NONE_EMPTY
+            number, cells = self._program(key, question, empty)
             values = [
                 (constants[one.parameter].encode("utf-8", "surrogatepass"), *one[1:])
-                for one in variant.template.cells
+                for one in cells
             ]
-            self._registry.add_query(variant.number, query, tuple(values))
+            self._registry.add_query(number, query, tuple(values))
 
     def remove(self, queries: Iterable[int]) -> None:
         """Removes queries; those that match nothing were never added, and are passed over."""
@@ -339,46 +359,59 @@ class PushEngine:
 
     def _drop_unused(self, key: Hashable) -> None:
         """Drops templates of a question that got no queries."""
-        for variant in list(self._variants.get(key, {}).values()):
-            if not self._registry.has_queries(variant.number):
-                self._drop(variant.number)
+        numbers = [number for number, variant in self._by_number.items() if variant[0] == key]
+        for number in numbers:
+            if not self._registry.has_queries(number):
+                self._drop(number)
 
     def _drop(self, number: int) -> None:
         """Drops a template without queries."""
         self._registry.remove_template(number)
-        key, empty = self._by_number.pop(number)
-        variants = self._variants[key]
-        del variants[empty]
-        if not variants:
-            del self._variants[key], self._templates[key]
+        variant = self._by_number.pop(number)
+        del self._programs[variant]
+        template = self._templates[variant[0]]
+        template.variants -= 1
+        if not template.variants:
+            del self._templates[variant[0]]
 
     def __len__(self) -> int:
         """The number of queries."""
         count: int = self._registry.queries
         return count
 
-    def template_of(self, key: Hashable) -> CompiledTemplate:
-        """The compiled form of a question that the engine was asked about."""
-        return self._templates[key]
+    def decides(self, key: Hashable) -> bool:
+        """Whether the engine decides a question that it takes; else it finds what may match."""
+        return self._templates[key].exact
 
     def _compile(self, question: Question, empty: frozenset[int]) -> CompiledTemplate:
         values = self._select == "nodes"  # then also those that do not count as matches
         return compile_question(question, self._names, empty, values)
 
-    def _variant(self, key: Hashable, question: Question, empty: frozenset[int]) -> _Variant:
-        variants = self._variants.setdefault(key, {})
-        variant = variants.get(empty)
-        if variant is None:
-            template = self._compile(question, empty) if empty else self._templates[key]
-            number = self._registry.add_template(np.array(template.words, np.int32))
+    def _known(self, question: Question) -> _KnownTemplate:
+        compiled = self._compile(question, _NONE_EMPTY)._replace(clauses=())
+        return _KnownTemplate(compiled.exact, compiled.searched, compiled)
+
+    def _program(self, key: Hashable, question: Question, empty: frozenset[int]) -> _Program:
+        variant = (key, empty)
+        program = self._programs.get(variant)
+        if program is None:
+            known = self._templates[key]
+            compiled = None if empty else known.compiled
+            if compiled is None:
+                compiled = self._compile(question, empty)
+            number = self._registry.add_template(np.array(compiled.words, np.int32))
             try:
-                self._by_number[number] = (key, empty)
-                variant = variants[empty] = _Variant(number, template)
+                cells = self._cells.setdefault(compiled.cells, compiled.cells)
+                program = self._programs[variant] = _Program(number, cells)
+                self._by_number[number] = variant
             except MemoryError:
-                self._by_number.pop(number, None)
+                self._programs.pop(variant, None)
                 self._registry.remove_template(number)
                 raise
-        return variant
+            known.variants += 1
+            if not empty:
+                known.compiled = None
+        return program
 
     # -- results that are written
 
@@ -521,12 +554,12 @@ def _found(columns: Any) -> EngineFound:
 
 
 def _by_empty(
-    template: CompiledTemplate, constants: Constants | None, count: int
+    template: _KnownTemplate, constants: Constants | None, count: int
 ) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
     """The queries by their constants that are empty strings, where it matters if they are."""
     every = np.arange(count)
     if constants is None:
-        yield frozenset(), every
+        yield _NONE_EMPTY, every
         return
     empty = {
         number: constants.texts[number].starts == constants.texts[number].stops
@@ -534,7 +567,7 @@ def _by_empty(
     }
     empty = {number: column for number, column in empty.items() if column.any()}
     if not empty:
-        yield frozenset(), every
+        yield _NONE_EMPTY, every
         return
     flags = np.stack(list(empty.values()), axis=1)
     kinds, codes = np.unique(flags, axis=0, return_inverse=True)
