@@ -6,6 +6,8 @@ usual filter says which match, and `flwr.slow_outputs` makes their results on a 
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -26,7 +28,7 @@ from extract.filtertool.options import Options
 from extract.filtertool.output_matching import OutputMatching
 from extract.filtertool.output_pieces import OutputPieces, readable
 from extract.filtertool.output_queries import OutputQueries
-from extract.filtertool.results.account import added
+from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
@@ -35,6 +37,7 @@ from extract.filtertool.results.output_rows import (
     output_findings,
     outputs_by_document,
 )
+from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
 from extract.filtertool.written_queries import WrittenQueries
 from extract.scheme.model import Scheme
@@ -67,6 +70,7 @@ class OutputFilter:
         self._flwr = ParsedQueries(self.ids, scheme.outputs)
         self._slow = SlowOutputs(self._flwr, options.limits)
         self._past: Mapping[str, float] = {}  # figures of filters that are gone
+        self._trees = 0  # documents of which results were made on trees
         self.queries: OutputQueries | None = None
         if native_available() and options.kernel is not False:
             engine = PushEngine(
@@ -105,7 +109,7 @@ class OutputFilter:
             gone: The numbers of queries that were removed.
         """
         self._source = view
-        self._past = self._past_figures(("_all", "_beside_pieces"))
+        self._past = self._past_figures(("_all", "_pieces", "_beside_pieces"))
         for name in ("_view", "_all", "_pieces", "_beside_pieces"):
             self.__dict__.pop(name, None)
         self._slow.forget(gone)
@@ -119,10 +123,14 @@ class OutputFilter:
 
         The value of a row is what its subscriber gets.
         """
+        seconds, started = Seconds(), time.perf_counter()
         batch = LoadedBatch(documents, MOST_BYTES, self.options.limits)
+        seconds.since("chunk", started)
         outcomes: dict[int, DocumentOutcome] = {}
         if self.queries is not None:
+            started = time.perf_counter()
             done, written = self.queries.written.engine.write(batch.loaded)
+            seconds.since("match", started)
             matched = batch.places[done == 1].tolist()
             made = outputs_by_document(written, len(batch.loaded))
             rest = self._rest_of(batch, matched)
@@ -136,13 +144,21 @@ class OutputFilter:
                 large = place in batch.large
                 outcomes[place] = self._one(batch.document(place), large)
         batch.close()
-        return [outcomes[place] for place in range(len(batch))]
+        in_order = [outcomes[place] for place in range(len(batch))]
+        if in_order:
+            seconds.update_by(in_order[-1].seconds)
+            figures, worker = PresentFigures(self.figures), os.getpid()
+            in_order[-1] = replace(in_order[-1], worker=worker, figures=figures, seconds=seconds)
+        return list(in_order)
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
-        own = {} if self.queries is None else self.queries.written.engine.figures()
-        engine = {f"push_{name}": n for name, n in own.items()}
-        return added([engine, self._past_figures(("_all", "_rest", "_beside_pieces"))])
+        own: dict[str, float] = {"lxml_units": self._trees}
+        if self.queries is not None:
+            written = self.queries.written
+            own |= {f"push_{name}": n for name, n in written.engine.figures().items()}
+            own["push_questions"] = len(written)
+        return added([own, self._past_figures(("_all", "_rest", "_pieces", "_beside_pieces"))])
 
     def _past_figures(self, names: Iterable[str]) -> Mapping[str, float]:
         """The figures of filters that are gone, and of some that there are."""
@@ -259,6 +275,7 @@ class OutputFilter:
             return done
         done = replace(done, bytes=len(data))
         chosen = sorted(done.findings.subscriber.tolist())
+        self._trees += bool(chosen)
         made: list[tuple[int, str]] = []
         failed: list[Rejection] = []
         for number, text, reason in self._slow.make(data, chosen):
@@ -277,12 +294,19 @@ class OutputFilter:
         rejections = [
             Rejection(name, self._flwr.id(number), "filter", too_long) for number in made.too_long
         ]
-        findings = made.results
+        findings, seconds = made.results, Seconds()
         if rest is not None:
             findings = Findings.together([findings, rest.findings])
             rejections += rest.rejections
+            seconds.update_by(rest.seconds)
         return DocumentOutcome(
-            name, "conforming", findings, tuple(rejections), bytes=size, scanner="kernel"
+            name,
+            "conforming",
+            findings,
+            tuple(rejections),
+            bytes=size,
+            scanner="kernel",
+            seconds=seconds,
         )
 
 

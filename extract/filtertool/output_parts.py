@@ -90,9 +90,7 @@ class OutputParts:
             numbers = numbers_of(texts).tolist()
             return [(0, 0.0) if math.isnan(number) else (1, number) for number in numbers]
         if kind == KEY_FIRST:
-            return [
-                (int(one[at] != b"0"), _unescaped(one[at + 1])) for one in parts
-            ]
+            return [(int(one[at] != b"0"), _unescaped(one[at + 1])) for one in parts]
         return [(1, _unescaped(one[at])) for one in parts]
 
 

@@ -103,6 +103,11 @@ class OutputPieces:
         self._engine = engine
         return engine
 
+    def figures(self) -> dict[str, float]:
+        """What the engine has done so far, as ``figures`` in ``report.json``."""
+        own = {} if self._engine is None else self._engine.figures()
+        return {f"push_{name}": n for name, n in own.items()}
+
     def results(self, name: str, document: Document, read: Read) -> JoinedOutputs | None:
         """The results of a document; None if it has to be answered in another way.
 

@@ -1,4 +1,4 @@
-"""The FLWR queries of a filter, divided: those whose results the push engine writes, and the rest."""
+"""The FLWR queries of a filter: those whose results the push engine writes, and the rest."""
 
 from __future__ import annotations
 

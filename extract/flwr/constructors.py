@@ -282,7 +282,12 @@ class ConstructorParser(ABC):
         if self.x.skip() == "}":
             raise self.error("these braces are empty", "write an expression, or {{ and }}", opened)
         offset = self.x.at
-        expr = self.expression()
+        try:
+            expr = self.expression()
+        except QuerySyntaxError:
+            if "}" in self.x.text[opened:]:
+                raise
+            raise self.error("this '{' is never closed", "add the '}'", opened) from None
         self._close(opened)
         return Enclosed(expr, offset)
 

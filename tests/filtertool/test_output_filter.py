@@ -130,6 +130,8 @@ def test_every_door_has_the_same_rows(tmp_path: Path) -> None:
     table = pq.read_table(into / "matches")
     assert table.column_names == ["document", "query", "output"]
     assert [tuple(row.values()) for row in table.to_pylist()] == rows
+    report = json.loads((into / "report.json").read_text())
+    assert (report["matcher"], report["select"]) == ("push and lxml", "output")
 
 
 def test_bindings_are_what_other_selections_see() -> None:

@@ -31,7 +31,8 @@ XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace=
 <xs:complexType><xs:sequence><xs:element name="book" minOccurs="0" maxOccurs="unbounded">
 <xs:complexType><xs:sequence><xs:element name="title" type="xs:string"/>
 <xs:element name="price" type="xs:decimal"/>
-<xs:element name="note" type="xs:string" minOccurs="0" maxOccurs="3"/></xs:sequence><xs:attribute name="id"/>
+<xs:element name="note" type="xs:string" minOccurs="0" maxOccurs="3"/></xs:sequence>
+<xs:attribute name="id"/>
 </xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element>
 </xs:sequence></xs:complexType></xs:element></xs:schema>"""
 QUERIES = {

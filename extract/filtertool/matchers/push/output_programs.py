@@ -95,7 +95,9 @@ class OutputProgram(NamedTuple):
         if not keys:
             return self._replace(words=words)
         begin, end = keys[0][0], keys[-1][0] + 2 + words[keys[-1][0] + 1]
-        marks = {mark: (_WRITE, 2, len(text) + n, 1) for n, mark in enumerate((BINDING, KEY, RESULT))}
+        marks = {
+            mark: (_WRITE, 2, len(text) + n, 1) for n, mark in enumerate((BINDING, KEY, RESULT))
+        }
         written = [*marks[BINDING]]
         for _, (kind, _, *path) in keys:
             written += marks[KEY]
