@@ -170,7 +170,7 @@ class LiveQueries:
     # -- the engine
 
     def outputs(self, change: QueryChange) -> list[tuple[str, CustomOutput | None]]:
-        """The ids of new queries, and what they make of what they bind; None if they are no FLWR."""
+        """The ids of new queries, and what they make of bindings; None if they are no FLWR."""
         with self._lock:
             return [(one, self._reviser.output(one)) for one in change.added]
 

@@ -298,6 +298,6 @@ class ConstructorParser(ABC):
         reason, hint = not_taken(self.x.text, self.x.at)
         if not reason and self.x.peek():
             reason, hint = f"expected '}}', found '{self.x.peek()}'", "close the braces"
-        if not reason:
+        if "}" not in self.x.text[self.x.at :]:
             raise self.error("this '{' is never closed", "add the '}'", opened)
         raise self.error(reason, hint)

@@ -65,7 +65,7 @@ _BEHIND: Final = (
     ),
     (r"!(?!=)", "the operator '!' is not taken", "write a path: $x/a"),
     (r":", "names like *:a are not taken", "write *[local-name() = 'a']"),
-    (r"[\"']", "doubled quotes in a string are not taken", "write &quot; or &apos;"),
+    (r"(?<=[\"'])[\"']", "doubled quotes in a string are not taken", "write &quot; or &apos;"),
 )
 
 

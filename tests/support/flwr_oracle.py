@@ -107,9 +107,7 @@ class _Evaluation:
 
     # -- constructors
 
-    def _text(
-        self, part: Text | Braces, variables: dict[str, Any], written: dict[str, str]
-    ) -> str:
+    def _text(self, part: Text | Braces, variables: dict[str, Any], written: dict[str, str]) -> str:
         if isinstance(part, Text):
             return part.value
         value = self._value(part.xpath, variables, written)

@@ -1,5 +1,7 @@
-"""Results of FLWR queries are those of libxml2 with bound variables, and those of SaxonC: for random
-schemas, documents and queries."""
+"""Results of FLWR queries are those of libxml2 with bound variables, and those of SaxonC.
+
+Schemas, documents and queries are random: in the long profile more than 100,000 pairs each.
+"""
 
 from __future__ import annotations
 
@@ -179,9 +181,7 @@ def saxon() -> Iterator[Any]:
         yield processor
 
 
-def by_saxon(
-    saxon: Any, query: Flwr, node: Any, namespaces: dict[str, str]
-) -> bytes | str | None:
+def by_saxon(saxon: Any, query: Flwr, node: Any, namespaces: dict[str, str]) -> bytes | str | None:
     """What SaxonC makes of a document, None where nothing is bound."""
     processor = saxon.new_xquery_processor()
     processor.set_property("!omit-xml-declaration", "yes")
@@ -192,8 +192,9 @@ def by_saxon(
     try:
         made = processor.run_query_to_string() or ""
     except Exception as error:
-        assert "XQTY0024" in str(error) or "XQDY0025" in str(error), (str(query), str(error))
-        return FAILED
+        if "XQTY0024" in str(error) or "XQDY0025" in str(error):  # attributes out of place
+            return FAILED
+        raise
     if query.frame is None or "<r" in made:
         return canonical(made) if made else None
     before, behind = query.frame  # XQuery writes the element around results also if there is none

@@ -293,10 +293,9 @@ class _Writer:
         rng = self._rng
         namespaces: dict[str, str] = {}
         name = "r"
-        if self._dialect != "agreed":
-            if chance(rng, 10):
-                namespaces = pick(rng, ({"": "urn:r"}, {"q": "urn:q"}, {"": "urn:r", "q": "urn:q"}))
-                name = "q:r" if "q" in namespaces and chance(rng, 50) else name
+        if self._dialect != "agreed" and chance(rng, 10):
+            namespaces = pick(rng, ({"": "urn:r"}, {"q": "urn:q"}, {"": "urn:r", "q": "urn:q"}))
+            name = "q:r" if "q" in namespaces and chance(rng, 50) else name
         attributes = [
             (key, self._attribute())
             for key in ("k", "m")[: weighted(rng, ((3, 0), (2, 1), (1, 2)))]
