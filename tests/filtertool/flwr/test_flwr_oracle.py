@@ -1,6 +1,6 @@
 """Results of FLWR queries are those of libxml2 with bound variables, and those of SaxonC.
 
-Schemas, documents and queries are random: in the long profile more than 100,000 pairs each.
+Schemas, documents and queries are random: in the long profile more than 100,000 pairs with each.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
 import pytest
@@ -53,23 +53,26 @@ class FlwrCase(NamedTuple):
 @st.composite
 def flwr_cases(
     draw: st.DrawFn,
+    kind: Literal["dtd", "xsd"],
     dialects: tuple[str, ...] = ("agreed", "plain", "plain", "wild"),
     documents: int = 5,
     queries: int = 20,
     odd: bool = True,
 ) -> FlwrCase:
     """A schema with up to so many documents and queries."""
-    schema = draw(generated_schemas())
+    schema = draw(generated_schemas(kind))
     model = schema.load()
     writer, asker = Documents(model), Flwrs(model)
     texts = []
     for source in draw(some_sources(documents)):
-        kind = source.randrange(10)
+        number = source.randrange(10)
         options = DocumentOptions(
-            size=source.randrange(5, 30), strict=kind > 4, odd=10, doctype=odd and kind == 0
+            size=source.randrange(5, 30), strict=number > 4, odd=10, doctype=odd and number == 0
         )
-        wrong = odd and kind == 1
-        texts.append(writer.wrong(source, options) if wrong else writer.document(source, options))
+        wrong = odd and number == 1
+        text = writer.wrong(source, options) if wrong else writer.document(source, options)
+        # An empty section is a text node to libxml2, and none to XQuery.
+        texts.append(text if odd else text.replace(b"<![CDATA[]]>", b""))
     written = [
         asker.query(source, dialects[source.randrange(len(dialects))])
         for source in draw(some_sources(queries))
@@ -85,8 +88,8 @@ def some_sources(most: int) -> st.SearchStrategy[list[Random]]:
 
 
 def examples(at_least: int) -> settings:
-    """So many examples in a usual run, half of the profile's in the long one."""
-    count = settings.default.max_examples // 2 if is_long() else at_least
+    """So many examples in a usual run, a quarter of the profile's in the long one."""
+    count = settings.default.max_examples // 4 if is_long() else at_least
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=count, suppress_health_check=checks)
 
@@ -150,7 +153,7 @@ def run_cases(compare: Callable[[FlwrCase, Counter[str]], None], cases: Any, lea
     check()
     print(dict(counts))
     assert counts["made"] > counts["compared"] / 4, counts
-    assert counts["compared"] > (100_000 if is_long() else 500), counts
+    assert counts["compared"] > (50_000 if is_long() else 300), counts
 
 
 def compare_with_variables(case: FlwrCase, counts: Counter[str]) -> None:
@@ -170,8 +173,9 @@ def compare_with_variables(case: FlwrCase, counts: Counter[str]) -> None:
 
 
 @pytest.mark.skipif(not native_available(), reason="the engine is not compiled")
-def test_the_filter_makes_what_libxml2_makes_with_bound_variables() -> None:
-    run_cases(compare_with_variables, flwr_cases(), 40)
+@pytest.mark.parametrize("kind", ["dtd", "xsd"])
+def test_the_filter_makes_what_libxml2_makes_with_bound_variables(kind: Any) -> None:
+    run_cases(compare_with_variables, flwr_cases(kind), 20)
 
 
 @pytest.fixture(scope="module")
@@ -214,6 +218,7 @@ def compare_with_saxon(saxon: Any, case: FlwrCase, counts: Counter[str]) -> None
             assert made.get(number) == wanted, (str(query), document.decode())
 
 
-def test_the_filter_makes_what_saxon_makes(saxon: Any) -> None:
-    cases = flwr_cases(dialects=("agreed",), odd=False)
-    run_cases(partial(compare_with_saxon, saxon), cases, 25)
+@pytest.mark.parametrize("kind", ["dtd", "xsd"])
+def test_the_filter_makes_what_saxon_makes(saxon: Any, kind: Any) -> None:
+    cases = flwr_cases(kind, dialects=("agreed",), odd=False)
+    run_cases(partial(compare_with_saxon, saxon), cases, 20)
