@@ -59,7 +59,7 @@ def flwr_cases(
     queries: int = 20,
     odd: bool = True,
 ) -> FlwrCase:
-    """A schema with up to so many documents and queries."""
+    """A schema with about so many documents and queries."""
     schema = draw(generated_schemas(kind))
     model = schema.load()
     writer, asker = Documents(model), Flwrs(model)
@@ -81,10 +81,8 @@ def flwr_cases(
 
 
 def some_sources(most: int) -> st.SearchStrategy[list[Random]]:
-    """Sources of randomness, of each number up to this one as often."""
-    return st.integers(1, most).flatmap(
-        lambda count: st.lists(sources(), min_size=count, max_size=count)
-    )
+    """Sources of randomness: so many, or half of that."""
+    return st.lists(sources(), min_size=most // 2, max_size=most)
 
 
 def examples(at_least: int) -> settings:
@@ -142,7 +140,7 @@ def by_filter(case: FlwrCase, counts: Counter[str]) -> Iterator[dict[int, bytes 
 
 
 def run_cases(compare: Callable[[FlwrCase, Counter[str]], None], cases: Any, least: int) -> None:
-    """Compares cases; most results must be there, or nothing would have been compared."""
+    """Compares cases; many results must be there, or nothing would have been compared."""
     counts: Counter[str] = Counter()
 
     @examples(least)
@@ -152,7 +150,7 @@ def run_cases(compare: Callable[[FlwrCase, Counter[str]], None], cases: Any, lea
 
     check()
     print(dict(counts))
-    assert counts["made"] > counts["compared"] / 4, counts
+    assert counts["made"] > counts["compared"] / 5, counts
     assert counts["compared"] > (50_000 if is_long() else 300), counts
 
 
@@ -175,7 +173,7 @@ def compare_with_variables(case: FlwrCase, counts: Counter[str]) -> None:
 @pytest.mark.skipif(not native_available(), reason="the engine is not compiled")
 @pytest.mark.parametrize("kind", ["dtd", "xsd"])
 def test_the_filter_makes_what_libxml2_makes_with_bound_variables(kind: Any) -> None:
-    run_cases(compare_with_variables, flwr_cases(kind), 20)
+    run_cases(compare_with_variables, flwr_cases(kind), 12)
 
 
 @pytest.fixture(scope="module")
@@ -221,4 +219,4 @@ def compare_with_saxon(saxon: Any, case: FlwrCase, counts: Counter[str]) -> None
 @pytest.mark.parametrize("kind", ["dtd", "xsd"])
 def test_the_filter_makes_what_saxon_makes(saxon: Any, kind: Any) -> None:
     cases = flwr_cases(kind, dialects=("agreed",), odd=False)
-    run_cases(partial(compare_with_saxon, saxon), cases, 20)
+    run_cases(partial(compare_with_saxon, saxon), cases, 12)
