@@ -86,8 +86,8 @@ def some_sources(most: int) -> st.SearchStrategy[list[Random]]:
 
 
 def examples(at_least: int) -> settings:
-    """So many examples in a usual run, a quarter of the profile's in the long one."""
-    count = settings.default.max_examples // 4 if is_long() else at_least
+    """So many examples in a usual run, a sixth of the profile's in the long one."""
+    count = settings.default.max_examples // 6 if is_long() else at_least
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=count, suppress_health_check=checks)
 
