@@ -153,9 +153,7 @@ class _Evaluation:
 
 
 def _replaced(xpath: str, written: Mapping[str, str]) -> str:
-    for name, text in written.items():
-        xpath = re.sub(rf"\${name}(?![\w.-])", lambda _, text=text: text, xpath)
-    return xpath
+    return re.sub(r"\$(\w+)", lambda name: written.get(name[1], name[0]), xpath)
 
 
 def _string(node: Any) -> str:

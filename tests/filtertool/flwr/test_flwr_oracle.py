@@ -87,14 +87,18 @@ def some_sources(most: int) -> st.SearchStrategy[list[Random]]:
 
 def examples(at_least: int) -> settings:
     """So many examples in a usual run, a sixth of the profile's in the long one."""
-    count = settings.default.max_examples // 6 if is_long() else at_least
+    count = profile_examples() // 6 if is_long() else at_least
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=count, suppress_health_check=checks)
 
 
-def is_long() -> bool:
+def profile_examples() -> int:
     assert settings.default is not None
-    return settings.default.max_examples > 1_000
+    return settings.default.max_examples
+
+
+def is_long() -> bool:
+    return profile_examples() > 1_000
 
 
 def canonical(text: str) -> bytes:

@@ -186,7 +186,8 @@ class _Writer:
             tokens, self._where = self._paths().absolute(1)
             if self._where.kind == "element" and self._where != START:
                 break
-        lets, where, order = self._bound_lets(), "", ()
+        lets, where = self._bound_lets(), ""
+        order: tuple[Key, ...] = ()
         if chance(rng, 45):
             where = self._condition()
         if chance(rng, 40):
