@@ -33,6 +33,7 @@ from extract.filtertool.output.arrow import (
     rejected_batch,
 )
 from extract.filtertool.output.growing_ids import GrowingIds, document_column
+from extract.filtertool.output_filter import OutputFilter
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome, document_outcomes
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.sql_filter import SqlFilter
@@ -66,7 +67,7 @@ class Filter:
 
     Several threads may use one filter. A change waits for the calls that are under way, and holds
     for all calls after it. The matchers ``auto`` and ``push`` take a change over at the cost of the
-    change; with any other, and for ``output``, the next call compiles all queries again.
+    change; with any other the next call compiles all queries again.
 
     A filter can be pickled and copied: what comes out is compiled anew, with the present queries.
 
@@ -385,12 +386,18 @@ class Filter:
             ready, ids = self._compiled
             with self._calls.exclusive():
                 done = change(live)
-                if not isinstance(ready, BatchFilter):
+                if isinstance(ready, BatchFilter):
+                    ids.change(gone, done.added)
+                    taken = live.apply(done, ready.queries)
+                    ready.changed(live.view, rest=not taken)
+                elif isinstance(ready, OutputFilter) and ready.queries is not None:
+                    ids.change(gone, done.added)
+                    ready.name(done.first, live.outputs(done))
+                    live.apply(done, ready.queries)
+                    ready.changed(live.view, done.removed)
+                else:
                     self._stale = True
                     return
-                ids.change(gone, done.added)
-                taken = live.apply(done, ready.queries)
-                ready.changed(live.view, rest=not taken)
             if live.crowded:
                 self._compile(live.view().scheme)
                 self._queries = None

@@ -11,13 +11,14 @@ import numpy as np
 
 from extract.errors import SubscriptionsError
 from extract.filtertool.matchers.protocol import Question
+from extract.filtertool.output_queries import OutputQueries
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.results.owners import Indices
 from extract.filtertool.scheme_view import SchemeView
 from extract.limits import Limits
 from extract.preptool.revise import AskedQuery, Reviser
 from extract.scheme.model import Scheme
-from extract.scheme.registered import Later
+from extract.scheme.registered import CustomOutput, Later
 from extract.subscriptions import Subscription
 from extract.subscriptions.constants import Constants
 
@@ -168,7 +169,12 @@ class LiveQueries:
 
     # -- the engine
 
-    def apply(self, change: QueryChange, queries: PushQueries) -> bool:
+    def outputs(self, change: QueryChange) -> list[tuple[str, CustomOutput | None]]:
+        """The ids of new queries, and what they make of bindings; None if they are no FLWR."""
+        with self._lock:
+            return [(one, self._reviser.output(one)) for one in change.added]
+
+    def apply(self, change: QueryChange, queries: PushQueries | OutputQueries) -> bool:
         """Takes a change over into an engine; returns whether it answers all these queries."""
         with self._lock:
             all_taken = queries.remove(change.removed)

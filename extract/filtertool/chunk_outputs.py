@@ -17,7 +17,7 @@ import numpy as np
 from extract.chunktool.manifest import Manifest
 from extract.filtertool.canonical_queries import form_constants_of
 from extract.filtertool.chunk_files import chunk_file_filter
-from extract.filtertool.flwr.output_queries import ParsedQueries
+from extract.filtertool.flwr.parsed_queries import ParsedQueries
 from extract.filtertool.flwr.slow_outputs import SlowOutputs
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.options import Options

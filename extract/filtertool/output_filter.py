@@ -6,30 +6,30 @@ usual filter says which match, and `flwr.slow_outputs` makes their results on a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.source import open_source
 from extract.errors import DocumentError
 from extract.filtertool.batch_filter import MOST_BYTES
-from extract.filtertool.flwr.output_queries import OutputPrograms, ParsedQueries
+from extract.filtertool.flwr.parsed_queries import ParsedQueries
 from extract.filtertool.flwr.slow_outputs import SlowOutputs
-from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.engine import PushEngine
 from extract.filtertool.matchers.push.native import native_available
-from extract.filtertool.matchers.push.output_programs import OutputProgram
 from extract.filtertool.options import Options
+from extract.filtertool.output_matching import OutputMatching
 from extract.filtertool.output_pieces import OutputPieces, readable
-from extract.filtertool.push_queries import members_by_key, question_of
-from extract.filtertool.results.account import added
-from extract.filtertool.results.batch_outcome import FilterOutcome, document_outcomes
+from extract.filtertool.output_queries import OutputQueries
+from extract.filtertool.results.account import PresentFigures, added
+from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.output_rows import (
@@ -37,9 +37,11 @@ from extract.filtertool.results.output_rows import (
     output_findings,
     outputs_by_document,
 )
-from extract.scheme.garbage import no_collection
+from extract.filtertool.results.seconds import Seconds
+from extract.filtertool.scheme_view import SchemeView
+from extract.filtertool.written_queries import WrittenQueries
 from extract.scheme.model import Scheme
-from extract.scheme.selection import scheme_of_members
+from extract.scheme.registered import CustomOutput
 from extract.subscriptions.columns import TextColumn
 
 
@@ -54,64 +56,81 @@ class OutputFilter:
 
     Attributes:
         options: How to filter.
-        ids: The ids of all subscribers of the scheme.
+        ids: The ids of all subscribers of the scheme, as they were at the beginning.
+        queries: The queries, divided between the engine and others; None without the engine.
     """
 
     def __init__(
         self, scheme: Scheme, factory: MatcherFactory, options: Options, claims: bool = True
     ) -> None:
-        rows = [scheme.directory.find(one) for one in scheme.outputs]
-        self._rows = np.array(sorted(row for row in rows if row >= 0), np.int64)
-        self._scheme = scheme
+        self._source: SchemeView | Callable[[], SchemeView] = SchemeView.of(scheme)
         self._factory = factory
         self.options = options
         self.ids: TextColumn = scheme.directory.ids
         self._flwr = ParsedQueries(self.ids, scheme.outputs)
         self._slow = SlowOutputs(self._flwr, options.limits)
-        self._engine: PushEngine | None = None
-        self._programs: dict[int, OutputProgram] = {}
+        self._past: Mapping[str, float] = {}  # figures of filters that are gone
+        self._trees = 0  # documents of which results were made on trees
+        self.queries: OutputQueries | None = None
         if native_available() and options.kernel is not False:
-            self._make_engine(claims)
-
-    def _make_engine(self, claims: bool) -> None:
-        scheme = self._scheme
-        limits = self.options.limits
-        engine = PushEngine(scheme.schema, scheme.namespaces, "output", limits, claims=claims)
-        programs = OutputPrograms(engine, self._flwr)
-        is_output = np.zeros(len(scheme.directory.forms) + 1, np.bool_)
-        is_output[self._rows] = True
-        with no_collection():
-            for form, members in members_by_key(scheme.directory.forms):
-                rows = members[is_output[members]]
-                if not len(rows) or not engine.takes(form, question_of(scheme, form, rows)):
-                    continue
-                own = rows[[programs.add(row) for row in rows.tolist()]]
-                if len(own):
-                    engine.add(form, question_of(scheme, form, own), own.astype(np.int32))
-            for program, numbers in programs.numbers.items():
-                engine.add_program(program, numbers)
-                self._programs |= dict.fromkeys(numbers, program)
-        self._engine = engine
+            engine = PushEngine(
+                scheme.schema, scheme.namespaces, "output", options.limits, claims=claims
+            )
+            self.queries = OutputQueries(WrittenQueries(engine, self._flwr), self._flwr)
+            self.queries.add_all(scheme)
 
     @property
     def written(self) -> Collection[int]:
         """The numbers of subscribers whose results the engine writes."""
-        return self._programs.keys()
+        return () if self.queries is None else set(self.queries.written)
 
     @property
     def on_pieces(self) -> Collection[int]:
         """The numbers of those whose results on large documents it writes piece by piece."""
         return set() if self._pieces is None else set(self._pieces.numbers.tolist())
 
+    # -- changes
+
+    def name(self, first: int, added: Sequence[tuple[str, CustomOutput | None]]) -> None:
+        """Tells of subscribers that `queries` will have.
+
+        Args:
+            first: The number of the first of them; others have the numbers behind.
+            added: The id of each, and what its query makes; None if it is no FLWR.
+        """
+        for number, (identifier, output) in enumerate(added, first):
+            self._flwr.name(number, identifier, output)
+
+    def changed(self, view: Callable[[], SchemeView], gone: Iterable[int]) -> None:
+        """Takes note that `queries` have changed.
+
+        Args:
+            view: Returns the scheme as it is now; called when a document needs it.
+            gone: The numbers of queries that were removed.
+        """
+        self._source = view
+        self._past = self._past_figures(("_all", "_pieces", "_beside_pieces"))
+        for name in ("_view", "_all", "_pieces", "_beside_pieces"):
+            self.__dict__.pop(name, None)
+        self._slow.forget(gone)
+        self._flwr.forget(gone)
+        if self.queries is not None and not self.queries.changed(view):
+            self._past = self._past_figures(("_rest",))
+            self.__dict__.pop("_rest", None)
+
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name; outcomes are in their order.
 
         The value of a row is what its subscriber gets.
         """
+        seconds, started = Seconds(), time.perf_counter()
         batch = LoadedBatch(documents, MOST_BYTES, self.options.limits)
+        seconds.since("chunk", started)
         outcomes: dict[int, DocumentOutcome] = {}
-        if self._engine is not None:
-            done, written = self._engine.write(batch.loaded)
+        if self.queries is not None:
+            started = time.perf_counter()
+            done, written = self.queries.written.engine.write(batch.loaded)
+            seconds.since("match", started)
             matched = batch.places[done == 1].tolist()
             made = outputs_by_document(written, len(batch.loaded))
             rest = self._rest_of(batch, matched)
@@ -125,51 +144,65 @@ class OutputFilter:
                 large = place in batch.large
                 outcomes[place] = self._one(batch.document(place), large)
         batch.close()
-        return [outcomes[place] for place in range(len(batch))]
+        in_order = [outcomes[place] for place in range(len(batch))]
+        if in_order:
+            seconds.update_by(in_order[-1].seconds)
+            figures, worker = PresentFigures(self.figures), os.getpid()
+            in_order[-1] = replace(in_order[-1], worker=worker, figures=figures, seconds=seconds)
+        return list(in_order)
 
     def figures(self) -> Mapping[str, float]:
         """Returns the sums of the engine's and the matchers' figures so far."""
-        parts = [] if self._engine is None else [self._engine.figures()]
-        engine = {f"push_{name}": n for part in parts for name, n in part.items()}
-        filters = [
-            self.__dict__[key]
-            for key in ("_all", "_rest", "_beside_pieces")
-            if key in self.__dict__
-        ]
-        return added([engine, *[one.filter.figures() for one in filters if one is not None]])
+        own: dict[str, float] = {"lxml_units": self._trees}
+        if self.queries is not None:
+            written = self.queries.written
+            own |= {f"push_{name}": n for name, n in written.engine.figures().items()}
+            own["push_questions"] = len(written)
+        return added([own, self._past_figures(("_all", "_rest", "_pieces", "_beside_pieces"))])
+
+    def _past_figures(self, names: Iterable[str]) -> Mapping[str, float]:
+        """The figures of filters that are gone, and of some that there are."""
+        filters = [self.__dict__[name] for name in names if self.__dict__.get(name) is not None]
+        return added([self._past, *[one.figures() for one in filters]])
 
     # -- what the engine does not write
 
     @cached_property
-    def _all(self) -> _Matching:
-        """Says which queries match."""
-        return self._matching(self._rows)
+    def _view(self) -> SchemeView:
+        """The scheme as it is now, and the numbers of subscribers."""
+        return self._source if isinstance(self._source, SchemeView) else self._source()
+
+    @property
+    def _numbers(self) -> NDArray[np.int64]:
+        """The numbers of all FLWR queries that select something with XPath."""
+        scheme, numbers = self._view
+        rows = [scheme.directory.find(one) for one in scheme.outputs]
+        return numbers[[row for row in sorted(rows) if row >= 0]].astype(np.int64)
 
     @cached_property
-    def _rest(self) -> _Matching | None:
-        """The same, of those queries whose results the engine does not write."""
-        rows = self._rows[[row not in self.written for row in self._rows.tolist()]]
-        matching = self._matching(rows)
-        return matching if len(matching.numbers) else None
+    def _all(self) -> OutputMatching:
+        """Says which queries match."""
+        return self._matching(self._numbers)
 
-    def _matching(self, rows: NDArray[np.int64]) -> _Matching:
-        scheme = self._scheme
-        later = [(n, one) for n, one in enumerate(scheme.later, len(scheme.members))]
-        own = [(n, one) for n, one in later if one.subscriber.id in scheme.outputs]
-        chosen = scheme_of_members(scheme, rows, tuple([one for _, one in own]))
-        job = Job(chosen, self._factory, replace(self.options, select="doc"))
-        numbers = np.concatenate([rows, np.array([n for n, _ in own], np.int64)])
-        return _Matching(job.filter(), numbers)
+    @cached_property
+    def _rest(self) -> OutputMatching:
+        """The same, of those queries whose results the engine does not write."""
+        written = self.written
+        matching = self._matching([n for n in self._numbers.tolist() if n not in written])
+        if self.queries is not None:
+            self.queries.matching = matching
+        return matching
+
+    def _matching(self, numbers: Iterable[int]) -> OutputMatching:
+        return OutputMatching(self._view, numbers, self._factory, self.options)
 
     def _rest_of(self, batch: LoadedBatch, places: Sequence[int]) -> dict[int, DocumentOutcome]:
         """The results of the rest of the queries, by the places of documents."""
-        if self._rest is None or not places:
+        if not places or not self.queries or not self.queries.has_rest:
             return {}
-        ready, numbers = self._rest
         named = [(batch.names[place], batch.data(place)) for place in places]
-        done = document_outcomes(ready.process(named))
-        pairs = zip(places, done, strict=True)
-        return {place: self._made(one, batch.data(place), numbers) for place, one in pairs}
+        pairs = zip(places, self._rest.process(named), strict=True)
+        return {place: self._made(one, batch.data(place)) for place, one in pairs}
 
     # -- one document
 
@@ -196,25 +229,26 @@ class OutputFilter:
     @cached_property
     def _pieces(self) -> OutputPieces | None:
         """Answers what it can of large documents, piece by piece."""
-        if self._engine is None:
+        if self.queries is None:
             return None
-        pieces = OutputPieces(self._scheme, self._programs, self.options)
+        pieces = OutputPieces(self._view, self.queries.written, self.options)
         return pieces if len(pieces.numbers) else None
 
     @cached_property
-    def _beside_pieces(self) -> _Matching | None:
+    def _beside_pieces(self) -> OutputMatching | None:
         """Says which of the other queries match."""
         assert self._pieces is not None
-        matching = self._matching(np.setdiff1d(self._rows, self._pieces.numbers))
-        return matching if len(matching.numbers) else None
+        matching = self._matching(np.setdiff1d(self._numbers, self._pieces.numbers))
+        return matching if len(matching) else None
 
-    def _slowly(self, document: NamedDocument, matching: _Matching, large: bool) -> DocumentOutcome:
+    def _slowly(
+        self, document: NamedDocument, matching: OutputMatching, large: bool
+    ) -> DocumentOutcome:
         """The outcome of a document for some of the queries, with results made on its tree."""
         name, content = document
-        ready, numbers = matching
         done = None
         if large:  # it may not be needed in memory
-            (done,) = document_outcomes(ready.process([document]))
+            (done,) = matching.process([document])
             if done.fate == "rejected" or not len(done.findings):
                 return done
         try:
@@ -225,29 +259,28 @@ class OutputFilter:
         if data is None:
             limit = self.options.limits.passed("whole_bytes")
             if done is not None:
-                ids = [self.ids[n] for n in numbers[done.findings.subscriber].tolist()]
+                ids = [self._flwr.id(n) for n in done.findings.subscriber.tolist()]
                 failed = [Rejection(name, one, "filter", limit) for one in ids]
                 rejections = (*done.rejections, *failed)
                 return replace(done, findings=Findings.none(), rejections=rejections)
             hint = "raise the limit if there is memory for it"
             return _rejected(name, DocumentError(f"it is too large, and {limit}", hint, name))
         if done is None:
-            (done,) = document_outcomes(ready.process([(name, data)]))
-        return self._made(done, data, numbers)
+            (done,) = matching.process([(name, data)])
+        return self._made(done, data)
 
-    def _made(
-        self, done: DocumentOutcome, data: bytes, numbers: NDArray[np.int64]
-    ) -> DocumentOutcome:
+    def _made(self, done: DocumentOutcome, data: bytes) -> DocumentOutcome:
         """The outcome of a document with results in place of queries that match."""
         if done.fate == "rejected":
             return done
         done = replace(done, bytes=len(data))
-        chosen = numbers[done.findings.subscriber].tolist()
+        chosen = sorted(done.findings.subscriber.tolist())
+        self._trees += bool(chosen)
         made: list[tuple[int, str]] = []
         failed: list[Rejection] = []
         for number, text, reason in self._slow.make(data, chosen):
             if reason:
-                failed.append(Rejection(done.document, self.ids[number], "filter", reason))
+                failed.append(Rejection(done.document, self._flwr.id(number), "filter", reason))
             elif text is not None:
                 made.append((number, text))
         rejections = (*done.rejections, *failed)
@@ -259,22 +292,22 @@ class OutputFilter:
         """The outcome of a document whose results the engine wrote, with those of other queries."""
         too_long = self.options.limits.passed("query_bytes")
         rejections = [
-            Rejection(name, self.ids[number], "filter", too_long) for number in made.too_long
+            Rejection(name, self._flwr.id(number), "filter", too_long) for number in made.too_long
         ]
-        findings = made.results
+        findings, seconds = made.results, Seconds()
         if rest is not None:
             findings = Findings.together([findings, rest.findings])
             rejections += rest.rejections
+            seconds.update_by(rest.seconds)
         return DocumentOutcome(
-            name, "conforming", findings, tuple(rejections), bytes=size, scanner="kernel"
+            name,
+            "conforming",
+            findings,
+            tuple(rejections),
+            bytes=size,
+            scanner="kernel",
+            seconds=seconds,
         )
-
-
-class _Matching(NamedTuple):
-    """Says which FLWR queries match, and what numbers they have in the scheme."""
-
-    filter: JobFilter[Document]
-    numbers: NDArray[np.int64]
 
 
 def _rejected(name: str, error: DocumentError) -> DocumentOutcome:

@@ -2,15 +2,17 @@
 
 A query is answered on pieces if what it binds is found there (`extract.chunktool.split.divide`),
 and the engine writes its result from what is below that: then the results of all pieces, one after
-the other, are the result of the document.
+the other, are the result of the document; or in the order of their keys, which the engine writes
+with them.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,9 +23,13 @@ from extract.errors import DocumentError
 from extract.filtertool.matchers.push.engine import PushEngine
 from extract.filtertool.matchers.push.output_programs import OutputProgram
 from extract.filtertool.options import Options
+from extract.filtertool.output_parts import OutputParts
 from extract.filtertool.push_queries import members_by_key, question_of
+from extract.filtertool.scheme_view import SchemeView
+from extract.filtertool.written_queries import WrittenQueries
 from extract.limits import Limits
-from extract.scheme.model import Scheme
+
+_MOST_KEYS: Final = 1 << 30  # bytes of keys that results of a piece may have beside their limit
 
 
 class JoinedOutputs(NamedTuple):
@@ -42,8 +48,8 @@ class OutputPieces:
     """Answers queries on pieces of documents.
 
     Args:
-        scheme: The queries.
-        programs: The programs of those that the engine writes, by the numbers of subscribers.
+        view: The queries, and the numbers of their subscribers.
+        written: Those whose results the engine writes.
         options: How to filter.
         piece_bytes: The size of a piece, about.
 
@@ -53,43 +59,54 @@ class OutputPieces:
 
     def __init__(
         self,
-        scheme: Scheme,
-        programs: Mapping[int, OutputProgram],
+        view: SchemeView,
+        written: WrittenQueries,
         options: Options,
         piece_bytes: int = PIECE_BYTES,
     ) -> None:
-        self._scheme = scheme
+        self._scheme = scheme = view.scheme
         self._options = options
         self._piece_bytes = piece_bytes
         self._division = divide(scheme)
         forms = scheme.directory.forms
-        self._programs = {
-            number: program
-            for number, program in programs.items()
-            if int(forms[number]) in self._division.forms and program.stays_below
-        }
-        self.numbers = np.array(sorted(self._programs), np.int64)
+        numbers = view.numbers[: len(forms)]
+        self._rows = np.array(
+            [
+                row
+                for row, number in enumerate(numbers.tolist())
+                if number in written
+                and int(forms[row]) in self._division.forms
+                and written.program(number).stays_below
+            ],
+            np.int64,
+        )
+        self.numbers = numbers[self._rows].astype(np.int64)
+        self._programs = {number: written.program(number) for number in self.numbers.tolist()}
         self._engine: PushEngine | None = None
 
     def _compiled(self) -> PushEngine:
-        """The engine, with programs that write nothing around all results."""
+        """The engine, with programs that write nothing around all results, and keys."""
         if self._engine is not None:
             return self._engine
         scheme, limits = self._scheme, self._options.limits
+        limits = replace(limits, query_bytes=limits.query_bytes + _MOST_KEYS)
         engine = PushEngine(scheme.schema, scheme.namespaces, "output", limits)
-        forms = np.full(len(scheme.directory.forms), -1, np.int32)
-        forms[self.numbers] = scheme.directory.forms[self.numbers]
-        for form, rows in members_by_key(forms):
-            question = question_of(scheme, form, rows)
+        for form, members in members_by_key(scheme.directory.forms[self._rows]):
+            question = question_of(scheme, form, self._rows[members])
             if engine.takes(form, question):
-                engine.add(form, question, rows.astype(np.int32))
+                engine.add(form, question, self.numbers[members].astype(np.int32))
         numbers_of: dict[OutputProgram, list[int]] = {}
         for number, program in self._programs.items():
-            numbers_of.setdefault(program.without_frame, []).append(number)
+            numbers_of.setdefault(program, []).append(number)
         for program, numbers in numbers_of.items():
-            engine.add_program(program, numbers)
+            engine.assign_program(engine.add_program(program.for_pieces), numbers)
         self._engine = engine
         return engine
+
+    def figures(self) -> dict[str, float]:
+        """What the engine has done so far, as ``figures`` in ``report.json``."""
+        own = {} if self._engine is None else self._engine.figures()
+        return {f"push_{name}": n for name, n in own.items()}
 
     def results(self, name: str, document: Document, read: Read) -> JoinedOutputs | None:
         """The results of a document; None if it has to be answered in another way.
@@ -121,38 +138,20 @@ class OutputPieces:
         )
         if not found.pieces or not found.conforming:
             return None
-        engine, parts = self._compiled(), dict[int, _Parts]()
+        engine, parts = self._compiled(), dict[int, OutputParts]()
+        most = self._options.limits.query_bytes
         for piece in found.pieces:
             done, written = engine.write([piece.head + read(piece.start, piece.end) + piece.tail])
             if done[0] != 1:
                 return None
             ends = [0, *written.end.tolist()]
             for number, text in zip(written.query.tolist(), written.text.tolist(), strict=True):
-                own = parts.setdefault(number, _Parts())
+                own = parts.get(number)
+                if own is None:
+                    own = parts[number] = OutputParts(self._programs[number], most)
                 own.add(written.bytes[ends[text] : ends[text + 1]], bool(written.too_long[text]))
-        most = self._options.limits.query_bytes
-        texts = {n: own.joined(self._programs[n], most) for n, own in sorted(parts.items())}
+        texts = {number: own.joined() for number, own in sorted(parts.items())}
         return JoinedOutputs(found.size, texts)
-
-
-class _Parts:
-    """The results of one query on pieces."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._too_long = False
-
-    def add(self, part: bytes, too_long: bool) -> None:
-        self._parts.append(part)
-        self._too_long |= too_long
-
-    def joined(self, program: OutputProgram, most: int) -> str | None:
-        """The result; None if it is too long."""
-        before, behind = program.frame
-        size = len(before) + len(behind) + sum(map(len, self._parts))
-        if self._too_long or size > most:
-            return None
-        return b"".join((before, *self._parts, behind)).decode()
 
 
 @contextmanager

@@ -282,7 +282,12 @@ class ConstructorParser(ABC):
         if self.x.skip() == "}":
             raise self.error("these braces are empty", "write an expression, or {{ and }}", opened)
         offset = self.x.at
-        expr = self.expression()
+        try:
+            expr = self.expression()
+        except QuerySyntaxError:
+            if "}" in self.x.text[opened:]:
+                raise
+            raise self.error("this '{' is never closed", "add the '}'", opened) from None
         self._close(opened)
         return Enclosed(expr, offset)
 
@@ -293,6 +298,6 @@ class ConstructorParser(ABC):
         reason, hint = not_taken(self.x.text, self.x.at)
         if not reason and self.x.peek():
             reason, hint = f"expected '}}', found '{self.x.peek()}'", "close the braces"
-        if not reason:
+        if "}" not in self.x.text[self.x.at :]:
             raise self.error("this '{' is never closed", "add the '}'", opened)
         raise self.error(reason, hint)

@@ -44,6 +44,13 @@ class FlwrExpressionParser(ExpressionParser):
         self._marked = marked
         self.literals: list[WrittenLiteral] = []
 
+    def skip(self) -> str:
+        """Skips white space; the character after it, ``""`` at the end."""
+        char = super().skip()
+        if char == "(" and self.text.startswith("(:", self.at):
+            raise self.error("XQuery comments are not taken", "leave the comment out")
+        return char
+
     def literal(self) -> str:
         """The string here, without its quotes."""
         start = self.at + 1

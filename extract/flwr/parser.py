@@ -20,6 +20,8 @@ from extract.xpath.parser import SPLIT
 # What ends an expression; "order" would be read as "or" and a name.
 _WORDS: Final = re.compile(r"(?:" + "|".join(CLAUSES) + r")(?![\w.\-])")
 _THIS: Final = ("doc", "document")  # this document, whatever its name
+_INNERMOST: Final = "bind the innermost node, and go up from it: for $a in //b/a … $a/../title"
+_RETURN: Final = re.compile(r"return[ \t\r\n]*<[^\W\d]")
 _START: Final = re.compile(r"[ \t\r\n]*(?:<[^\W\d]|(?:for|let|declare|xquery)[ \t\r\n]+[$\w])")
 
 
@@ -137,7 +139,11 @@ class _FlwrParser(ConstructorParser):
     def loop(self) -> Loop:
         """The clauses from ``for`` to ``return``."""
         self._keyword("for", "a query starts with 'for', or with an element around it")
+        if self._word() in ("tumbling", "sliding"):
+            raise self.error("windows are not taken", "write: for $x in //path")
         name = self._variable()
+        if self._word() == "allowing":
+            raise self.error("'allowing empty' is not taken", "leave it out")
         if self._word() == "at":
             raise self.error("positions ('at $n') are not taken", "count preceding siblings")
         if self._word() == "as":
@@ -145,10 +151,10 @@ class _FlwrParser(ConstructorParser):
         self._keyword("in", f"write: for ${name} in //path")
         self.x.skip()
         offset = self.x.at
-        path = self._this_document(self.expression())
+        path = self._this_document(self._clause("a path"))
         if self.x.skip() == ",":
             reason = "a second variable in 'for' is not taken"
-            raise self.error(reason, "use 'let' for further variables")
+            raise self.error(reason, _INNERMOST)
         self._variables.append(name)
         lets = self._lets()
         where, where_offset = None, -1
@@ -156,12 +162,13 @@ class _FlwrParser(ConstructorParser):
             self._keyword("where")
             self.x.skip()
             where_offset = self.x.at
-            where = self.expression()
+            where = self._clause("a condition")
         order = self._order()
         self._keyword("return", "after 'for' come 'let', 'where', 'order by' and 'return'")
         if self.x.skip() != "<":
-            reason = "'return' takes an element"
-            raise self.error(reason, f"write: return <result>{{ ${name} }}</result>")
+            reason, hint = not_taken(self.x.text, self.x.at, before=True)
+            reason = reason or "'return' takes an element"
+            raise self.error(reason, hint or f"write: return <result>{{ ${name} }}</result>")
         self._inside, self._result = True, self.x.at
         result = self.element()
         self._inside = False
@@ -169,6 +176,13 @@ class _FlwrParser(ConstructorParser):
         loop = Loop(name, path, lets, where, order, result, offset, where_offset)
         self._loops.append(loop)
         return loop
+
+    def _clause(self, what: str) -> Expr:
+        """The expression of a clause, which is not left out."""
+        self.x.skip()
+        if _RETURN.match(self.x.text, self.x.at):
+            raise self.error(f"expected {what}, found 'return'")
+        return self.expression()
 
     def _lets(self) -> tuple[Let, ...]:
         lets: list[Let] = []
@@ -189,7 +203,7 @@ class _FlwrParser(ConstructorParser):
             self.x.at += 2
             self.x.skip()
             offset = self.x.at
-            lets.append(Let(name, self.expression(), offset))
+            lets.append(Let(name, self._clause("an expression"), offset))
             self._variables.append(name)
         return tuple(lets)
 
@@ -204,7 +218,7 @@ class _FlwrParser(ConstructorParser):
         while True:
             self.x.skip()
             offset = self.x.at
-            expr = self.expression()
+            expr = self._clause("a key")
             direction = self._word()
             if direction in ("ascending", "descending"):
                 self._keyword(direction)

@@ -110,6 +110,7 @@ def parse_with_literals(
     check_mentions(parsed.parsed, namespaces, query.value)
     check_names(parsed.outer or parsed.loop.result, namespaces, text)
     _check_types(parsed, query)
+    _check_copies(parsed, query)
     return parsed, query
 
 
@@ -148,12 +149,41 @@ def _check_types(parsed: ParsedFlwr, query: FlwrQuery) -> None:
         reason = f"'for' binds nodes, and this is a {type_.value}"
         hint = "write a path: for $x in //a"
         raise QuerySyntaxError(reason, hint, xpath=parsed.text, offset=loop.offset)
+    if isinstance(loop.path, LocationPath) and not loop.path.steps:
+        reason = "'for' binds the document itself, which is no node of a result"
+        hint = "bind its root: for $x in /*"
+        raise QuerySyntaxError(reason, hint, xpath=parsed.text, offset=loop.offset)
     if query.where is not None:
         type_ = type_of(query.where)
         if type_ not in (Type.BOOLEAN, Type.NODES):
             reason = f"'where' takes a condition, and this is a {type_.value}"
             hint = "compare it, as in $x/price > 10"
             raise QuerySyntaxError(reason, hint, xpath=parsed.text, offset=loop.where_offset)
+
+
+def _check_copies(parsed: ParsedFlwr, query: FlwrQuery) -> None:
+    """Checks that nothing is bound, written or a key that XQuery has no nodes for."""
+    places = [(one.expr, one.offset) for one in enclosed(parsed.outer or parsed.loop.result)]
+    if parsed.outer is not None:
+        places += [(one.expr, one.offset) for one in enclosed(parsed.loop.result)]
+    places += [(key.expr, key.offset) for key in parsed.loop.order]
+    for expr, offset in [(parsed.loop.path, parsed.loop.offset), *places]:
+        if _selects_namespaces(query.value(expr)):
+            reason = "namespace nodes are not taken"
+            hint = "write their value: string($x/namespace::p)"
+            raise QuerySyntaxError(reason, hint, xpath=parsed.text, offset=offset)
+
+
+def _selects_namespaces(expr: Expr) -> bool:
+    """Whether there may be namespace nodes among the nodes of an expression."""
+    if isinstance(expr, Union):
+        return any(map(_selects_namespaces, expr.parts))
+    if not isinstance(expr, (LocationPath, FilterPath)):
+        return False
+    for step in reversed(expr.steps):
+        if not step.axis.endswith("self"):
+            return step.axis == "namespace"
+    return isinstance(expr, FilterPath) and _selects_namespaces(expr.primary)
 
 
 def _where(path: Expr, condition: Expr) -> Expr:

@@ -51,7 +51,7 @@ from extract.preptool.registry import QueryRegistry, RegisteredQuery, Registered
 from extract.scheme.garbage import no_collection
 from extract.scheme.lookup import no_such_query
 from extract.scheme.model import Scheme
-from extract.scheme.registered import Rejected, Unsatisfiable
+from extract.scheme.registered import CustomOutput, Rejected, Unsatisfiable
 from extract.scheme.templates import form_parameters, in_form_numbers
 from extract.subscriptions import Subscription, Subscriptions
 from extract.subscriptions.blocks import QueryBlock
@@ -185,6 +185,10 @@ class Reviser:
     def prefixes(self) -> Mapping[str, str]:
         """All prefixes that branches may have, also such as the last scheme does not need."""
         return self._registry.prefixes
+
+    def output(self, identifier: str) -> CustomOutput | None:
+        """Returns what a FLWR query makes of the nodes that it binds; None for any other query."""
+        return self._registry.outputs.get(identifier)
 
     def asked(self, identifier: str) -> AskedQuery | None:
         """Returns what is asked of documents for a subscription; None if that is nothing, or a

@@ -81,13 +81,6 @@ def test_the_engine_makes_what_trees_make(seed: int, prefixed: bool) -> None:
     assert len(made) > 50
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prefixed", [False, True])
-def test_the_engine_makes_what_trees_make_of_many(prefixed: bool) -> None:
-    for seed in range(100, 200):
-        test_the_engine_makes_what_trees_make(seed, prefixed)
-
-
 def test_the_engine_writes_most_results() -> None:
     scheme = extract.prepare(extract.Subscriptions.of(QUERIES))
     ready = output_filter.OutputFilter(scheme, load_matcher("auto"), Options("output"))
@@ -130,6 +123,8 @@ def test_every_door_has_the_same_rows(tmp_path: Path) -> None:
     table = pq.read_table(into / "matches")
     assert table.column_names == ["document", "query", "output"]
     assert [tuple(row.values()) for row in table.to_pylist()] == rows
+    report = json.loads((into / "report.json").read_text())
+    assert (report["matcher"], report["select"]) == ("push and lxml", "output")
 
 
 def test_bindings_are_what_other_selections_see() -> None:

@@ -90,6 +90,11 @@ class SlowOutputs:
             except etree.XPathError as error:
                 yield number, None, f"libxml2 cannot evaluate it: {error}"
 
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Removes what was compiled for queries."""
+        for number in numbers:
+            self._compiled.pop(number, None)
+
     def _query(self, number: int) -> _SlowOutput:
         one = self._compiled.get(number)
         if one is None:

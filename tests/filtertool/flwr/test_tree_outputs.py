@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from extract.filtertool.flwr.writer import OutputError
 from extract.flwr import parse_flwr
 from extract.limits import Limits
 from extract.markup.lxml_parser import parse_tree
-from tests.support.generate.flwr import random_document, random_flwr
 
 NAMESPACES = {"p": "urn:p"}
 
@@ -49,42 +47,6 @@ def by_saxon(saxon: Any, flwr: str, node: Any, namespaces: dict[str, str]) -> st
         return query.run_query_to_string() or ""
     except Exception:
         return None
-
-
-def compare(saxon: Any, seed: int, prefixed: bool, documents: int, queries: int) -> int:
-    """Compares random queries on random documents; returns how many results were equal."""
-    draw, equal = Random(seed), 0
-    namespaces = NAMESPACES if prefixed else {}
-    for _ in range(documents):
-        document = random_document(draw, prefixed)
-        tree, node = parse_tree(document.encode()), saxon.parse_xml(xml_text=document)
-        for _ in range(queries):
-            flwr = random_flwr(draw, prefixed)
-            query = parse_flwr(flwr, namespaces)
-            wanted = by_saxon(saxon, flwr, node, namespaces)
-            try:
-                made = TreeOutput(query).output(tree)
-            except OutputError:
-                assert wanted is None, (flwr, document)
-                continue
-            assert wanted is not None, (flwr, document)
-            if made is None:  # XQuery writes the enclosing element all the same
-                assert query.outer is not None or not wanted, (flwr, document)
-            else:
-                assert canonical(made) == canonical(wanted), (flwr, document)
-                equal += 1
-    return equal
-
-
-@pytest.mark.parametrize("prefixed", [False, True])
-def test_saxon_makes_the_same(saxon: Any, prefixed: bool) -> None:
-    assert compare(saxon, 11, prefixed, 20, 12) > 30
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("prefixed", [False, True])
-def test_saxon_makes_the_same_of_many(saxon: Any, prefixed: bool) -> None:
-    assert compare(saxon, 12, prefixed, 2_500, 20) > (8_000 if prefixed else 10_000)
 
 
 BIB = """<bib><book year="1994"><title>TCP/IP</title><author><last>Stevens</last></author>

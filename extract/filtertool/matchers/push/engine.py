@@ -419,13 +419,18 @@ class PushEngine:
         """The program that writes the result of a query; None if the engine does not write it."""
         return compile_output(query, self._names.bound(query.namespaces), self._claims)
 
-    def add_program(self, program: OutputProgram, queries: Iterable[int]) -> None:
-        """Adds a program, for queries that the engine has."""
+    def add_program(self, program: OutputProgram) -> int:
+        """Adds a program; returns its number. It is dropped when no query has it any more."""
         with self._lock.exclusive():
             constants = program.constants()
             columns = [_column(constants, cell) for cell in program.cells]
             words = np.array(program.words, np.int32)
-            number = self._registry.add_program(words, program.text, columns, program.texts)
+            number: int = self._registry.add_program(words, program.text, columns, program.texts)
+            return number
+
+    def assign_program(self, number: int, queries: Iterable[int]) -> None:
+        """Gives a program to queries that the engine has."""
+        with self._lock.exclusive():
             for query in queries:
                 self._registry.assign_program(query, number)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import Cell, NameNumbers
@@ -30,7 +30,10 @@ from extract.xpath.traverse import children
 
 # Operations, as in ``outputs.h``.
 _WRITE, _COPY, _VALUES, _STRING, _NUMBER, _SPECIFY, _KEY = range(7)
-_FIRST, _AS_STRING, _AS_NUMBER, _COUNTED = range(4)  # kinds of keys
+# Kinds of keys of an order.
+KEY_FIRST, KEY_STRING, KEY_NUMBER, KEY_COUNT = range(4)
+# What marks the parts of results with their keys: no character of XML.
+BINDING, KEY, RESULT = b"\x01", b"\x02", b"\x03"
 _IN_ORDER: Final = 2  # beside 1 for an absolute path
 _UNNUMBERED: Final = -1  # a path; the engine numbers it
 _LARGEST: Final = (1 << 31) - 1
@@ -46,7 +49,7 @@ class OutputProgram(NamedTuple):
         types: The types of `values`.
         values: The constants of the query, as they are written.
         texts: Whether it looks at text nodes.
-        stays_below: Whether it looks at nothing but what is below each bound node, in their order.
+        stays_below: Whether it looks at nothing but what is below each bound node.
     """
 
     words: tuple[int, ...]
@@ -76,9 +79,43 @@ class OutputProgram(NamedTuple):
         return self.text[before : before + length], self.text[behind : behind + size]
 
     @property
-    def without_frame(self) -> OutputProgram:
-        """The program without these."""
-        return self._replace(words=(*self.words[:3], 0, *self.words[4:-1], 0))
+    def keys(self) -> tuple[tuple[int, bool], ...]:
+        """For each key of its order the kind, and whether it descends."""
+        return tuple([(kind, bool(down)) for _, (kind, down, *_) in self._keys()])
+
+    @property
+    def for_pieces(self) -> OutputProgram:
+        """The program without frame, which writes keys in place of ordering by them.
+
+        A binding is ``BINDING``, each key behind ``KEY``, and the result behind ``RESULT``. A key
+        of kind `KEY_FIRST` has a count of nodes before it. Without an order it is the result alone.
+        """
+        words, text = (*self.words[:3], 0, *self.words[4:-1], 0), self.text
+        keys = list(self._keys())
+        if not keys:
+            return self._replace(words=words)
+        begin, end = keys[0][0], keys[-1][0] + 2 + words[keys[-1][0] + 1]
+        marks = {
+            mark: (_WRITE, 2, len(text) + n, 1) for n, mark in enumerate((BINDING, KEY, RESULT))
+        }
+        written = [*marks[BINDING]]
+        for _, (kind, _, *path) in keys:
+            written += marks[KEY]
+            if kind in (KEY_FIRST, KEY_COUNT):
+                written += (_NUMBER, len(path), *path)
+            if kind == KEY_FIRST:
+                written += marks[KEY]
+            if kind != KEY_COUNT:
+                written += (_STRING, len(path) + 1, 0, *path)
+        words = (*words[:begin], *written, *marks[RESULT], *words[end:])
+        return self._replace(words=words, text=text + BINDING + KEY + RESULT)
+
+    def _keys(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Where the keys of its order stand in the words, and their operands."""
+        at = 2 + self.words[1]  # behind what comes before all results
+        while self.words[at] == _KEY:
+            yield at, self.words[at + 2 : at + 2 + self.words[at + 1]]
+            at += 2 + self.words[at + 1]
 
     def constants(self) -> Constants | None:
         """The constants of the query, one row; None if there are none."""
@@ -153,7 +190,7 @@ class _OutputCompiler:
         self._flush(always=True)
         cells = tuple(self._translator.cells)
         words, text, texts = tuple(self._words), bytes(self._text), self._translator.texts
-        below = not query.loop.order and not any(map(_looks_elsewhere, query.bound))
+        below = not any(map(_looks_elsewhere, query.bound))
         return OutputProgram(words, text, cells, self._types, self._values, texts, below)
 
     # -- characters
@@ -305,9 +342,9 @@ class _OutputCompiler:
 def _key(expr: Expr) -> tuple[int, Expr]:
     """The kind of a key of an order, and its path."""
     if isinstance(expr, LocationPath):
-        return _FIRST, expr
+        return KEY_FIRST, expr
     if isinstance(expr, FunctionCall) and not expr.prefix and len(expr.arguments) == 1:
-        kinds = {"string": _AS_STRING, "number": _AS_NUMBER, "count": _COUNTED}
+        kinds = {"string": KEY_STRING, "number": KEY_NUMBER, "count": KEY_COUNT}
         if expr.name in kinds:
             return kinds[expr.name], expr.arguments[0]
     raise _NotTaken
