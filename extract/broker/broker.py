@@ -20,7 +20,7 @@ from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
 from extract.broker.feed_filters import FeedFilters, read_body, select_of
 from extract.broker.joined_feeds import JoinedFeeds, check_join, joined_streams, may_read
-from extract.broker.journal import Journal, Operation, Transaction
+from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
 from extract.broker.matcher import MatchedBatch, MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
@@ -334,8 +334,12 @@ class Broker:
         self.metrics.document_bytes.inc(sum([one.written_bytes for one in submissions]))
         self.metrics.refused.inc(sum([len(one.refusals) for one in submissions]))
 
-    def _heard(self, events: list[Any]) -> None:
+    def _heard(self, events: list[Event]) -> None:
+        """What was committed; in the thread of the journal."""
         self.matcher.hear(events)
+        ended = [e.key for e in events if isinstance(e, SubscriptionChange) and e.body is None]
+        if ended:
+            self.readers.wake(ended)
 
     def _matched(self, batch: MatchedBatch) -> None:
         """Has the outcome of a batch written; in the thread of the matcher."""
@@ -381,16 +385,21 @@ class Broker:
         """
         if not wait:
             return await self.read(read_notifications, key, after, most)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + wait
         event = self.readers.enter(key)
         try:
-            page = await self.read(read_notifications, key, after, most)
-            if not page[0] and not self.stopping:
+            while True:
+                event.clear()  # before one looks, so that nothing comes unseen in between
+                page = await self.read(read_notifications, key, after, most)
+                if page[0] or self.stopping or not self.is_active(key):
+                    return page
+                # One may be woken for what one has read already: the notifications of a commit can
+                # be read before their readers are woken. Then there is nothing new, and one waits.
                 try:
-                    await asyncio.wait_for(event.wait(), wait)
+                    await asyncio.wait_for(event.wait(), end - loop.time())
                 except TimeoutError:
                     return page
-                page = await self.read(read_notifications, key, after, most)
-            return page
         finally:
             self.readers.leave(key, event)
 
