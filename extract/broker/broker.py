@@ -41,12 +41,12 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
-from extract.broker.submissions import Submission
+from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
 
 _T = TypeVar("_T")
-_SMALL: Final = 65_536  # bytes of a document that is checked together with others
+SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
 
 
@@ -310,7 +310,7 @@ class Broker:
         refused: dict[int, Any] = refusals or {}
         reply = asyncio.get_running_loop().create_future()
         try:
-            if len(documents) > 1 or size > _SMALL:
+            if len(documents) > 1 or size > SMALL_DOCUMENT:
                 found, kept = await self.in_thread(check, documents)
                 for place, version in kept.items():
                     documents[place] = documents[place]._replace(schema=version)
@@ -324,6 +324,24 @@ class Broker:
             raise
         receipts: list[Any] = await reply
         return receipts
+
+    def submit_small(self, feed: str, document: ArrivedDocument, owner: str, reply: Reply) -> None:
+        """Brings one small document to the disk; who waits gets a list with its receipt.
+
+        Raises:
+            Problem: There is no such feed, or too much waits to be matched.
+        """
+        check = self.catalog.checks[self.feed(feed).key]
+        size = len(document.content)
+        self.rates.received(owner, size)
+        self.pending.reserve(1, size)
+        try:
+            self.journal.submit(
+                Submission(feed, [document], size, check, {}, owner, "", b"", reply)
+            )
+        except BaseException:
+            self.pending.release(1, size)
+            raise
 
     def _settled(self, submissions: list[Submission]) -> None:
         """What was not written waits no longer; in the thread of the journal."""

@@ -7,6 +7,8 @@ import logging
 import signal
 import socket
 import sys
+from functools import partial
+from importlib.util import find_spec
 from typing import Any, Final
 
 import uvicorn
@@ -101,19 +103,7 @@ def serve_on(
     if token_file is not None:
         file = token_file
         signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
-    config = uvicorn.Config(
-        app,
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        timeout_keep_alive=30,
-        h11_max_incomplete_event_size=65_536,
-        **_fast(),
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(app, broker))
     sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -133,11 +123,23 @@ def _reload(app: Access, broker: Broker, file: str) -> None:
     broker.tokens_changed(app.tokens)
 
 
-def _fast() -> dict[str, Any]:
-    """The fast event loop and parser, where they are installed."""
-    from importlib.util import find_spec
+def server_config(app: Access, broker: Broker) -> uvicorn.Config:
+    """How uvicorn serves a broker: with the fast event loop and parser, where they are there."""
+    protocol: Any = "h11"
+    if find_spec("httptools"):
+        from extract.broker.http.single_documents import DocumentProtocol  # needs httptools
 
-    return {
-        "loop": "uvloop" if find_spec("uvloop") else "asyncio",
-        "http": "httptools" if find_spec("httptools") else "h11",
-    }
+        protocol = partial(DocumentProtocol, app, broker)
+    return uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=65_536,
+        loop="uvloop" if find_spec("uvloop") else "asyncio",
+        http=protocol,
+    )

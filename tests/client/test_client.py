@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,29 +15,6 @@ from tests.support.running_broker import running_broker
 
 IBM = b"<stock><symbol>IBM</symbol><price>99</price></stock>"
 SUN = b"<stock><symbol>SUN</symbol><price>7</price></stock>"
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_broker(tmp_path_factory.mktemp("client") / "store") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[extract.Client]:
-    with extract.Client(url) as opened:
-        yield opened
-
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture
-def feed(client: extract.Client) -> str:
-    """A feed of this test alone."""
-    name = f"feed{next(_numbers)}"
-    client.put_feed(name)
-    return name
 
 
 def test_from_a_subscription_to_its_notification(client: extract.Client, feed: str) -> None:

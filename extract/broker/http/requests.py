@@ -47,12 +47,22 @@ def feed_name(request: Request, role: Role) -> str:
         Problem: It may not: 404 for a feed that it may not see, 403 for one that it may.
     """
     name: str = request.path_params["feed"]
-    client = client_of(request)
-    if not _NAME.match(name) or not client.sees(name):
+    if not _NAME.match(name):
+        raise not_found("feed")
+    check_feed(client_of(request), name, role)
+    return name
+
+
+def check_feed(client: KnownClient, name: str, role: Role) -> None:
+    """Whether a client may do this with a feed.
+
+    Raises:
+        Problem: It may not: 404 for a feed that it may not see, 403 for one that it may.
+    """
+    if not client.sees(name):
         raise not_found("feed")
     if not client.may(role, name):
         raise Problem(403, f"this token has not the role {role}")
-    return name
 
 
 def subscription_id(request: Request) -> str:
