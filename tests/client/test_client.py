@@ -108,6 +108,24 @@ def test_documents_in_bulk_are_answered_in_order(client: extract.Client, feed: s
     assert texts == ["IBM", "Ä", "SUN"]
 
 
+def test_documents_of_a_feed_as_they_were_published(client: extract.Client, feed: str) -> None:
+    latin = "<?xml version='1.0' encoding='latin1'?><a>\u00e9</a>".encode("latin-1")
+    given = [("a", IBM), ("b", latin), ("", b"\xef\xbb\xbf<a/>"), ("d", SUN)]
+    assert all(one.accepted for one in client.publish_all(feed, given))
+    documents = list(client.documents(feed))
+    assert [(one.name, one.content) for one in documents] == given
+    assert [one.number for one in documents] == [1, 2, 3, 4]
+    assert [one.number for one in client.documents(feed, 1, 3)] == [2, 3]
+    assert list(client.documents(feed, 4)) == []
+
+
+def test_documents_with_a_key_are_published_once(client: extract.Client, feed: str) -> None:
+    given = [("a", IBM), ("b", b"<?xml version='1.0' encoding='latin1'?><a/>")]
+    first = list(client.publish_all(feed, given, "batch-1"))
+    assert list(client.publish_all(feed, given, "batch-1")) == first
+    assert client.feed(feed).documents == 2
+
+
 def test_a_stream_goes_on_where_it_stopped(client: extract.Client, feed: str) -> None:
     client.add(feed, {f"{feed}-all": "/stock"})
     names = [f"m{n}" for n in range(20)]
