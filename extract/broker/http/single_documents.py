@@ -26,7 +26,7 @@ from extract.broker.store.rows import ArrivedDocument
 
 # A name with anything else is read elsewhere.
 _TARGET: Final = re.compile(
-    rb"/feeds/([A-Za-z0-9._-]+)/documents(?:\?name=([A-Za-z0-9._~:@-]{0,500}))?"
+    rb"/feeds/([A-Za-z0-9._:@-]+)/documents(?:\?name=([A-Za-z0-9._~:@-]{0,500}))?"
 )
 _XML: Final = (b"application/xml", b"text/xml")
 _SPECIAL: Final = frozenset(

@@ -133,10 +133,11 @@ def test_into_a_directory(
 
 def test_a_feed_that_is_not_there(spark: SparkSession, url: str, tmp_path: Path) -> None:
     prepare(None, Subscriptions.of({"b": "//b"})).save(tmp_path / "scheme.json")
-    for places in ((f"{url}/feeds/nope", tmp_path / "out"), (tmp_path, f"{url}/feeds/nope")):
+    here, nope = str(tmp_path / "some"), f"{url}/feeds/nope"
+    for documents, directory in ((nope, here), (here, nope)):
         with pytest.raises(BrokerError, match="no such feed"):
             extract.spark.stream(
-                spark, tmp_path / "scheme.json", *places, tmp_path / "c", seconds=None
+                spark, tmp_path / "scheme.json", documents, directory, tmp_path / "c", seconds=None
             )
 
 
