@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -32,8 +32,8 @@ from extract.broker.recovery import is_join, recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
 from extract.broker.schemas import check_queries
-from extract.broker.security.rates import Connections, Rates
-from extract.broker.security.tokens import KnownClient, TokenFile
+from extract.broker.security.rates import Connections, Rates, Sockets
+from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
@@ -67,12 +67,14 @@ class Broker:
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
         self.connections = Connections(limits.connections)
+        self.sockets = Sockets(limits.sockets)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
         self.metrics = Metrics()
         self.stopping = False
         self.start_failure: Exception | None = None
         self.tokens: TokenFile | None = None
-        self.barred: frozenset[int] = frozenset()  # joins whose owners may not read all they join
+        self.barred: frozenset[int] = frozenset()  # whose owners may no longer read what they ask
+        self.token_epoch = 0  # rises when the tokens change: who reads must ask again
         self.with_webhook: set[int] = set()  # keys of subscribers that have, or had, one
         self._webhooks: Webhooks | None = None
         self._trimming: asyncio.Task[None] | None = None
@@ -92,7 +94,9 @@ class Broker:
             self.settings.max_delay_ms / 1000,
             self.metrics.batch_done,
         )
-        self._threads = ThreadPoolExecutor(8, "broker")
+        # What takes long must not keep readers waiting.
+        self._threads = ThreadPoolExecutor(4, "broker")
+        self._readers = ThreadPoolExecutor(4, "broker-read")
 
     # -- from start to stop
 
@@ -146,6 +150,7 @@ class Broker:
         self.matcher.stop()
         self.journal.stop()
         self._threads.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
         self.store.close()
 
     def failure(self) -> str:
@@ -167,7 +172,7 @@ class Broker:
             with self.store.reader() as connection:
                 return call(connection, *args)
 
-        return await self.in_thread(run)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     # -- feeds
 
@@ -271,20 +276,30 @@ class Broker:
         await self.journal.ask(delete_subscription(key))
 
     def tokens_changed(self, tokens: TokenFile | None) -> None:
-        """Hears who may do what now; whether owners may read what they join is checked again."""
+        """Hears who may do what now; what owners may read is checked again, streams begin again."""
         self.tokens = tokens
-        barred = set()
-        if tokens is not None:
-            rows = [one for one in list(self.registry.by_key.values()) if one.active]
-            with self.store.reader() as connection:
-                for row in rows:
-                    texts = subscription_rows.present_bodies(connection, [row.key])
-                    text = texts.get(row.key, b"")
-                    if is_join(text):
-                        streams, _ = joined_streams(read_body(text), self.limits)
-                        if not may_read(streams, tokens.named(row.owner)):
-                            barred.add(row.key)
-        self.barred = frozenset(barred)
+        self.barred = frozenset() if tokens is None else frozenset(self._without_right(tokens))
+        self.token_epoch += 1
+        self.readers.wake_everybody()
+
+    def _without_right(self, tokens: TokenFile) -> Iterator[int]:
+        """The subscribers whose owners may not read their feed, or all that they join."""
+        with self.store.reader() as connection:
+            for row in list(self.registry.by_key.values()):
+                feed = self.registry.feeds_by_key.get(row.feed)
+                if not row.active or feed is None:
+                    continue
+                owner = tokens.named(row.owner)
+                if owner is None and row.owner == LOCAL.name:
+                    owner = LOCAL  # by who runs the broker, before there were tokens
+                if owner is None or not owner.may("subscribe", feed.name):
+                    yield row.key
+                    continue
+                text = subscription_rows.present_bodies(connection, [row.key]).get(row.key, b"")
+                if is_join(text):
+                    streams, _ = joined_streams(read_body(text), self.limits)
+                    if not may_read(streams, owner):
+                        yield row.key
 
     # -- documents
 
@@ -405,12 +420,13 @@ class Broker:
             return await self.read(read_notifications, key, after, most)
         loop = asyncio.get_running_loop()
         end = loop.time() + wait
-        event = self.readers.enter(key)
+        event, epoch = self.readers.enter(key), self.token_epoch
         try:
             while True:
                 event.clear()  # before one looks, so that nothing comes unseen in between
                 page = await self.read(read_notifications, key, after, most)
-                if page[0] or self.stopping or not self.is_active(key):
+                is_over = self.stopping or self.token_epoch != epoch or not self.is_active(key)
+                if page[0] or is_over:
                     return page
                 # One may be woken for what one has read already: the notifications of a commit can
                 # be read before their readers are woken. Then there is nothing new, and one waits.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import sys
+import threading
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
@@ -25,6 +27,7 @@ from extract.errors import ExtractError
 
 _log: Final = logging.getLogger("extract.broker")
 _STOP_SECONDS: Final = 10
+_MOST_FILES: Final = 65_536
 _SWITCH_SECONDS: Final = 0.0005  # a thread that wants to go on waits no longer for the others
 
 
@@ -104,6 +107,7 @@ def serve_on(
         file = token_file
         signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
     server = uvicorn.Server(server_config(app, broker))
+    _allow_files()
     sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -113,6 +117,14 @@ def serve_on(
         raise broker.start_failure
 
 
+def _allow_files() -> None:
+    """Lets the process have as many connections as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _reload(app: Access, broker: Broker, file: str) -> None:
     try:
         app.tokens = TokenFile.load(file)
@@ -120,7 +132,7 @@ def _reload(app: Access, broker: Broker, file: str) -> None:
         _log.error("the tokens stay as they are: %s", error)
         return
     _log.info("the tokens were read again")
-    broker.tokens_changed(app.tokens)
+    threading.Thread(target=broker.tokens_changed, args=(app.tokens,), daemon=True).start()
 
 
 def server_config(app: Access, broker: Broker) -> uvicorn.Config:

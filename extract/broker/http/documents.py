@@ -97,6 +97,7 @@ def read_lines(
         Problem: There are too many lines.
     """
     most, most_bytes = limits.bulk_lines, limits.document_bytes
+    check_line_count(content, most)
     documents: list[ArrivedDocument] = []
     refusals: dict[int, DocumentReceipt] = {}
     try:  # all at once, where all lines are right
@@ -121,6 +122,16 @@ def read_lines(
             refusals[place] = DocumentReceipt(name, problem.status, reason=problem.reason)
         documents.append(ArrivedDocument(name, time, text, schema))
     return documents, refusals
+
+
+def check_line_count(content: bytes, most: int) -> None:
+    """Looks before memory is spent on lines; some may be empty.
+
+    Raises:
+        Problem: There are far too many.
+    """
+    if content.count(b"\n") + content.count(b"\r") > 4 * most + 1_000:
+        raise Problem(413, f"more than {most:,} lines", "send several requests")
 
 
 def checked_name(name: str) -> str:

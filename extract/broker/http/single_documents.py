@@ -1,4 +1,4 @@
-"""The shortest way of one small document: no task, no framework, the same answers.
+"""Connections: how many, how long; and the shortest way of one small document.
 
 Most requests of a busy broker are a small document each, and then routing, tasks and events of the
 framework cost more than everything else. `DocumentProtocol` is uvicorn's protocol; it takes such a
@@ -28,6 +28,7 @@ from extract.broker.store.rows import ArrivedDocument
 _TARGET: Final = re.compile(
     rb"/feeds/([A-Za-z0-9._:@-]+)/documents(?:\?name=([A-Za-z0-9._~:@-]{0,500}))?"
 )
+_WATCH_SECONDS: Final = 10.0
 _XML: Final = (b"application/xml", b"text/xml")
 _SPECIAL: Final = frozenset(
     {b"content-encoding", b"idempotency-key", b"transfer-encoding", b"expect", b"upgrade"}
@@ -54,6 +55,46 @@ class DocumentProtocol(HttpToolsProtocol):
         super().__init__(**given)
         self.access = access
         self.broker = broker
+        self._address: str | None = None  # while it is counted
+        self._begun = 0.0  # when the request that has not come whole began to come
+        self._watch: asyncio.TimerHandle | None = None
+
+    # -- connections
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes a connection, if its address has not too many."""
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if not self.broker.sockets.enter(address):
+            transport.abort()
+            return
+        self._address = address
+        self._begun = self.loop.time()
+        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Counts it no longer."""
+        super().connection_lost(exc)
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._address is not None:
+            self.broker.sockets.leave(self._address)
+            self._address = None
+
+    def _look(self) -> None:
+        """Now and then: a request that does not come to its end is given up."""
+        most = self.broker.settings.limits.request_seconds
+        if self._begun and self.loop.time() - self._begun > most:
+            self.transport.abort()
+            return
+        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look)
+
+    def on_message_begin(self) -> None:
+        """A request begins to come."""
+        super().on_message_begin()
+        self._begun = self.loop.time()
+
+    # -- requests
 
     def on_headers_complete(self) -> None:
         """Decides which way a request goes."""
@@ -82,6 +123,7 @@ class DocumentProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Takes the document, now that it has come."""
         super().on_message_complete()
+        self._begun = 0.0
         cycle: Any = self.cycle
         if type(cycle) is DocumentCycle and not cycle.response_complete:
             cycle.take()

@@ -74,6 +74,7 @@ class TokenFile:
 
     def __init__(self, clients: dict[bytes, KnownClient]) -> None:
         self._clients = clients
+        self._names = {one.name: one for one in clients.values()}
 
     @classmethod
     def load(cls, path: str | Path) -> TokenFile:
@@ -119,7 +120,7 @@ class TokenFile:
 
     def named(self, name: str) -> KnownClient | None:
         """The client with a name."""
-        return next((one for one in self._clients.values() if one.name == name), None)
+        return self._names.get(name)
 
 
 def _read_line(fields: list[str], file: str, line: int) -> tuple[bytes, KnownClient]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from extract.broker.http import single_documents
 from extract.broker.http.single_documents import DocumentCycle
 from extract.broker.security.tokens import TokenFile
 from extract.broker.settings import BrokerLimits, BrokerSettings
@@ -188,3 +190,38 @@ def test_rates_and_sizes(tmp_path: Path, short: list[bool]) -> None:
             statuses.append(status)
         assert int(headers["retry-after"]) >= 1
     assert len(short) == len(statuses) + 1
+
+
+def test_an_address_has_only_so_many_connections(tmp_path: Path) -> None:
+    with served(tmp_path, BrokerSettings(limits=BrokerLimits(sockets=3))) as asked:
+
+        def until(count: int) -> None:
+            while len(asked.broker.sockets) != count:  # until the broker has seen it
+                pass
+
+        until(0)
+        held = [socket.create_connection(("127.0.0.1", asked.port)) for _ in range(3)]
+        until(3)
+        with pytest.raises(OSError):  # closed, or reset
+            asked.ask("GET", "/health")
+        held.pop().close()
+        until(2)
+        assert asked.ask("GET", "/health").status == 200
+        for one in held:
+            one.close()
+
+
+def test_a_request_that_does_not_come_to_its_end_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single_documents, "_WATCH_SECONDS", 0.01)
+    with served(tmp_path, BrokerSettings(limits=BrokerLimits(request_seconds=0.2))) as asked:
+        asked.put_feed("f")
+        for sent in (b"", b"POST /feeds/f", request(b"<a/>")[:-1]):
+            with socket.create_connection(("127.0.0.1", asked.port), timeout=20) as opened:
+                opened.sendall(sent)
+                with contextlib.suppress(ConnectionResetError):
+                    assert opened.recv(100) == b""
+        waiting = "/subscriptions/s/notifications?wait=0.5"  # one that has come may take longer
+        asked.put("s", xpath="/a")
+        assert asked.ask("GET", waiting).status == 200
