@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -19,7 +19,7 @@ from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
 from extract.broker.feed_filters import FeedFilters, read_body, select_of
-from extract.broker.joined_feeds import JoinedFeeds, check_join, joined_streams, may_read
+from extract.broker.joined_feeds import JoinedFeeds, check_join
 from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
 from extract.broker.matcher import MatchedBatch, MatchingThread
 from extract.broker.metrics import Metrics
@@ -28,12 +28,13 @@ from extract.broker.pages import NotificationEntries, read_notifications
 from extract.broker.pending import PendingDocuments
 from extract.broker.problems import Problem, not_found
 from extract.broker.readers import Readers
-from extract.broker.recovery import is_join, recover
+from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
+from extract.broker.rights import without_right
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
-from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
+from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
@@ -278,28 +279,13 @@ class Broker:
     def tokens_changed(self, tokens: TokenFile | None) -> None:
         """Hears who may do what now; what owners may read is checked again, streams begin again."""
         self.tokens = tokens
-        self.barred = frozenset() if tokens is None else frozenset(self._without_right(tokens))
+        if tokens is None:
+            self.barred = frozenset()
+        else:
+            with self.store.reader() as connection:
+                self.barred = without_right(connection, self.registry, tokens, self.limits)
         self.token_epoch += 1
         self.readers.wake_everybody()
-
-    def _without_right(self, tokens: TokenFile) -> Iterator[int]:
-        """The subscribers whose owners may not read their feed, or all that they join."""
-        with self.store.reader() as connection:
-            for row in list(self.registry.by_key.values()):
-                feed = self.registry.feeds_by_key.get(row.feed)
-                if not row.active or feed is None:
-                    continue
-                owner = tokens.named(row.owner)
-                if owner is None and row.owner == LOCAL.name:
-                    owner = LOCAL  # by who runs the broker, before there were tokens
-                if owner is None or not owner.may("subscribe", feed.name):
-                    yield row.key
-                    continue
-                text = subscription_rows.present_bodies(connection, [row.key]).get(row.key, b"")
-                if is_join(text):
-                    streams, _ = joined_streams(read_body(text), self.limits)
-                    if not may_read(streams, owner):
-                        yield row.key
 
     # -- documents
 

@@ -28,7 +28,7 @@ from extract.broker.store.rows import ArrivedDocument
 _TARGET: Final = re.compile(
     rb"/feeds/([A-Za-z0-9._:@-]+)/documents(?:\?name=([A-Za-z0-9._~:@-]{0,500}))?"
 )
-_WATCH_SECONDS: Final = 10.0
+WATCH_SECONDS: Final = 10.0
 _XML: Final = (b"application/xml", b"text/xml")
 _SPECIAL: Final = frozenset(
     {b"content-encoding", b"idempotency-key", b"transfer-encoding", b"expect", b"upgrade"}
@@ -70,7 +70,7 @@ class DocumentProtocol(HttpToolsProtocol):
             return
         self._address = address
         self._begun = self.loop.time()
-        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look)
+        self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Counts it no longer."""
@@ -87,7 +87,7 @@ class DocumentProtocol(HttpToolsProtocol):
         if self._begun and self.loop.time() - self._begun > most:
             self.transport.abort()
             return
-        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look)
+        self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
 
     def on_message_begin(self) -> None:
         """A request begins to come."""

@@ -214,7 +214,7 @@ def test_an_address_has_only_so_many_connections(tmp_path: Path) -> None:
 def test_a_request_that_does_not_come_to_its_end_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(single_documents, "_WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(single_documents, "WATCH_SECONDS", 0.01)
     with served(tmp_path, BrokerSettings(limits=BrokerLimits(request_seconds=0.2))) as asked:
         asked.put_feed("f")
         for sent in (b"", b"POST /feeds/f", request(b"<a/>")[:-1]):
