@@ -58,6 +58,7 @@ class DocumentProtocol(HttpToolsProtocol):
         self._address: str | None = None  # while it is counted
         self._begun = 0.0  # when the request that has not come whole began to come
         self._watch: asyncio.TimerHandle | None = None
+        self._cycles: list[RequestResponseCycle] = []  # that go the long way
 
     # -- connections
 
@@ -75,11 +76,23 @@ class DocumentProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Counts it no longer."""
         super().connection_lost(exc)
+        self._tell_all()
         if self._watch is not None:
             self._watch.cancel()
         if self._address is not None:
             self.broker.sockets.leave(self._address)
             self._address = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is no HTTP, and closes."""
+        super().send_400_response(msg)
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        """Tells every request of the connection that nobody reads; uvicorn tells the last alone."""
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def _look(self) -> None:
         """Now and then: a request that does not come to its end is given up."""
@@ -101,12 +114,12 @@ class DocumentProtocol(HttpToolsProtocol):
         present: RequestResponseCycle | None = self.cycle
         busy = present is not None and not present.response_complete
         target = None if busy or self.flow.write_paused else _TARGET.fullmatch(self.url)
-        if target is None or not self._is_plain():
+        feed = target[1].decode("ascii") if target else ""
+        if target is None or feed not in self.broker.registry.feeds or not self._is_plain():
             super().on_headers_complete()
-            return
-        feed = target[1].decode("ascii")
-        if feed not in self.broker.registry.feeds:
-            super().on_headers_complete()
+            if self.cycle is not present:
+                some = [one for one in self._cycles if not one.response_complete]
+                self._cycles = [*some, self.cycle]
             return
         cycle = DocumentCycle(self, feed, (target[2] or b"").decode("ascii"))
         self.cycle = cast(RequestResponseCycle, cycle)

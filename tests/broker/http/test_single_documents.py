@@ -148,6 +148,30 @@ def test_a_client_that_goes_does_no_harm(asked: AskedBroker) -> None:
     assert asked.ask("GET", "/health").json["status"] == "ok"
 
 
+def test_what_is_no_http_behind_a_request_leaves_nothing_behind(
+    asked: AskedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request that is under way is not answered into a closed connection; a stream ends."""
+    asked.put("left", xpath="/a")
+    stream = "/subscriptions/left/notifications HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    for sent in (
+        request(b"<a/>", "/feeds/f/documents", "Idempotency-Key: k"),
+        f"GET {stream}Accept: text/event-stream\r\n\r\n".encode(),
+        request(b"<a/>"),
+    ):
+        with (
+            socket.create_connection(("127.0.0.1", asked.port), timeout=20) as opened,
+            contextlib.suppress(ConnectionResetError),
+        ):
+            opened.sendall(sent + b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nno http\r\n\r\n")
+            while opened.recv(1_000):
+                pass
+    while len(asked.broker.readers):
+        pass
+    assert asked.post("<a/>").status == 202
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
 def test_names_with_anything_special_go_the_long_way(asked: AskedBroker, short: list[bool]) -> None:
     sent = request(b"<a/>", "/feeds/f/documents?name=a%20b%26")
     ((status, _, answer),) = answers(asked.port, [sent])
