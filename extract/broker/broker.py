@@ -19,8 +19,8 @@ from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
 from extract.broker.feed_filters import FeedFilters, read_body, select_of
-from extract.broker.joined_feeds import JoinedFeeds, check_join, joined_streams, may_read
-from extract.broker.journal import Journal, Operation, Transaction
+from extract.broker.joined_feeds import JoinedFeeds, check_join
+from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
 from extract.broker.matcher import MatchedBatch, MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
@@ -28,11 +28,12 @@ from extract.broker.pages import NotificationEntries, read_notifications
 from extract.broker.pending import PendingDocuments
 from extract.broker.problems import Problem, not_found
 from extract.broker.readers import Readers
-from extract.broker.recovery import is_join, recover
+from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
+from extract.broker.rights import without_right
 from extract.broker.schemas import check_queries
-from extract.broker.security.rates import Connections, Rates
+from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
 from extract.broker.store import joins as join_rows
@@ -41,12 +42,12 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
-from extract.broker.submissions import Submission
+from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
 
 _T = TypeVar("_T")
-_SMALL: Final = 65_536  # bytes of a document that is checked together with others
+SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
 
 
@@ -67,12 +68,14 @@ class Broker:
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
         self.connections = Connections(limits.connections)
+        self.sockets = Sockets(limits.sockets)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
         self.metrics = Metrics()
         self.stopping = False
         self.start_failure: Exception | None = None
         self.tokens: TokenFile | None = None
-        self.barred: frozenset[int] = frozenset()  # joins whose owners may not read all they join
+        self.barred: frozenset[int] = frozenset()  # whose owners may no longer read what they ask
+        self.token_epoch = 0  # rises when the tokens change: who reads must ask again
         self.with_webhook: set[int] = set()  # keys of subscribers that have, or had, one
         self._webhooks: Webhooks | None = None
         self._trimming: asyncio.Task[None] | None = None
@@ -92,7 +95,9 @@ class Broker:
             self.settings.max_delay_ms / 1000,
             self.metrics.batch_done,
         )
-        self._threads = ThreadPoolExecutor(8, "broker")
+        # What takes long must not keep readers waiting.
+        self._threads = ThreadPoolExecutor(4, "broker")
+        self._readers = ThreadPoolExecutor(4, "broker-read")
 
     # -- from start to stop
 
@@ -146,6 +151,7 @@ class Broker:
         self.matcher.stop()
         self.journal.stop()
         self._threads.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
         self.store.close()
 
     def failure(self) -> str:
@@ -167,7 +173,7 @@ class Broker:
             with self.store.reader() as connection:
                 return call(connection, *args)
 
-        return await self.in_thread(run)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     # -- feeds
 
@@ -271,20 +277,15 @@ class Broker:
         await self.journal.ask(delete_subscription(key))
 
     def tokens_changed(self, tokens: TokenFile | None) -> None:
-        """Hears who may do what now; whether owners may read what they join is checked again."""
+        """Hears who may do what now; what owners may read is checked again, streams begin again."""
         self.tokens = tokens
-        barred = set()
-        if tokens is not None:
-            rows = [one for one in list(self.registry.by_key.values()) if one.active]
+        if tokens is None:
+            self.barred = frozenset()
+        else:
             with self.store.reader() as connection:
-                for row in rows:
-                    texts = subscription_rows.present_bodies(connection, [row.key])
-                    text = texts.get(row.key, b"")
-                    if is_join(text):
-                        streams, _ = joined_streams(read_body(text), self.limits)
-                        if not may_read(streams, tokens.named(row.owner)):
-                            barred.add(row.key)
-        self.barred = frozenset(barred)
+                self.barred = without_right(connection, self.registry, tokens, self.limits)
+        self.token_epoch += 1
+        self.readers.wake_everybody()
 
     # -- documents
 
@@ -310,7 +311,7 @@ class Broker:
         refused: dict[int, Any] = refusals or {}
         reply = asyncio.get_running_loop().create_future()
         try:
-            if len(documents) > 1 or size > _SMALL:
+            if len(documents) > 1 or size > SMALL_DOCUMENT:
                 found, kept = await self.in_thread(check, documents)
                 for place, version in kept.items():
                     documents[place] = documents[place]._replace(schema=version)
@@ -325,6 +326,24 @@ class Broker:
         receipts: list[Any] = await reply
         return receipts
 
+    def submit_small(self, feed: str, document: ArrivedDocument, owner: str, reply: Reply) -> None:
+        """Brings one small document to the disk; who waits gets a list with its receipt.
+
+        Raises:
+            Problem: There is no such feed, or too much waits to be matched.
+        """
+        check = self.catalog.checks[self.feed(feed).key]
+        size = len(document.content)
+        self.rates.received(owner, size)
+        self.pending.reserve(1, size)
+        try:
+            self.journal.submit(
+                Submission(feed, [document], size, check, {}, owner, "", b"", reply)
+            )
+        except BaseException:
+            self.pending.release(1, size)
+            raise
+
     def _settled(self, submissions: list[Submission]) -> None:
         """What was not written waits no longer; in the thread of the journal."""
         documents = sum([len(one.documents) - one.written for one in submissions])
@@ -334,8 +353,12 @@ class Broker:
         self.metrics.document_bytes.inc(sum([one.written_bytes for one in submissions]))
         self.metrics.refused.inc(sum([len(one.refusals) for one in submissions]))
 
-    def _heard(self, events: list[Any]) -> None:
+    def _heard(self, events: list[Event]) -> None:
+        """What was committed; in the thread of the journal."""
         self.matcher.hear(events)
+        ended = [e.key for e in events if isinstance(e, SubscriptionChange) and e.body is None]
+        if ended:
+            self.readers.wake(ended)
 
     def _matched(self, batch: MatchedBatch) -> None:
         """Has the outcome of a batch written; in the thread of the matcher."""
@@ -381,16 +404,22 @@ class Broker:
         """
         if not wait:
             return await self.read(read_notifications, key, after, most)
-        event = self.readers.enter(key)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + wait
+        event, epoch = self.readers.enter(key), self.token_epoch
         try:
-            page = await self.read(read_notifications, key, after, most)
-            if not page[0] and not self.stopping:
+            while True:
+                event.clear()  # before one looks, so that nothing comes unseen in between
+                page = await self.read(read_notifications, key, after, most)
+                is_over = self.stopping or self.token_epoch != epoch or not self.is_active(key)
+                if page[0] or is_over:
+                    return page
+                # One may be woken for what one has read already: the notifications of a commit can
+                # be read before their readers are woken. Then there is nothing new, and one waits.
                 try:
-                    await asyncio.wait_for(event.wait(), wait)
+                    await asyncio.wait_for(event.wait(), end - loop.time())
                 except TimeoutError:
                     return page
-                page = await self.read(read_notifications, key, after, most)
-            return page
         finally:
             self.readers.leave(key, event)
 

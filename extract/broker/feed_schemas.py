@@ -153,7 +153,7 @@ class InferredFeed:
         return {place: contents[place] for place in self._check(contents)}
 
     def _rebuild(self) -> None:
-        self.result = self._inference.result()
+        self.result = self._inference.result().edges_only()
         self._check = _Check(self.result.schema, True, self._limits)
 
 

@@ -40,8 +40,13 @@ class Readers:
         if chosen and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._set, chosen)
 
+    def wake_everybody(self) -> None:
+        """Wakes all who wait; from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.wake_all)
+
     def wake_all(self) -> None:
-        """Wakes everybody: the broker stops."""
+        """Wakes all who wait; in the loop."""
         self._set(list(self._waiting))
 
     def _set(self, keys: Iterable[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from extract.broker.feed_filters import read_body, select_of
 from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
@@ -64,6 +65,9 @@ def recover(connection: Connection, revision: int) -> Recovered:
         versions = [
             one for one in subscription_rows.versions_after(connection, since) if is_join(one.body)
         ]
+        if saved is None and versions:  # documents before the first join are not for it
+            earliest = min([one.since for one in versions])
+            position = document_rows.position_before(connection, earliest)
         seen = document_rows.blocks_between(connection, position, matched)
         changes = [one for one in _changes(versions, since) if one[0] <= first]
         replay = _merged(changes, seen)
@@ -74,8 +78,11 @@ def recover(connection: Connection, revision: int) -> Recovered:
 
 
 def is_join(body: bytes) -> bool:
-    """Whether a subscription as the store has it is a join."""
-    return b'"xscl":' in body
+    """Whether a subscription as the store has it is a join.
+
+    Its metadata may have a key of that name, too.
+    """
+    return b'"xscl":' in body and select_of(read_body(body)) is None
 
 
 def _changes(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import sys
+import threading
+from functools import partial
+from importlib.util import find_spec
 from typing import Any, Final
 
 import uvicorn
@@ -23,6 +27,7 @@ from extract.errors import ExtractError
 
 _log: Final = logging.getLogger("extract.broker")
 _STOP_SECONDS: Final = 10
+_MOST_FILES: Final = 65_536
 _SWITCH_SECONDS: Final = 0.0005  # a thread that wants to go on waits no longer for the others
 
 
@@ -101,19 +106,8 @@ def serve_on(
     if token_file is not None:
         file = token_file
         signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
-    config = uvicorn.Config(
-        app,
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        timeout_keep_alive=30,
-        h11_max_incomplete_event_size=65_536,
-        **_fast(),
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(app, broker))
+    _allow_files()
     sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -123,6 +117,14 @@ def serve_on(
         raise broker.start_failure
 
 
+def _allow_files() -> None:
+    """Lets the process have as many connections as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _reload(app: Access, broker: Broker, file: str) -> None:
     try:
         app.tokens = TokenFile.load(file)
@@ -130,14 +132,26 @@ def _reload(app: Access, broker: Broker, file: str) -> None:
         _log.error("the tokens stay as they are: %s", error)
         return
     _log.info("the tokens were read again")
-    broker.tokens_changed(app.tokens)
+    threading.Thread(target=broker.tokens_changed, args=(app.tokens,), daemon=True).start()
 
 
-def _fast() -> dict[str, Any]:
-    """The fast event loop and parser, where they are installed."""
-    from importlib.util import find_spec
+def server_config(app: Access, broker: Broker) -> uvicorn.Config:
+    """How uvicorn serves a broker: with the fast event loop and parser, where they are there."""
+    protocol: Any = "h11"
+    if find_spec("httptools"):
+        from extract.broker.http.single_documents import DocumentProtocol  # needs httptools
 
-    return {
-        "loop": "uvloop" if find_spec("uvloop") else "asyncio",
-        "http": "httptools" if find_spec("httptools") else "h11",
-    }
+        protocol = partial(DocumentProtocol, app, broker)
+    return uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=65_536,
+        loop="uvloop" if find_spec("uvloop") else "asyncio",
+        http=protocol,
+    )

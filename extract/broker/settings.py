@@ -27,6 +27,8 @@ class BrokerLimits:
         requests_per_second: Of one client, on average; 0 for any number.
         bytes_per_second: Of one client's documents, on average; 0 for any number.
         connections: Long polls and event streams of one client at a time.
+        sockets: Connections of one address at a time, whatever they do.
+        request_seconds: That a request may take to come.
         pending_bytes: Of documents that are not matched yet; more are refused for a while.
         pending_documents: That are not matched yet.
         notification_matches: Nodes in one notification.
@@ -46,6 +48,8 @@ class BrokerLimits:
     requests_per_second: float = 0
     bytes_per_second: float = 0
     connections: int = 200
+    sockets: int = 10_000
+    request_seconds: float = 300
     pending_bytes: int = 256 * _MIB
     pending_documents: int = 200_000
     notification_matches: int = 1_000

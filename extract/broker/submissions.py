@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -25,6 +25,26 @@ Check = Callable[[Sequence[ArrivedDocument]], tuple[Refusals, dict[int, int]]]
 _answers = msgspec.json.Decoder(list[DocumentReceipt])
 _NOTED: Final = 100  # refusals that are kept of one transaction
 _encode = msgspec.json.Encoder().encode
+
+
+class Reply(Protocol):
+    """Who waits for an answer in an event loop: a future, or a request that is answered at once."""
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop; everything else is called there."""
+        ...
+
+    def done(self) -> bool:
+        """Whether nobody waits any more."""
+        ...
+
+    def set_result(self, result: Any, /) -> None:
+        """Takes the answer."""
+        ...
+
+    def set_exception(self, exception: Exception, /) -> None:
+        """Takes a `Problem`."""
+        ...
 
 
 @dataclass(slots=True)
@@ -53,7 +73,7 @@ class Submission:
     owner: str
     key: str
     fingerprint: bytes
-    reply: asyncio.Future[Any] | None
+    reply: Reply | None
     outcome: Any = None
     written: int = 0
     written_bytes: int = 0

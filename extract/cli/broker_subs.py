@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
 
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
+from extract.client.address import divided
 from extract.client.answers import RemoteSubscription
 from extract.client.client import Client
 from extract.errors import BrokerError
@@ -23,7 +23,6 @@ from extract.subscriptions.metadata import Condition
 from extract.xpath.later import FIRST
 
 BROKER: Final = "extract.subs.broker"  # key in click's context.meta
-_FEEDS: Final = "/feeds/"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,21 +51,6 @@ class BrokerOptions:
             raise click.UsageError(f"--url names the feed {named}, --feed names {self.feed}.")
         with Client(url, token_file=self.token_file) as client:
             yield client, self.feed or named or _only_feed(client)
-
-
-def divided(url: str) -> tuple[str, str]:
-    """The URL of the broker, and the feed that it names; empty if it names none.
-
-    >>> divided("http://127.0.0.1:8080/feeds/stock")
-    ('http://127.0.0.1:8080', 'stock')
-    >>> divided("https://host/broker/")
-    ('https://host/broker/', '')
-    """
-    parts = urlsplit(url)
-    path, found, feed = parts.path.rstrip("/").rpartition(_FEEDS)
-    if not found or "/" in feed:
-        return url, ""
-    return urlunsplit(parts._replace(path=path)), unquote(feed)
 
 
 def _only_feed(client: Client) -> str:

@@ -31,8 +31,7 @@ _POSITIVE = click.FloatRange(min=0)
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False),
-    help="Who may do what: lines of name, token (16 characters or more), roles, feeds. "
-    "Needed beyond the loopback.",
+    help="Who may do what: lines of name, token, roles, feeds. Needed beyond the loopback.",
 )
 @click.option(
     "--allowed-host",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,30 @@ class RemoteSubscription:
             facts.get("metadata") or {},
             facts.get("unsatisfiable") or "",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FeedDocument:
+    """A document of a feed.
+
+    Attributes:
+        number: Its number in the feed; resume with the last one that you have.
+        name: As it is called in notifications.
+        content: The document, as it was published.
+        time: When it arrived, or the time that it was given, ISO 8601.
+    """
+
+    number: int
+    name: str
+    content: bytes
+    time: str = ""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> FeedDocument:
+        """From the broker's JSON."""
+        packed = facts.get("base64")
+        content = facts["document"].encode() if packed is None else base64.b64decode(packed)
+        return cls(int(facts["number"]), facts.get("name", ""), content, facts.get("time", ""))
 
 
 @dataclass(frozen=True, slots=True)

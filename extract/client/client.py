@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from extract.client.answers import Feed, Notification, Receipt, RemoteSubscription
+from extract.client.answers import Feed, FeedDocument, Notification, Receipt, RemoteSubscription
 from extract.client.bodies import (
     Publishable,
     Queries,
@@ -195,13 +195,16 @@ class Client:
         Raises:
             DocumentError: It is not well-formed, or breaks a limit.
         """
+        return self._publish(feed, content_of(document), name, _once())
+
+    def _publish(self, feed: str, content: bytes, name: str, once: Mapping[str, str]) -> Receipt:
         path = f"feeds/{_segment(feed)}/documents"
         query = f"?{urlencode({'name': name})}" if name else ""
-        headers = {"Content-Type": "application/xml", **_once()}
-        return Receipt.of(self._json("POST", path + query, content_of(document), headers))
+        headers = {"Content-Type": "application/xml", **once}
+        return Receipt.of(self._json("POST", path + query, content, headers))
 
     def publish_all(
-        self, feed: str, documents: Iterable[tuple[str, Publishable]]
+        self, feed: str, documents: Iterable[tuple[str, Publishable]], key: str = ""
     ) -> Iterator[Receipt]:
         """Publishes many documents, and yields what became of each, in their order.
 
@@ -212,23 +215,50 @@ class Client:
         Args:
             feed: The feed.
             documents: Names and documents.
+            key: A name for these documents, in this order: who publishes them again with it, after
+                a crash and within a day, publishes nothing twice.
         """
         path = f"feeds/{_segment(feed)}/documents"
-        for block in document_blocks(documents):
+        for number, block in enumerate(document_blocks(documents)):
+            once = {"Idempotency-Key": f"{key}.{number}"} if key else _once()
             lines = [line for _, _, line in block if line is not None]
             if len(lines) == len(block):
                 body = "".join(lines).encode()
-                for facts in self._json("POST", path, body, {**_LINES, **_once()})["results"]:
+                for facts in self._json("POST", path, body, {**_LINES, **once})["results"]:
                     yield Receipt.of(facts)
                 continue
-            for name, content, _ in block:
-                yield self._published_alone(feed, content, name)
+            for name, content, _ in block:  # one, in an encoding that JSON has not
+                try:
+                    yield self._publish(feed, content, name, once)
+                except DocumentError as error:
+                    yield Receipt(name, 0, error)
 
-    def _published_alone(self, feed: str, content: bytes, name: str) -> Receipt:
-        try:
-            return self.publish(feed, content, name)
-        except DocumentError as error:
-            return Receipt(name, 0, error)
+    def documents(
+        self, feed: str, after: int = 0, last: int | None = None
+    ) -> Iterator[FeedDocument]:
+        """Yields the documents of a feed that there are, by their numbers.
+
+        Args:
+            feed: The feed.
+            after: The last number that you have; 0 begins with the oldest that is kept.
+            last: The last number that you want.
+
+        Raises:
+            BrokerError: The broker no longer keeps those after this number (status 410, with the
+                oldest that it keeps in ``body["oldest"]``), or there is no such feed.
+        """
+        while last is None or after < last:
+            limit = _PAGE if last is None else min(_PAGE, last - after)
+            query = urlencode({"after": after, "limit": limit})
+            page = self._transport.json("GET", f"feeds/{_segment(feed)}/documents?{query}")
+            for facts in page["documents"]:
+                one = FeedDocument.of(facts)
+                if last is not None and one.number > last:  # there is a gap, and it is behind it
+                    return
+                yield one
+                after = one.number
+            if not page["documents"]:
+                return
 
     # -- notifications
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
@@ -140,6 +140,24 @@ class InferredSchema:
             digest,
             (note,),
         )
+
+    def edges_only(self) -> InferredSchema:
+        """The same edges, attributes and text, in any order and number.
+
+        For documents of which only those were looked at that showed a new edge: the others keep to
+        the edges, but not to the order and number that the few have in common.
+        """
+        elements = {
+            name: replace(
+                one,
+                attributes=tuple([(attribute, False) for attribute, _ in one.attributes]),
+                children=tuple([InferredChild(child.name, False, True) for child in one.children]),
+                ordered=False,
+                bare=False,
+            )
+            for name, one in self.elements.items()
+        }
+        return replace(self, elements=elements)
 
     def write(self, path: str | Path) -> list[Path]:
         """Writes the schema as a DTD or as XSD files, by the suffix of the name.

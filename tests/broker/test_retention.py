@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 from extract.broker.settings import BrokerSettings
 from tests.support.broker_server import AskedBroker, served
@@ -50,3 +51,12 @@ def test_what_is_too_much_goes(tmp_path: Path) -> None:
         assert oldest == 3
         rows = asked.notifications("s", after=oldest - 1, wait=0)
         assert [one["document"] for one in rows] == ["d2", "d3"]
+        assert [one["name"] for one in _documents(asked, 0)] == ["d2", "d3"]
+        gone = asked.ask("GET", "/feeds/f/documents?after=1")
+        assert (gone.status, gone.json["oldest"]) == (410, 3)
+        assert [one["number"] for one in _documents(asked, 2)] == [3, 4]
+
+
+def _documents(asked: AskedBroker, after: int) -> list[Any]:
+    documents: list[Any] = asked.ask("GET", f"/feeds/f/documents?after={after}").json["documents"]
+    return documents

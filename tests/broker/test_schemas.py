@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from extract.broker.problems import Problem
 from extract.broker.schemas import SchemaFilesBody, compile_in_child
@@ -54,6 +55,28 @@ def test_documents_that_break_a_schema_are_matched_all_the_same(asked: AskedBrok
     asked.put("nd", feed="n", xpath="//d", select="doc")
     assert asked.post("<a><d/></a>", "odd", feed="n").status == 202
     assert asked.all_notifications("nd", 1)[0]["document"] == "odd"
+
+
+def test_every_document_keeps_to_what_was_inferred(tmp_path: Path) -> None:
+    """Those that show no new edge are not counted, but the schema holds for them as well."""
+    texts = [
+        '<s x="1"><a>t</a><b/></s>',
+        "<s><b/></s>",
+        "<s><a>u</a><a>v</a><b/><b/></s>",
+        "<s><b/><a/></s>",
+        "<s/>",
+    ]
+    with served(tmp_path) as asked:
+        asked.put_feed("f")
+        asked.put("all", xpath="/s", select="doc")
+        for text in texts:
+            assert asked.post(text).status == 202
+        asked.all_notifications("all", len(texts))
+        xsd = asked.ask("GET", "/feeds/f/schema").json["xsd"]
+    schema = etree.XMLSchema(etree.fromstring(xsd.encode()))
+    for text in texts:
+        schema.assertValid(etree.fromstring(text))
+    assert not schema.validate(etree.fromstring("<s><c/></s>"))
 
 
 def test_an_inferred_schema_widens_and_outlives_a_restart(tmp_path: Path) -> None:

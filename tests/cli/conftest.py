@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import GOOD, QUERIES
+from tests.support.running_broker import client, feed, url
+
+__all__ = ["client", "feed", "here", "url"]
 
 
 @pytest.fixture

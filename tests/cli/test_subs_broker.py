@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,28 +15,6 @@ from tests.support.commands import run
 from tests.support.running_broker import running_broker
 
 FLWR = "for $a in //a return <b>{ $a/c }</b>"
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_broker(tmp_path_factory.mktemp("subs") / "store") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[extract.Client]:
-    with extract.Client(url) as opened:
-        yield opened
-
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture
-def feed(client: extract.Client) -> str:
-    name = f"feed{next(_numbers)}"
-    client.put_feed(name)
-    return name
 
 
 def subs(url: str, feed: str, *args: str, stdin: str = "") -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,29 +15,6 @@ from tests.support.running_broker import running_broker
 
 IBM = b"<stock><symbol>IBM</symbol><price>99</price></stock>"
 SUN = b"<stock><symbol>SUN</symbol><price>7</price></stock>"
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_broker(tmp_path_factory.mktemp("client") / "store") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[extract.Client]:
-    with extract.Client(url) as opened:
-        yield opened
-
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture
-def feed(client: extract.Client) -> str:
-    """A feed of this test alone."""
-    name = f"feed{next(_numbers)}"
-    client.put_feed(name)
-    return name
 
 
 def test_from_a_subscription_to_its_notification(client: extract.Client, feed: str) -> None:
@@ -129,6 +106,24 @@ def test_documents_in_bulk_are_answered_in_order(client: extract.Client, feed: s
         if one.document == "4":
             break
     assert texts == ["IBM", "Ä", "SUN"]
+
+
+def test_documents_of_a_feed_as_they_were_published(client: extract.Client, feed: str) -> None:
+    latin = "<?xml version='1.0' encoding='latin1'?><a>\u00e9</a>".encode("latin-1")
+    given = [("a", IBM), ("b", latin), ("", b"\xef\xbb\xbf<a/>"), ("d", SUN)]
+    assert all(one.accepted for one in client.publish_all(feed, given))
+    documents = list(client.documents(feed))
+    assert [(one.name, one.content) for one in documents] == given
+    assert [one.number for one in documents] == [1, 2, 3, 4]
+    assert [one.number for one in client.documents(feed, 1, 3)] == [2, 3]
+    assert list(client.documents(feed, 4)) == []
+
+
+def test_documents_with_a_key_are_published_once(client: extract.Client, feed: str) -> None:
+    given = [("a", IBM), ("b", b"<?xml version='1.0' encoding='latin1'?><a/>")]
+    first = list(client.publish_all(feed, given, "batch-1"))
+    assert list(client.publish_all(feed, given, "batch-1")) == first
+    assert client.feed(feed).documents == 2
 
 
 def test_a_stream_goes_on_where_it_stopped(client: extract.Client, feed: str) -> None:

@@ -50,7 +50,7 @@ ROOMS: Final[Rooms] = {
         "transtool": GROUND,
         "preptool": (*GROUND, "transtool"),
         "chunktool": GROUND,
-        "filtertool": (*GROUND, "chunktool"),
+        "filtertool": (*GROUND, "chunktool", "client"),  # feeds of a broker, on Spark
         "spark": ("filtertool",),  # the public door
         "testing": (*GROUND, "preptool", "chunktool", "filtertool"),
         "pipeline": (*GROUND, *STAGES),
@@ -155,7 +155,11 @@ ONLY: Final = {
     "pytest": ("extract.testing",),
     "sqlglot": ("extract.scheme.database", "extract.filtertool.matchers.sql"),
     "starlette": ("extract.broker", "extract.bench.hello_server"),
-    "uvicorn": ("extract.broker.server", "extract.bench.hello_server"),
+    "uvicorn": (
+        "extract.broker.server",
+        "extract.broker.http.single_documents",
+        "extract.bench.hello_server",
+    ),
 }
 WITHOUT: Final = {"pyspark": "extract.filtertool.spark.worker"}
 

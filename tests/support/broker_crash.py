@@ -38,6 +38,10 @@ _QUERIES = {
 }
 
 
+_LATE = "/q[p < 50]"
+_EVERY = 10  # rounds, of which the last one brings a subscription
+
+
 @dataclass
 class Sent:
     """What a broker has taken.
@@ -128,6 +132,8 @@ def run_round(store: str, sent: Sent, number: int, rng: random.Random, options: 
             assert asked.put_feed("f").status == 201
             for name, xpath in _QUERIES.items():
                 assert asked.put(name, xpath=xpath, select="doc").status == 201
+        if number % _EVERY == _EVERY - 1:  # it holds for the documents of this round and later ones
+            assert asked.put(f"since{number}", xpath=_LATE, select="doc").status == 201
         workers = [
             threading.Thread(
                 target=send_documents,
@@ -165,12 +171,29 @@ def check_told(
         told = [row["document"] for row in rows]
         assert len(told) == len(set(told)), f"{name}: told twice"
         query = etree.XPath(xpath)
-        expected = {one for one, text in sent.documents.items() if query(etree.fromstring(text))}
-        maybe = {one for one, text in sent.unknown.items() if query(etree.fromstring(text))}
+        expected, maybe = (
+            {
+                one
+                for one, text in some.items()
+                if _round(one) >= _since(name) and query(etree.fromstring(text))
+            }
+            for some in (sent.documents, sent.unknown)
+        )
         assert not expected - set(told), f"{name}: {len(expected - set(told))} are lost"
         assert set(told) <= expected | maybe, f"{name}: told what does not match"
         counts[name] = len(rows)
     return counts
+
+
+def _round(document: str) -> int:
+    """The round in which a document was sent: its name begins with it."""
+    number = document.partition(".")[0]
+    return int(number) if number.isdecimal() else 0
+
+
+def _since(name: str) -> int:
+    """The first round in which a subscription held."""
+    return int(name.removeprefix("since")) if name.startswith("since") else 0
 
 
 def _wait_until_matched(asked: AskedBroker) -> None:
@@ -193,8 +216,9 @@ def crash_rounds(store: str, rounds: int, seed: int = 1, *options: str) -> dict[
     sent = Sent()
     for number in range(rounds):
         run_round(store, sent, number, rng, list(options))
+    late = {f"since{number}": _LATE for number in range(_EVERY - 1, rounds, _EVERY)}
     with broker_process(store, *options) as (asked, _):
-        counts = check_told(asked, sent)
+        counts = check_told(asked, sent, {**_QUERIES, **late})
     counts["documents"] = len(sent.documents)
     return counts
 

@@ -16,7 +16,7 @@ import uvicorn
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
 from extract.broker.security.tokens import TokenFile
-from extract.broker.server import listen
+from extract.broker.server import listen, server_config
 from extract.broker.settings import BrokerSettings
 from extract.broker.store.store import BrokerStore
 
@@ -112,15 +112,15 @@ class AskedBroker:
 
 @contextlib.contextmanager
 def served(
-    store: str | Path, settings: BrokerSettings | None = None, tokens: TokenFile | None = None
+    store: str | Path,
+    settings: BrokerSettings | None = None,
+    tokens: TokenFile | None = None,
+    synchronous: bool = True,
 ) -> Iterator[AskedBroker]:
     """Serves a broker in a thread until the block ends."""
-    broker = Broker(BrokerStore.open(str(store)), settings or BrokerSettings())
+    broker = Broker(BrokerStore.open(str(store), synchronous), settings or BrokerSettings())
     opened = listen("127.0.0.1", 0)
-    config = uvicorn.Config(
-        create_app(broker, tokens), lifespan="on", log_config=None, timeout_graceful_shutdown=5
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(create_app(broker, tokens), broker))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
     thread.start()

@@ -24,7 +24,6 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
-from extract.broker.http.single_documents import DocumentShortcut
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
@@ -91,10 +90,7 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     )
     app.router.redirect_slashes = False
     app.state.broker = broker
-    inner = DocumentShortcut(SafeAnswers(app), broker)
-    app.state.access = Access(inner, broker.settings.allowed_hosts, tokens, broker.rates)
-    access: Access = app.state.access
-    return access
+    return Access(SafeAnswers(app), broker.settings.allowed_hosts, tokens, broker.rates)
 
 
 def _routes() -> list[Route]:

@@ -185,9 +185,10 @@ def _paths() -> dict[str, Any]:
                 "responses": _answers(
                     (
                         200,
-                        "Documents with number, name, time and text.",
+                        "Documents with number, name, time and text, or base64 where not UTF-8.",
                         _json({"type": "object"}),
-                    )
+                    ),
+                    (410, "Some are no longer kept.", _json(_reference(ProblemView))),
                 ),
             },
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +33,7 @@ _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _XML = ("application/xml", "text/xml", "application/octet-stream", "")
 _line = msgspec.json.Decoder(DocumentLine)
 _MOST_NAME = 1_000
+_PAGE_BYTES = 16 << 20
 
 
 async def post_documents(request: Request) -> Response:
@@ -95,6 +97,7 @@ def read_lines(
         Problem: There are too many lines.
     """
     most, most_bytes = limits.bulk_lines, limits.document_bytes
+    check_line_count(content, most)
     documents: list[ArrivedDocument] = []
     refusals: dict[int, DocumentReceipt] = {}
     try:  # all at once, where all lines are right
@@ -119,6 +122,16 @@ def read_lines(
             refusals[place] = DocumentReceipt(name, problem.status, reason=problem.reason)
         documents.append(ArrivedDocument(name, time, text, schema))
     return documents, refusals
+
+
+def check_line_count(content: bytes, most: int) -> None:
+    """Looks before memory is spent on lines; some may be empty.
+
+    Raises:
+        Problem: There are far too many.
+    """
+    if content.count(b"\n") + content.count(b"\r") > 4 * most + 1_000:
+        raise Problem(413, f"more than {most:,} lines", "send several requests")
 
 
 def checked_name(name: str) -> str:
@@ -151,32 +164,45 @@ def _fingerprint(feed: str, name: str, content: bytes) -> bytes:
 
 
 async def list_documents(request: Request) -> Response:
-    """Documents of a feed by number, as lines of JSON: to take them elsewhere."""
+    """Documents of a feed by number: to take them elsewhere. A page has some megabytes at most."""
     feed = feed_name(request, "subscribe")
     broker = broker_of(request)
     key = broker.feed(feed).key
     after = int(number_parameter(request, "after", 0, 2**62))
     most = int(number_parameter(request, "limit", 100, 10_000))
-
-    def read(connection: Connection) -> list[dict[str, Any]]:
-        page: list[dict[str, Any]] = []
-        position = after
-        while len(page) < most:
-            blocks = document_rows.blocks_of_feed(connection, key, position + 1, 1)
-            if not blocks:
-                break
-            block = blocks[0]
-            for number, one in enumerate(block.documents, block.first):
-                if number > after and len(page) < most:
-                    page.append(_document(number, one, block.received))
-            position = block.first + len(block.documents) - 1
-        return page
-
-    page = await broker.read(read)
+    page = await broker.read(_read_page, key, after, most)
     return json_response({"documents": page})
+
+
+def _read_page(connection: Connection, key: int, after: int, most: int) -> list[dict[str, Any]]:
+    """Documents with numbers above one, the oldest first.
+
+    Raises:
+        Problem: Some of them are no longer kept; ``oldest`` is the first that is. Who begins, with
+            0, gets what there is.
+    """
+    page: list[dict[str, Any]] = []
+    position, size = after, 0
+    while len(page) < most and size < _PAGE_BYTES:
+        blocks = document_rows.blocks_of_feed(connection, key, position + 1, 1)
+        if not blocks:
+            break
+        block = blocks[0]
+        if after and not page and block.first > after + 1:
+            reason = f"documents up to {block.first - 1} are no longer kept"
+            raise Problem(410, reason, f"go on with after={block.first - 1}", oldest=block.first)
+        for number, one in enumerate(block.documents, block.first):
+            if number > after and len(page) < most and size < _PAGE_BYTES:
+                page.append(_document(number, one, block.received))
+                size += len(one.content)
+        position = block.first + len(block.documents) - 1
+    return page
 
 
 def _document(number: int, one: ArrivedDocument, received: int) -> dict[str, Any]:
     when = received if one.time is None else one.time
-    text = one.content.decode("utf-8", "replace")
-    return {"number": number, "name": one.name, "time": iso_time(when), "document": text}
+    facts = {"number": number, "name": one.name, "time": iso_time(when)}
+    try:
+        return {**facts, "document": one.content.decode()}
+    except UnicodeDecodeError:  # in another encoding, which JSON has not
+        return {**facts, "base64": base64.b64encode(one.content).decode("ascii")}

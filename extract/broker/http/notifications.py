@@ -25,6 +25,7 @@ async def get_notifications(request: Request) -> Response:
     """Notifications behind ``after``, the oldest first; waits for the first of them."""
     row = own_subscriber(request)
     broker = broker_of(request)
+    epoch = broker.token_epoch
     most_wait = broker.settings.limits.wait_seconds
     after = int(number_parameter(request, "after", 0, 2**62))
     most = int(number_parameter(request, "limit", 100, 1_000))
@@ -34,7 +35,7 @@ async def get_notifications(request: Request) -> Response:
             after = max(after, int(last))
         broker.connections.check(client_of(request).name)  # 429 and 410 before the stream begins
         await broker.notifications(row.key, after, 1)
-        stream = _events(request, broker, row.key, after)
+        stream = _events(request, broker, row.key, after, epoch)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
     wait = number_parameter(request, "wait", 0, 1e9, whole=False)
@@ -48,11 +49,16 @@ async def get_notifications(request: Request) -> Response:
     )
 
 
-async def _events(request: Request, broker: Broker, key: int, after: int) -> AsyncIterator[bytes]:
-    """The events of a stream, with a comment now and then, so that both sides see a broken one."""
+async def _events(
+    request: Request, broker: Broker, key: int, after: int, epoch: int
+) -> AsyncIterator[bytes]:
+    """The events of a stream, with a comment now and then, so that both sides see a broken one.
+
+    It ends when the tokens change: who reads has to show one again.
+    """
     with broker.connections.one_of(client_of(request).name):
         yield b"retry: 2000\n\n"
-        while not broker.stopping:
+        while not broker.stopping and broker.token_epoch == epoch:
             try:
                 page, _ = await broker.notifications(key, after, 100, _PING_SECONDS)
             except Problem as problem:  # behind what is kept, or deleted

@@ -1,110 +1,255 @@
-"""The shortest way of one small document: past the framework's routing, with the same answers.
+"""Connections: how many, how long; and the shortest way of one small document.
 
-A request that is anything else (many documents, packed, with an ``Idempotency-Key`` or a time) goes
-on to the application, whose `extract.broker.http.documents` answers it.
+Most requests of a busy broker are a small document each, and then routing, tasks and events of the
+framework cost more than everything else. `DocumentProtocol` is uvicorn's protocol; it takes such a
+request as soon as it has come, and writes the answer when the journal has it on disk. A request
+that is anything else (many documents, packed, with an ``Idempotency-Key`` or a time, to a feed that
+is not there) goes the usual way, to `extract.broker.http.documents`.
 """
 
 from __future__ import annotations
 
-from typing import Final
-from urllib.parse import parse_qsl
+import asyncio
+import re
+from http import HTTPStatus
+from typing import Any, Final, cast
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from extract.broker.bodies import encode
-from extract.broker.broker import Broker
-from extract.broker.http.documents import checked_name, refused
-from extract.broker.http.requests import too_large
+from extract.broker.broker import SMALL_DOCUMENT, Broker
+from extract.broker.http.documents import refused
+from extract.broker.http.requests import check_feed
 from extract.broker.problems import Problem
-from extract.broker.security.access import HEADERS, send_problem
-from extract.broker.security.tokens import KnownClient
+from extract.broker.security.access import HEADERS, Access, problem_answer
 from extract.broker.store.rows import ArrivedDocument
 
+# A name with anything else is read elsewhere.
+_TARGET: Final = re.compile(
+    rb"/feeds/([A-Za-z0-9._:@-]+)/documents(?:\?name=([A-Za-z0-9._~:@-]{0,500}))?"
+)
+WATCH_SECONDS: Final = 10.0
 _XML: Final = (b"application/xml", b"text/xml")
-_START: Final = "/feeds/"
-_END: Final = "/documents"
-_ANSWER: Final = [(b"content-type", b"application/json"), *HEADERS]
+_SPECIAL: Final = frozenset(
+    {b"content-encoding", b"idempotency-key", b"transfer-encoding", b"expect", b"upgrade"}
+)
 
 
-class DocumentShortcut:
-    """An ASGI application that answers requests with one document, and hands on all others.
+def _lines(headers: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%s: %s\r\n" % one for one in headers])
+
+
+_ANSWER: Final = _lines([(b"content-type", b"application/json"), *HEADERS])
+
+
+class DocumentProtocol(HttpToolsProtocol):
+    """A connection over which documents come.
 
     Args:
-        app: What answers the others.
+        access: Says which requests may pass.
         broker: The broker.
+        given: What uvicorn gives its protocols.
     """
 
-    def __init__(self, app: ASGIApp, broker: Broker) -> None:
-        self._app = app
-        self._broker = broker
+    def __init__(self, access: Access, broker: Broker, **given: Any) -> None:
+        super().__init__(**given)
+        self.access = access
+        self.broker = broker
+        self._address: str | None = None  # while it is counted
+        self._begun = 0.0  # when the request that has not come whole began to come
+        self._watch: asyncio.TimerHandle | None = None
+        self._cycles: list[RequestResponseCycle] = []  # that go the long way
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
-        path: str = scope.get("path", "")
-        if not (path.endswith(_END) and path.startswith(_START) and scope["method"] == "POST"):
-            await self._app(scope, receive, send)
+    # -- connections
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes a connection, if its address has not too many."""
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if not self.broker.sockets.enter(address):
+            transport.abort()
             return
-        feed = path[len(_START) : -len(_END)]
-        client: KnownClient = scope["extract.client"]
-        # A feed that is there has a possible name; all other cases are told elsewhere.
-        if (
-            feed not in self._broker.registry.feeds
-            or not client.may("publish", feed)
-            or not _is_plain(scope)
-        ):
-            await self._app(scope, receive, send)
+        self._address = address
+        self._begun = self.loop.time()
+        self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Counts it no longer."""
+        super().connection_lost(exc)
+        self._tell_all()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._address is not None:
+            self.broker.sockets.leave(self._address)
+            self._address = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is no HTTP, and closes."""
+        super().send_400_response(msg)
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        """Tells every request of the connection that nobody reads; uvicorn tells the last alone."""
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def _look(self) -> None:
+        """Now and then: a request that does not come to its end is given up."""
+        most = self.broker.settings.limits.request_seconds
+        if self._begun and self.loop.time() - self._begun > most:
+            self.transport.abort()
             return
+        self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
+
+    def on_message_begin(self) -> None:
+        """A request begins to come."""
+        super().on_message_begin()
+        self._begun = self.loop.time()
+
+    # -- requests
+
+    def on_headers_complete(self) -> None:
+        """Decides which way a request goes."""
+        present: RequestResponseCycle | None = self.cycle
+        busy = present is not None and not present.response_complete
+        target = None if busy or self.flow.write_paused else _TARGET.fullmatch(self.url)
+        feed = target[1].decode("ascii") if target else ""
+        if target is None or feed not in self.broker.registry.feeds or not self._is_plain():
+            super().on_headers_complete()
+            if self.cycle is not present:
+                some = [one for one in self._cycles if not one.response_complete]
+                self._cycles = [*some, self.cycle]
+            return
+        cycle = DocumentCycle(self, feed, (target[2] or b"").decode("ascii"))
+        self.cycle = cast(RequestResponseCycle, cycle)
+        scope = cast(dict[str, Any], self.scope)
+        scope["path"] = f"/feeds/{feed}/documents"
         try:
-            answer = await self._answer(scope, receive, feed, client)
+            client = self.access.admit(scope)
+            check_feed(client, feed, "publish")
         except Problem as problem:
-            await send_problem(problem, send)
+            cycle.set_exception(problem)
             return
-        await send({"type": "http.response.start", "status": 202, "headers": answer[0]})
-        await send({"type": "http.response.body", "body": answer[1]})
+        cycle.owner = client.name
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, feed: str, client: KnownClient
-    ) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        most = self._broker.settings.limits.document_bytes
-        content = b""
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Problem(499, "the client has gone")
-            content += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(content) > most:
-                raise too_large(most)
-        name = checked_name(_name(scope["query_string"]))
-        document = ArrivedDocument(name, None, content)
-        (receipt,) = await self._broker.submit(feed, [document], client.name)
-        if receipt.status != 202:
-            raise refused(receipt)
-        body = encode(receipt)
-        return [(b"content-length", b"%d" % len(body)), *_ANSWER], body
+    def on_message_complete(self) -> None:
+        """Takes the document, now that it has come."""
+        super().on_message_complete()
+        self._begun = 0.0
+        cycle: Any = self.cycle
+        if type(cycle) is DocumentCycle and not cycle.response_complete:
+            cycle.take()
 
-
-def _is_plain(scope: Scope) -> bool:
-    """Whether a request has one document as it is, and nothing special."""
-    query: bytes = scope["query_string"]
-    if query and (not query.startswith(b"name=") or b"&" in query):
-        return False
-    is_xml = False
-    for name, value in scope["headers"]:
-        if name == b"content-type":
-            is_xml = value.partition(b";")[0].strip().lower() in _XML
-        elif (
-            name in (b"content-encoding", b"idempotency-key")
-            or (name == b"content-length" and len(value) > 6)
-            or name == b"transfer-encoding"
-        ):
+    def _is_plain(self) -> bool:
+        """Whether the request has one small document as it is, and nothing special."""
+        if self.parser.get_method() != b"POST" or self.parser.get_http_version() != "1.1":
             return False
-    return is_xml
+        is_xml = is_small = False
+        for name, value in self.headers:
+            if name == b"content-type":
+                is_xml = value.partition(b";")[0].strip().lower() in _XML
+            elif name == b"content-length":
+                is_small = len(value) < 6 and int(value) <= SMALL_DOCUMENT
+            elif name in _SPECIAL:
+                return False
+        return is_xml and is_small
 
 
-def _name(query: bytes) -> str:
-    text = query[5:].decode("latin-1")
-    if "%" in text or "+" in text:
-        return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)).get("name", "")
-    return text
+class DocumentCycle:
+    """One request with a document, and its answer; stands where uvicorn has its own cycle.
+
+    Attributes:
+        response_complete: Whether it was answered.
+        keep_alive: Whether the connection stays then.
+        disconnected: Whether the client has gone.
+        body: The document.
+        more_body: Whether some of it has not come.
+        message_event: Set by uvicorn when something has come; nobody waits for it here.
+        owner: The client.
+    """
+
+    __slots__ = (
+        "_feed",
+        "_name",
+        "_protocol",
+        "body",
+        "disconnected",
+        "keep_alive",
+        "message_event",
+        "more_body",
+        "owner",
+        "response_complete",
+    )
+
+    def __init__(self, protocol: DocumentProtocol, feed: str, name: str) -> None:
+        self._protocol = protocol
+        self._feed = feed
+        self._name = name
+        self.response_complete = False
+        self.keep_alive = protocol.parser.should_keep_alive()
+        self.disconnected = False
+        self.body = bytearray()
+        self.more_body = True
+        self.message_event = _NOBODY
+        self.owner = ""
+
+    def take(self) -> None:
+        """Has the document written."""
+        broker = self._protocol.broker
+        document = ArrivedDocument(self._name, None, bytes(self.body))
+        try:
+            if len(document.content) > broker.settings.limits.document_bytes:
+                most = broker.settings.limits.document_bytes
+                raise Problem(413, f"the body has more than {most:,} bytes")
+            broker.submit_small(self._feed, document, self.owner, self)
+        except Problem as problem:
+            self.set_exception(problem)
+
+    # -- who waits for the journal: see `extract.broker.submissions.Reply`
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop in which to answer."""
+        return self._protocol.loop
+
+    def done(self) -> bool:
+        """Whether nobody waits any more."""
+        return self.response_complete or self._protocol.transport.is_closing()
+
+    def set_result(self, receipts: list[Any]) -> None:
+        """Answers with the receipt."""
+        (receipt,) = receipts
+        if receipt.status == 202:
+            self._answer(b"HTTP/1.1 202 Accepted\r\n", _ANSWER, encode(receipt))
+        else:
+            self.set_exception(refused(receipt))
+
+    def set_exception(self, error: Any) -> None:
+        """Answers with what is wrong."""
+        headers, body = problem_answer(error)
+        try:
+            phrase = HTTPStatus(error.status).phrase
+        except ValueError:
+            phrase = ""
+        self._answer(f"HTTP/1.1 {error.status} {phrase}\r\n".encode(), _lines(headers), body)
+
+    def _answer(self, status: bytes, headers: bytes, body: bytes) -> None:
+        protocol = self._protocol
+        close = b"" if self.keep_alive else b"connection: close\r\n"
+        length = b"content-length: %d\r\n%s\r\n" % (len(body), close)
+        defaults = _lines(protocol.server_state.default_headers)
+        protocol.transport.write(b"".join([status, defaults, headers, length, body]))
+        self.response_complete = True
+        if not self.keep_alive:
+            protocol.transport.close()
+        protocol.on_response_complete()
+
+
+class _Nobody:
+    """An event that nobody waits for."""
+
+    def set(self) -> None:
+        """Nothing is to be done."""
+
+
+_NOBODY: Final = _Nobody()

@@ -24,6 +24,7 @@ from extract.broker.broker import Broker
 from extract.broker.changes import NewSubscription, PutMode
 from extract.broker.delivery.addresses import check_url
 from extract.broker.feed_filters import read_body as read_subscription
+from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (
     broker_of,
     client_of,
@@ -110,9 +111,10 @@ async def post_subscriptions(request: Request) -> Response:
     broker.feed(feed)
     mode = _mode(request)
     content = await read_body(request, broker.settings.limits.body_bytes)
+    most = broker.settings.limits.bulk_lines
+    check_line_count(content, most)
     lines = [line for line in content.splitlines() if line.strip()]
-    if len(lines) > broker.settings.limits.bulk_lines:
-        most = broker.settings.limits.bulk_lines
+    if len(lines) > most:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     some, kept = await broker.in_thread(_read_lines, lines, broker)
     reasons = await broker.check_queries(feed, client, kept)

@@ -60,14 +60,14 @@ class Access:
             return
 
         try:
-            self._admit(scope)
+            self.admit(scope)
         except Problem as problem:
             await send_problem(problem, send)
             return
         await self._app(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> None:
-        """Lets a request pass, with its client in the scope.
+    def admit(self, scope: Scope) -> KnownClient:
+        """Lets a request pass, with its client in the scope, too.
 
         Raises:
             Problem: It may not.
@@ -99,6 +99,7 @@ class Access:
                 name = scope["client"][0]
             self._rates.request(name)
         scope["extract.client"] = client
+        return client
 
     def _client(self, authorization: bytes) -> KnownClient | None:
         scheme, _, token = authorization.decode("latin-1").partition(" ")
@@ -136,14 +137,19 @@ class SafeAnswers:
         await self._app(scope, receive, send_with_headers)
 
 
-async def send_problem(problem: Problem, send: Send) -> None:
-    """Answers with an error."""
+def problem_answer(problem: Problem) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """The headers, without the length, and the body of an answer with an error."""
     headers = [(b"content-type", b"application/json"), *HEADERS]
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.retry_after:
         headers.append((b"retry-after", b"%d" % max(1, round(problem.retry_after))))
-    body = encode(problem.body())
+    return headers, encode(problem.body())
+
+
+async def send_problem(problem: Problem, send: Send) -> None:
+    """Answers with an error."""
+    headers, body = problem_answer(problem)
     headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -102,3 +102,31 @@ class Connections:
             self._held[client] -= 1
             if not self._held[client]:
                 del self._held[client]
+
+
+class Sockets:
+    """Open connections of each address, before anybody knows whose they are.
+
+    Args:
+        most: At a time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._held.total()
+
+    def enter(self, address: str) -> bool:
+        """Counts a connection; returns False if there are too many."""
+        if self._held[address] >= self._most:
+            return False
+        self._held[address] += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        """Counts a connection no longer."""
+        self._held[address] -= 1
+        if self._held[address] <= 0:
+            del self._held[address]

@@ -6,13 +6,15 @@
 
 Roles are ``publish`` (send documents), ``subscribe`` (subscriptions and notifications) and
 ``admin`` (everything, feeds included). Without feeds, a token is for all of them; ``stocks.*`` is
-for all feeds whose names start so. A line with nothing but a token is an admin's.
+for all feeds whose names start so. A line with nothing but a token is an admin's; one with a token
+and roles is for all feeds. A short token can be guessed, and is warned of.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,8 @@ from extract.errors import ExtractError
 
 Role = Literal["publish", "subscribe", "admin"]
 ROLES: Final = ("publish", "subscribe", "admin")
-_SHORTEST: Final = 16
+_SHORT: Final = 16
+_log: Final = logging.getLogger("extract.broker.security")
 _HASHED: Final = re.compile(r"sha256:([0-9a-f]{64})", re.IGNORECASE)
 
 
@@ -71,6 +74,7 @@ class TokenFile:
 
     def __init__(self, clients: dict[bytes, KnownClient]) -> None:
         self._clients = clients
+        self._names = {one.name: one for one in clients.values()}
 
     @classmethod
     def load(cls, path: str | Path) -> TokenFile:
@@ -116,24 +120,30 @@ class TokenFile:
 
     def named(self, name: str) -> KnownClient | None:
         """The client with a name."""
-        return next((one for one in self._clients.values() if one.name == name), None)
+        return self._names.get(name)
 
 
 def _read_line(fields: list[str], file: str, line: int) -> tuple[bytes, KnownClient]:
     if len(fields) == 1:
         fields = [f"admin{line}", fields[0], "admin"]
+    elif len(fields) == 2 and set(fields[1].split(",")) <= set(ROLES):
+        fields = [f"client{line}", *fields]
     if len(fields) not in (3, 4):
         hint = "write: name, token, roles and, if it is not for all, feeds"
-        raise TokenError(f"a line has 1, 3 or 4 fields, not {len(fields)}", hint, file, line)
+        raise TokenError("a line is a token, or has a name, a token and roles", hint, file, line)
     name, token, roles, *feeds = fields
     unknown = set(roles.split(",")) - set(ROLES)
     if unknown:
         hint = f"roles are {', '.join(ROLES)}"
         raise TokenError(f"there is no role {sorted(unknown)[0]!r}", hint, file, line)
     hashed = _HASHED.fullmatch(token)
-    if hashed is None and len(token) < _SHORTEST:
-        hint = "openssl rand -base64 32"
-        raise TokenError(f"a token has at least {_SHORTEST} characters", hint, file, line)
+    if hashed is None and len(token) < _SHORT:
+        _log.warning(
+            "%s, line %d: a token of %d characters can be guessed (openssl rand -base64 32)",
+            file,
+            line,
+            len(token),
+        )
     digest = bytes.fromhex(hashed[1]) if hashed else hashlib.sha256(token.encode()).digest()
     chosen = tuple(feeds[0].split(",")) if feeds and feeds[0] != "*" else None
     return digest, KnownClient(name, frozenset(roles.split(",")), chosen)

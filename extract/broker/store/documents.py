@@ -59,6 +59,14 @@ def first_revision(connection: Connection, after: int) -> int | None:
     return int(rows[0][0]) if rows else None
 
 
+def position_before(connection: Connection, revision: int) -> int:
+    """The position of the last block that came before a revision of subscriptions."""
+    rows = connection.query(
+        "SELECT position FROM block WHERE revision < ? ORDER BY position DESC LIMIT 1", (revision,)
+    )
+    return int(rows[0][0]) if rows else 0
+
+
 def last_time(connection: Connection) -> int:
     """A time that no document of the log is later than."""
     rows = connection.query("SELECT received + documents FROM block ORDER BY position DESC LIMIT 1")

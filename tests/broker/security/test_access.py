@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import json
 import os
 import signal
@@ -150,9 +151,8 @@ def test_without_tokens_only_the_loopback_is_served() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("a b", "1, 3 or 4 fields"),
+        ("a b", "a name, a token and roles"),
         (f"a {ROOT} boss", "no role"),
-        ("a short admin", "at least"),
         (f"a {ROOT} admin\nb {ROOT} admin", "twice"),
         (f"a {ROOT} admin\na {DESK} admin", "twice"),
         ("# nothing", "no token"),
@@ -172,6 +172,25 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(tmp_path: Path) -> No
     file.chmod(0o666)
     with pytest.raises(TokenError, match="others may write"):
         TokenFile.load(file)
+
+
+def test_short_lines_and_short_tokens(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("s3cret\nwriter publish\nreader subscribe,publish\nx t0ken subscribe f,g\n")
+    file.chmod(0o600)
+    tokens = TokenFile.load(file)
+    found = {one: tokens.client(one) for one in ("s3cret", "writer", "reader", "t0ken", "x")}
+    assert found["s3cret"] is not None
+    assert found["s3cret"].is_admin
+    assert found["writer"] is not None
+    assert found["writer"].roles == {"publish"}
+    assert found["reader"] is not None
+    assert found["reader"].may("subscribe", "any")
+    assert found["t0ken"] is not None
+    assert not found["t0ken"].may("subscribe", "h")
+    assert found["x"] is None
+    assert len([one for one in caplog.messages if "can be guessed" in one]) == 4
+    assert not any("s3cret" in one for one in caplog.messages)
 
 
 def test_limits_of_a_client(tmp_path: Path) -> None:
@@ -258,3 +277,63 @@ def test_tokens_are_read_again_and_a_stop_is_in_order(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.terminate()
         assert process.wait(30) == 0
+
+
+def _tokens(folder: Path, text: str) -> TokenFile:
+    file = folder / "tokens"
+    file.write_text(text)
+    file.chmod(0o600)
+    return TokenFile.load(file)
+
+
+def test_who_loses_a_right_is_told_nothing_more(tmp_path: Path) -> None:
+    admin, ann = f"root {ROOT} admin\n", f"ann {DESK} subscribe stocks\n"
+    with served(tmp_path / "store", tokens=_tokens(tmp_path, admin + ann)) as asked:
+        root, reader = asked.as_client(ROOT), asked.as_client(DESK)
+        root.put_feed("stocks")
+        reader.put("hers", "stocks", xpath="/a")
+        root.put("ours", "stocks", xpath="/a")
+        root.post("<a/>", "one", "stocks")
+        assert len(reader.all_notifications("hers", 1)) == 1
+        asked.broker.tokens_changed(_tokens(tmp_path, admin))
+        root.post("<a/>", "two", "stocks")
+        assert [one["document"] for one in root.all_notifications("ours", 2)] == ["one", "two"]
+        rows = root.notifications("hers", wait=0)
+        assert [one["document"] for one in rows] == ["one"]
+        asked.broker.tokens_changed(_tokens(tmp_path, admin + ann))
+        root.post("<a/>", "three", "stocks")
+        root.all_notifications("ours", 3)
+        rows = reader.notifications("hers")
+        assert [(one["seq"], one["document"]) for one in rows] == [(1, "one"), (2, "three")]
+
+
+def test_event_streams_end_when_tokens_change(root: AskedBroker) -> None:
+    root.put("streamed", "stocks", xpath="/a")
+    connection = http.client.HTTPConnection("127.0.0.1", root.port, timeout=20)
+    headers = {"Authorization": f"Bearer {ROOT}", "Accept": "text/event-stream"}
+    connection.request("GET", "/subscriptions/streamed/notifications", headers=headers)
+    answer = connection.getresponse()
+    assert answer.readline().startswith(b"retry")
+    while not len(root.broker.readers):
+        pass
+    root.broker.tokens_changed(root.broker.tokens)
+    assert b": ping" in answer.read()  # and that is all
+    connection.close()
+
+
+def test_metadata_makes_no_join(tmp_path: Path) -> None:
+    """A client that names a key of its metadata so must not keep the broker from starting."""
+    tokens = _tokens(tmp_path, f"root {ROOT} admin\n")
+    for _ in range(2):
+        with served(tmp_path / "store", tokens=tokens) as asked:
+            root = asked.as_client(ROOT)
+            root.put_feed("f")
+            assert root.put("odd", xpath="/a", metadata={"xscl": "S//"}).status in (200, 201)
+            root.post("<a/>")
+            assert root.notifications("odd")
+
+
+def test_lines_are_counted_before_they_are_read(root: AskedBroker) -> None:
+    body = b"\n" * 500_000
+    assert root.ask("POST", "/feeds/stocks/documents", body, LINES).status == 413
+    assert root.ask("POST", "/feeds/stocks/subscriptions", body, LINES).status == 413

@@ -27,7 +27,7 @@ def serve_broker(place: Path, count: int) -> Generator[int, None, None]:
             for name, text in some[:5]:
                 assert asked.post(text, name).status == 202
             assert asked.ask("DELETE", f"/feeds/f/subscriptions/t{number}").status == 204
-            asked.post("<q><p>0</p></q>", "last")
+            assert asked.post("<q><p>0</p></q>", "last").status == 202
             while True:  # up to the last document of this round
                 answer = asked.ask(
                     "GET", f"/subscriptions/s0/notifications?after={after}&wait=20&limit=1000"
@@ -36,6 +36,7 @@ def serve_broker(place: Path, count: int) -> Generator[int, None, None]:
                     after = answer.json["oldest"] - 1
                     continue
                 page = answer.json["notifications"]
+                assert page, f"nothing behind {after} within 20 s"
                 after = page[-1]["seq"]
                 if page[-1]["document"] == "last":
                     break

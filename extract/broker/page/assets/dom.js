@@ -56,16 +56,19 @@ export function complain(input, ...content) {
 }
 
 /**
- * A table. Rows are arrays of children of cells; `empty` stands for no rows.
- * On a narrow screen the table scrolls inside of its frame.
+ * A table. Rows are arrays of children of cells; `empty` stands for no rows. A head that begins
+ * with # is of numbers, one with = of text that may be long: on a narrow screen that text has a
+ * line of its own below the others. A table without one scrolls inside of its frame there.
  */
 export function table(caption, heads, rows, empty) {
   if (!rows.length) return h("p", { class: "empty" }, empty);
+  const kinds = heads.map((one) => ({ "#": "number", "=": "long" })[one[0]] ?? null);
+  // The roles stay what they are where the style lays rows out in another way.
   return h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
-    h("table", {},
+    h("table", { role: "table", class: kinds.includes("long") ? "stack" : null },
       h("caption", { class: "unseen" }, caption),
-      h("thead", {}, h("tr", {}, heads.map((one) => h("th", { scope: "col", class: one.startsWith("#") ? "number" : null }, one.replace(/^#/, ""))))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, at) => h("td", { class: heads[at].startsWith("#") ? "number" : null }, cell)))))));
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads.map((one, at) => h("th", { scope: "col", role: "columnheader", class: kinds[at] }, one.replace(/^[#=]/, ""))))),
+      h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row" }, row.map((cell, at) => h("td", { role: "cell", class: kinds[at] }, cell)))))));
 }
 
 /** Calls a function when nothing has happened for a while. */

@@ -9,7 +9,7 @@ export async function deadLetters(place, { tell, current }) {
   const refresh = async () => {
     const { dead_letters: some } = await api.deadLetters();
     if (!current()) return;
-    fill(list, table("Dead letters", ["Time", "Subscription", "#Seq", "Webhook", "Reason", "", ""],
+    fill(list, table("Dead letters", ["Time", "Subscription", "#Seq", "=Webhook", "=Reason", "", ""],
       some.map((one) => [
         h("time", { datetime: iso(one.time) }, clock(one.time)),
         one.subscription,

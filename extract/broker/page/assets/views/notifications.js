@@ -8,7 +8,7 @@ const EVERY = 2500;
 const SHOWN = 200;
 
 export function notificationTable(notifications, caption) {
-  return table(caption, ["Time", "Subscription", "Feed", "Document", "What"],
+  return table(caption, ["Time", "Subscription", "Feed", "Document", "=What"],
     notifications.toReversed().map((one) => [
       h("time", { datetime: iso(one.time) }, clock(one.time)),
       link(one.subscription),
@@ -74,7 +74,7 @@ async function following(place, id, { until, current }) {
   const draw = () => {
     drawn = 0;
     if (current()) {
-      fill(list, table(`Notifications of ${id}`, ["#Seq", "Time", "Document", "What"],
+      fill(list, table(`Notifications of ${id}`, ["#Seq", "Time", "Document", "=What"],
         shown.toReversed().map((one) => [String(one.seq), h("time", { datetime: iso(one.time) }, clock(one.time)), name(one.document), summary(one)]),
         "There is none yet. It follows the next document that matches."));
     }

@@ -8,7 +8,7 @@ import { name } from "./notifications.js";
 const EVERY = 5000;
 
 export function rejectionTable(rejections, caption) {
-  return table(caption, ["Time", "Feed", "Document", "Place", "Reason"],
+  return table(caption, ["Time", "Feed", "Document", "Place", "=Reason"],
     rejections.map((one) => [
       h("time", { datetime: iso(one.time) }, clock(one.time)),
       one.feed,

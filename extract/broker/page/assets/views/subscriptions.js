@@ -45,7 +45,7 @@ export async function subscriptions(place, context) {
     const draw = (next) => {
       known.textContent = `${count(rows.length)}${next ? " and more" : ""} of ${count(feeds.find((one) => one.name === feed).subscriptions)}`;
       fill(list,
-        table(`Subscriptions of ${feed}`, ["Id", "Query", "Kind", ""], rows.map((one) => [
+        table(`Subscriptions of ${feed}`, ["Id", "=Query", "Kind", ""], rows.map((one) => [
           h("a", { href: `#/subscriptions/${encodeURIComponent(feed)}/id/${encodeURIComponent(one.id)}` }, one.id),
           h("code", { class: "clip" }, textOf(one)),
           h("span", { class: "tag" }, kindOf(one)),
