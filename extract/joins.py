@@ -92,6 +92,8 @@ class Joins:
         self._limits = limits or DEFAULTS
         self._lock = threading.RLock()
         self._engine = JoinEngine(self._limits)
+        if max_state is not None:
+            self._engine.store.limit(max_state)
         self._patterns = PatternFilter(self._engine.edges, self.schemas, self._limits)
         self._streams = StreamGraph()
         self._queries: dict[str, tuple[XsclQuery, JoinMember]] = {}
@@ -353,16 +355,18 @@ class Joins:
         """Makes sure that the state can take one more document."""
         if self._max_state is None or not document.links:
             return
-        while self._engine.state.documents and (
-            self._engine.state.bytes + document.bytes > self._max_state
-        ):
+        store = self._engine.store
+        if store and store.bytes + document.bytes > self._max_state:
+            store.compact()
+        while store and store.bytes + document.bytes > self._max_state:
             if self._when_full == "stop":
                 reason = f"the state would take more than {self._max_state:,} bytes (--max-state)"
                 hint = "raise the limit, make windows or the lateness smaller, or drop the oldest"
                 raise JoinError(reason, hint, document.name)
-            oldest = self._engine.drop_oldest()
             reason = "dropped from the state before its windows had passed (--max-state)"
-            self._rejected.append(Rejection(oldest.name, None, "state", reason))
+            self._rejected += [
+                Rejection(one.name, None, "state", reason) for one in store.drop_oldest()
+            ]
 
     # -- snapshots
 
@@ -389,7 +393,7 @@ class Joins:
                 "max_state": self._max_state,
                 "when_full": self._when_full,
             }
-            Snapshot(saved, self._engine.kept, facts).save(directory)
+            Snapshot(saved, list(self._engine.store.needed()), facts).save(directory)
 
     @classmethod
     def restore(

@@ -360,15 +360,16 @@ def test_a_snapshot_that_cannot_be_written_leaves_the_one_before(
 
 def test_the_bytes_of_the_state_are_about_right() -> None:
     joins = Joins({"q": "S//o->x[k->i] JOIN{i=j, 10000} S//p->y[k->j]"})
-    documents = [f"<o><k>{n}</k><k>{n} {n}</k><z/></o>".encode() for n in range(600)]
-    for number in range(300):  # trees of the last documents are kept, too
+    tracemalloc.start()
+    documents = [f"<o><k>{n}</k><k>{n} {n}</k><z/></o>".encode() for n in range(896)]
+    for number in range(384):  # trees of the last documents are kept, too
         joins.process("a", f"a{number}", documents[number], number)
     gc.collect()
-    tracemalloc.start()
     before, told = tracemalloc.get_traced_memory()[0], joins.state.bytes
-    for number in range(300, 600):
+    for number in range(384, 896):
         joins.process("a", f"a{number}", documents[number], number)
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert 0.5 < (joins.state.bytes - told) / taken < 2
+    assert joins.state.bytes < 8 * sum(map(len, documents))  # these are 30 bytes long each

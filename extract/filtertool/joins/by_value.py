@@ -8,8 +8,7 @@ meet first, so that no row comes twice and no one has to compare rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
@@ -19,8 +18,6 @@ from extract.filtertool.joins.joined import Joined
 from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.results.outcome import Rejection
-
-_KEY_BYTES: Final = 16
 
 
 class PlacedRow(NamedTuple):
@@ -42,10 +39,6 @@ class PlacedRow(NamedTuple):
     rank: int
     publish: str
     row: Joined | Rejection
-
-
-def _digest(value: str) -> bytes:
-    return blake2b(value.encode(), digest_size=_KEY_BYTES).digest()
 
 
 class ValueJoins:
@@ -81,7 +74,7 @@ class ValueJoins:
     def keys(self, document: JoinDocument, stage: int) -> set[bytes]:
         """Returns the keys of the values at which queries of a stage may join a document."""
         edges = self._edges[stage] & document.links.keys()
-        return {_digest(value) for edge in edges for value in _values(document, edge)}
+        return {key for edge in edges for key in _keys(document, edge)}
 
     def join(
         self,
@@ -103,11 +96,11 @@ class ValueJoins:
             if self._stages[graph] != stage:
                 return False
             one, other = graph.edge_pairs[0]
-            shared = _values(left, one) & _values(right, other)
-            return key == min(map(_digest, shared), default=None)
+            shared = _keys(left, one) & _keys(right, other)
+            return key == min(shared, default=None)
 
         engine = self._engine
-        engine.clear()
+        engine.store.clear()
         for document in kept:
             engine.keep(document)
         for document, arrival in documents:
@@ -128,14 +121,14 @@ class ValueJoins:
             horizon: No document will be accepted whose time is earlier; None if any may.
         """
         self._engine.release(horizon, counts)
-        return self._engine.kept
+        return list(self._engine.store.needed())
 
     def begin(self) -> None:
         """Forgets the documents of the task before, whose clocks may stand for others now."""
-        self._engine.forget_trees()
+        self._engine.forget()
 
 
-def _values(document: JoinDocument, edge: int) -> set[str]:
-    """The values to which an edge leads."""
-    values = document.values
-    return {values[n] for nodes in document.links[edge].values() for n in nodes}
+def _keys(document: JoinDocument, edge: int) -> set[bytes]:
+    """The keys of the values to which an edge leads."""
+    keys = document.keys
+    return {keys[n] for nodes in document.links[edge].values() for n in nodes}

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
 from extract.filtertool.whole.document import WholeDocument
@@ -16,7 +17,8 @@ Locator: TypeAlias = tuple[int, int, int]
 itself, 1 for an attribute of it, 2 for its first text, 3 for the text after it; and the number of
 the attribute. Numbers stay the same when a document is parsed again."""
 
-# Measured with tracemalloc on kept documents of `extract bench joins`, the index included.
+KEY_BYTES: Final = 16
+# Measured with tracemalloc on documents of `extract bench joins`, the index included.
 _NODE_BYTES: Final = 560
 _DOCUMENT_BYTES: Final = 1_300
 
@@ -35,7 +37,8 @@ class JoinDocument:
         published: Whether a query made it.
         data: Its bytes.
         locators: The nodes that are bound to variables.
-        values: The string values of these nodes.
+        keys: The keys of these nodes' string values (`key_of`); empty for nodes that no query
+            compares.
         links: For each edge of the patterns: from a node above to the nodes below. The node above
             a root is -1.
     """
@@ -49,14 +52,18 @@ class JoinDocument:
     published: bool
     data: bytes
     locators: list[Locator] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
     links: Mapping[int, Mapping[int, tuple[int, ...]]] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes."""
-        texts = sum([len(value) for value in self.values])
-        return _DOCUMENT_BYTES + len(self.data) + texts + _NODE_BYTES * len(self.locators)
+        """About how much memory it takes, the state's index included."""
+        return _DOCUMENT_BYTES + len(self.data) + _NODE_BYTES * len(self.locators)
+
+
+def key_of(value: str) -> bytes:
+    """Returns the key of a string value: a digest, so that equal keys are equal values."""
+    return blake2b(value.encode(), digest_size=KEY_BYTES).digest()
 
 
 class DocumentTree:
@@ -122,29 +129,38 @@ class DocumentTrees:
     Args:
         limits: How large documents may be.
         most: How many to keep.
+        most_bytes: How large all of these may be, as files.
     """
 
-    def __init__(self, limits: Limits, most: int = 256) -> None:
+    def __init__(self, limits: Limits, most: int = 256, most_bytes: int = 4 << 20) -> None:
         self._limits = limits
         self._most = most
-        self._trees: OrderedDict[int, DocumentTree] = OrderedDict()
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._trees: OrderedDict[int, tuple[DocumentTree, int]] = OrderedDict()
 
     def of(self, document: JoinDocument) -> DocumentTree:
         """Returns the tree of a document; parses it if need be."""
-        tree = self._trees.get(document.clock)
-        if tree is None:
+        known = self._trees.get(document.clock)
+        if known is None:
             tree = DocumentTree(document.data, document.name, self._limits)
             self.keep(document, tree)
-        else:
-            self._trees.move_to_end(document.clock)
-        return tree
+            return tree
+        self._trees.move_to_end(document.clock)
+        return known[0]
 
     def keep(self, document: JoinDocument, tree: DocumentTree) -> None:
         """Keeps the tree of a document."""
-        self._trees[document.clock] = tree
-        if len(self._trees) > self._most:
-            self._trees.popitem(last=False)
+        if document.clock in self._trees:
+            self._bytes -= self._trees.pop(document.clock)[1]
+        self._trees[document.clock] = tree, len(document.data)
+        self._bytes += len(document.data)
+        while len(self._trees) > self._most or (
+            self._bytes > self._most_bytes and len(self._trees) > 1
+        ):
+            self._bytes -= self._trees.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Forgets all trees."""
         self._trees.clear()
+        self._bytes = 0

@@ -36,6 +36,7 @@ class PatternEdge:
         namespaces: Those of the prefixes in the path.
         below: The edges that go on from there.
         uses: How many patterns have it.
+        compared: How many queries compare the values of the nodes that it leads to.
     """
 
     number: int
@@ -45,6 +46,7 @@ class PatternEdge:
     namespaces: tuple[tuple[str, str], ...]
     below: list[PatternEdge] = field(default_factory=list)
     uses: int = 0
+    compared: int = 0
     _compiled: Any = None
 
     def nodes(self, start: Any) -> list[Any]:
@@ -106,6 +108,11 @@ class EdgeTable:
                 self._numbered[above][1].below.append(edge)
         edge.uses += 1
         return edge
+
+    def compare(self, numbers: Iterable[int], times: int) -> None:
+        """Notes that so many more queries compare the values of edges."""
+        for number in numbers:
+            self._numbered[number][1].compared += times
 
     def remove(self, number: int) -> None:
         """Takes one use from an edge; those of a pattern from the leaves to the root."""

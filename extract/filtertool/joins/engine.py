@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from extract.filtertool.flwr.writer import OutputError
-from extract.filtertool.joins.combinations import Row, RowsOfDocument, TooMany, combinations
+from extract.filtertool.joins.blocks import NEVER, Hold, Needs
+from extract.filtertool.joins.combinations import DocumentViews, Row, TooMany, combinations
 from extract.filtertool.joins.documents import DocumentTree, DocumentTrees, JoinDocument, Locator
 from extract.filtertool.joins.edges import EdgeTable, PatternEdge
 from extract.filtertool.joins.graphs import JoinGraph, NamedGraph, graph_of, release, template_of
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
 from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
-from extract.filtertool.joins.side_state import StateLedger
+from extract.filtertool.joins.store import WitnessStore
 from extract.filtertool.joins.witnesses import WitnessFinder
 from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
-from extract.xscl.ast import JoinOperator, XsclQuery
+from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
 
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
 """Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
@@ -48,21 +49,23 @@ class JoinEngine:
 
     Args:
         limits: How many rows a query may have for two documents, and how long an output may be.
-        shared: Whether join graphs share the search for what they have in common; without it, each
-            is searched for itself, which only measurements want.
+        shared: Whether join graphs share what they have in common: the search, and what was made of
+            a document; without it, each is evaluated for itself, which only measurements want.
 
     Attributes:
         edges: The edges of all patterns.
+        store: The documents that are kept.
     """
 
     def __init__(self, limits: Limits, shared: bool = True) -> None:
         self.edges = EdgeTable()
         self._limits = limits
-        self._ledger = StateLedger()
+        self.store = WitnessStore()
         self._plans: dict[tuple[JoinOperator, bool], JoinPlan] = {}
         self._shared = shared
         self._queries: dict[str, tuple[JoinMember, NamedGraph, XsclQuery]] = {}
         self._trees = DocumentTrees(limits)
+        self._views = DocumentViews(limits.query_rows, shared)
 
     # -- queries
 
@@ -82,7 +85,7 @@ class JoinEngine:
         key = (query.window.operator, query.window.events)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = JoinPlan(*key, self._ledger, self._shared)
+            plan = self._plans[key] = JoinPlan(*key, self.store, self._shared)
         return plan
 
     @property
@@ -109,35 +112,25 @@ class JoinEngine:
     @property
     def state(self) -> JoinState:
         """What is kept of documents."""
-        ledger = self._ledger
-        return JoinState(len(ledger.documents), ledger.witnesses, ledger.bytes)
-
-    @property
-    def kept(self) -> list[JoinDocument]:
-        """The documents that are kept, in the order of their arrival."""
-        return [document for _, document in sorted(self._ledger.documents.items())]
+        return JoinState(len(self.store), self.store.witnesses, self.store.bytes)
 
     def release(self, horizon: int | None, counts: StreamCounts) -> None:
-        """Lets go of documents that no later one can join."""
-        for plan in self._plans.values():
-            plan.release(horizon, counts)
+        """Lets go of documents that no later one can join.
 
-    def drop_oldest(self) -> JoinDocument:
-        """Lets go of the document that arrived first of those that are kept."""
-        clock = min(self._ledger.documents)
-        document = self._ledger.documents[clock]
+        Args:
+            horizon: No document will be accepted whose time is earlier; None if any may.
+            counts: The numbers of documents so far.
+        """
+        first: dict[str, int] = {}
         for plan in self._plans.values():
-            plan.drop(clock)
-        return document
+            for stream, place in plan.first_places(counts).items():
+                first[stream] = min(place, first.get(stream, place))
+        self.store.release(Needs(horizon, first, first.get(EVERY_STREAM, counts.inputs)))
 
-    def clear(self) -> None:
-        """Lets go of all documents."""
-        for plan in self._plans.values():
-            plan.clear()
-
-    def forget_trees(self) -> None:
-        """Forgets parsed documents, before clocks stand for others."""
+    def forget(self) -> None:
+        """Forgets what was made of documents, before clocks stand for others."""
         self._trees.clear()
+        self._views.clear()
 
     # -- documents
 
@@ -169,9 +162,16 @@ class JoinEngine:
                 yield Rejection(document.name, member.id, "join", why)
 
     def keep(self, document: JoinDocument) -> None:
-        """Keeps what later documents may need of a document."""
+        """Keeps a document, if later ones may need it."""
+        if not document.links:
+            return
+        until, held = NEVER, 0
         for plan in self._plans.values():
-            plan.keep(document)
+            own_until, own_held = plan.holds(document)
+            until, held = max(until, own_until), held | own_held
+        hold = Hold(until, held)
+        if hold:
+            self.store.add(document, hold)
 
     def join(
         self,
@@ -188,10 +188,13 @@ class JoinEngine:
             latest: The latest time of those.
             only: Says whether the rows of a graph, a left and a right document are wanted.
         """
-        pairs = _PairRows(document, self._trees, self._limits, only)
-        if document.links:
+        pairs = _PairRows(document, self._trees, self._views, self._limits, only)
+        keys = {key for key in document.keys if key}
+        hits = self.store.find(keys) if keys and self.store else {}
+        if hits:
             for plan in self._plans.values():
-                plan.search(document, counts, latest, pairs.found)
+                plan.search(document, hits, counts, latest, pairs.found)
+            self._views.tidy()
         return pairs.outcome()
 
 
@@ -202,6 +205,7 @@ class _PairRows:
         self,
         document: JoinDocument,
         trees: DocumentTrees,
+        views: DocumentViews,
         limits: Limits,
         only: OnlyPairs | None,
     ) -> None:
@@ -209,7 +213,7 @@ class _PairRows:
         self._only = only
         self._trees = trees
         self._limits = limits
-        self._own = RowsOfDocument(document, limits.query_rows)
+        self._views = views
         self._done = JoinOutcome()
         # Order of the query, clocks, rank of the combination: these differ; then member and row.
         self._rows: list[tuple[int, int, int, int, JoinMember, Joined]] = []
@@ -227,7 +231,7 @@ class _PairRows:
         """Makes the rows of queries for two documents that share the values of their graph."""
         if self._only is not None and not self._only(members.graph, left, right):
             return
-        clock = min(left.clock, right.clock)
+        clock, views = min(left.clock, right.clock), self._views
         matches: list[tuple[Row, Row]] | None = None
         for variant in members:
             seeing = variant.seeing(distance, clock)
@@ -236,18 +240,13 @@ class _PairRows:
             if matches is None:
                 try:
                     matches = combinations(
-                        members.graph, self._of(left), self._of(right), self._limits.query_rows
+                        members.graph, views.of(left), views.of(right), self._limits.query_rows
                     )
                 except TooMany:
                     self._reject(seeing, self._limits.passed("query_rows"))
                     continue
             if matches:
                 self._add(variant, seeing, left, right, matches)
-
-    def _of(self, document: JoinDocument) -> RowsOfDocument:
-        if document is self._document:
-            return self._own
-        return RowsOfDocument(document, self._limits.query_rows)
 
     def _add(
         self,

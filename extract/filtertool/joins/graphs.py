@@ -47,6 +47,15 @@ class JoinGraph:
     equal: Pairs
 
     @property
+    def compared(self) -> set[int]:
+        """The edges whose values are compared."""
+        equal = [(self.left.edges[one], self.right.edges[other]) for one, other in self.equal]
+        same = [
+            side.edges[node] for side in (self.left, self.right) for p in side.same for node in p
+        ]
+        return {edge for pair in equal for edge in pair}.union(same)
+
+    @property
     def edge_pairs(self) -> Pairs:
         """The pairs of edges whose values have to be equal, in order, each once."""
         pairs = {(self.left.edges[one], self.right.edges[other]) for one, other in self.equal}
@@ -73,8 +82,10 @@ def graph_of(query: XsclQuery, edges: EdgeTable) -> NamedGraph:
     left, left_at = _side(query.left, query, edges)
     right, right_at = _side(query.right, query, edges)
     equal = {(left_at[one.left], right_at[one.right]) for one in query.equalities}
+    graph = JoinGraph(left, right, tuple(sorted(equal)))
+    edges.compare(graph.compared, 1)
     return NamedGraph(
-        JoinGraph(left, right, tuple(sorted(equal))),
+        graph,
         tuple([(name, left_at[name]) for name in query.left.variables]),
         tuple([(name, right_at[name]) for name in query.right.variables]),
     )
@@ -82,6 +93,7 @@ def graph_of(query: XsclQuery, edges: EdgeTable) -> NamedGraph:
 
 def release(graph: JoinGraph, edges: EdgeTable) -> None:
     """Takes one use from the edges of a graph."""
+    edges.compare(graph.compared, -1)
     for side in (graph.left, graph.right):
         for number in reversed(side.edges):
             edges.remove(number)

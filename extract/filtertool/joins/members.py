@@ -53,6 +53,11 @@ class MemberVariant:
     def __bool__(self) -> bool:
         return bool(self._members)
 
+    @property
+    def widest(self) -> int:
+        """The size of the widest window."""
+        return self._members[-1].size
+
     def add(self, member: JoinMember) -> None:
         """Adds a query."""
         insort(self._members, member, key=_WIDEST_FIRST)
@@ -83,11 +88,13 @@ class GraphMembers:
     Attributes:
         graph: The graph.
         streams: The streams of its left and its right side.
+        widest: The size of the widest window; -1 if there is no query.
     """
 
     def __init__(self, graph: JoinGraph, streams: tuple[str, str]) -> None:
         self.graph = graph
         self.streams = streams
+        self.widest = -1
         self._variants: dict[object, MemberVariant] = {}
 
     def __bool__(self) -> bool:
@@ -103,6 +110,7 @@ class GraphMembers:
         if variant is None:
             variant = self._variants[key] = MemberVariant(named, query)
         variant.add(member)
+        self.widest = max(self.widest, member.size)
 
     def remove(self, member: JoinMember, named: NamedGraph, query: XsclQuery) -> None:
         """Removes a query."""
@@ -110,6 +118,8 @@ class GraphMembers:
         self._variants[key].remove(member)
         if not self._variants[key]:
             del self._variants[key]
+        if member.size == self.widest:
+            self.widest = max([one.widest for one in self], default=-1)
 
 
 def _key(named: NamedGraph, query: XsclQuery) -> object:

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from extract.filtertool.joins.blocks import BY_PLACE, BY_SEQ, NEVER
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.graphs import JoinGraph, NamedGraph
 from extract.filtertool.joins.members import GraphMembers, JoinMember
+from extract.filtertool.joins.postings import Documents, Hits, Posting
 from extract.filtertool.joins.search import EdgePair, PairTree
-from extract.filtertool.joins.side_state import SideState, StateLedger
+from extract.filtertool.joins.store import Header, WitnessStore
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
+
+_LATEST: Final = (1 << 63) - 1
 
 Found: TypeAlias = Callable[[GraphMembers, JoinDocument, JoinDocument, int], None]
 """Takes queries, a left and a right document, and their distance in the unit of the windows."""
+
+HitsByValue: TypeAlias = Mapping[bytes, Mapping[int, Hits]]
+"""For values of a new document: by edge, the documents that have them."""
 
 
 class StreamCounts:
@@ -37,7 +44,7 @@ class StreamCounts:
         """Returns how many documents a stream has, as a query names it."""
         return self.inputs if stream == EVERY_STREAM else self.places[stream]
 
-    def distance(self, stream: str, earlier: JoinDocument) -> int:
+    def distance(self, stream: str, earlier: JoinDocument | Header) -> int:
         """Returns how many documents of a stream there are from an earlier one on."""
         place = earlier.seq if stream == EVERY_STREAM else earlier.place
         return self.of(stream) - place
@@ -71,16 +78,16 @@ class JoinPlan:
     Args:
         operator: The operator.
         events: Whether windows are numbers of events.
-        ledger: Counts what is kept.
+        store: The documents that are kept.
         shared: Whether graphs share the search for their common pairs.
     """
 
     def __init__(
-        self, operator: JoinOperator, events: bool, ledger: StateLedger, shared: bool
+        self, operator: JoinOperator, events: bool, store: WitnessStore, shared: bool
     ) -> None:
         self._operator = operator
         self._events = events
-        self._sides = (SideState(ledger), SideState(ledger))
+        self._store = store
         self._partners: tuple[defaultdict[int, Counter[int]], defaultdict[int, Counter[int]]] = (
             defaultdict(Counter),
             defaultdict(Counter),
@@ -109,8 +116,6 @@ class JoinPlan:
             members = self._graphs[graph] = GraphMembers(graph, query.streams)
             self._tree.add(graph.edge_pairs, members)
             for left, right in graph.edge_pairs:
-                self._sides[0].edges[left] += 1
-                self._sides[1].edges[right] += 1
                 self._partners[0][left][right] += 1
                 self._partners[1][right][left] += 1
         members.add(member, named, query)
@@ -129,56 +134,72 @@ class JoinPlan:
         del self._graphs[graph]
         self._tree.remove(graph.edge_pairs, members)
         for left, right in graph.edge_pairs:
-            _subtract(self._sides[0].edges, left)
-            _subtract(self._sides[1].edges, right)
-            _subtract(self._partners[0][left], right)
-            _subtract(self._partners[1][right], left)
+            for partners, edge, other in (
+                (self._partners[0], left, right),
+                (self._partners[1], right, left),
+            ):
+                _subtract(partners[edge], other)
+                if not partners[edge]:
+                    del partners[edge]
 
     # -- documents
 
     def search(
-        self, document: JoinDocument, counts: StreamCounts, latest: int | None, found: Found
+        self,
+        document: JoinDocument,
+        hits: HitsByValue,
+        counts: StreamCounts,
+        latest: int | None,
+        found: Found,
     ) -> None:
         """Finds the queries and kept documents that a new document may join.
 
         Args:
             document: The document.
+            hits: The kept documents that have its values.
             counts: The numbers of documents before it.
             latest: The latest time of those; None if there are none.
             found: Called for each graph and pair of documents that share its values.
         """
         follows = self._operator is JoinOperator.FOLLOWED_BY
-        self._search(1, document, counts, found)
+        self._search(1, document, hits, counts, found)
         if not follows or (not self._events and latest is not None and document.time < latest):
-            self._search(0, document, counts, found)
+            self._search(0, document, hits, counts, found)
 
     def _search(
-        self, side: int, document: JoinDocument, counts: StreamCounts, found: Found
+        self,
+        side: int,
+        document: JoinDocument,
+        hits: HitsByValue,
+        counts: StreamCounts,
+        found: Found,
     ) -> None:
         """Searches with the new document on one side."""
-        kept = self._sides[1 - side]
-        if not kept.documents:
-            return
-        present: dict[EdgePair, Set[int]] = {}
-        partners = self._partners[side]
-        for edge in document.links:
+        pairs: dict[EdgePair, list[Hits]] = {}
+        partners, keys = self._partners[side], document.keys
+        for edge, nodes_of in document.links.items():
             others = partners.get(edge)
             if not others:
                 continue
-            values = {document.values[n] for nodes in document.links[edge].values() for n in nodes}
-            for value in values:
-                having = kept.having(value)
+            for key in {keys[node] for nodes in nodes_of.values() for node in nodes}:
+                having = hits.get(key)
+                if having is None:
+                    continue
                 for other in having if len(having) < len(others) else others:
-                    if other not in having or other not in others:
-                        continue
-                    pair = (other, edge) if side else (edge, other)
-                    before = present.get(pair)
-                    present[pair] = having[other] if before is None else before | having[other]
-        if present:
+                    if other in having and other in others:
+                        pair = (other, edge) if side else (edge, other)
+                        pairs.setdefault(pair, []).append(having[other])
+        if pairs:
+            times = None if self._events else self._times(document)
             self._tree.find(
-                present,
+                {pair: _documents(several, times) for pair, several in pairs.items()},
                 lambda members, clocks: self._pairs(members, clocks, side, document, counts, found),
             )
+
+    def _times(self, document: JoinDocument) -> tuple[int, int]:
+        """The first and the last time of documents that a document may join."""
+        widest = self.widest
+        return document.time - widest, document.time + widest
 
     def _pairs(
         self,
@@ -190,63 +211,64 @@ class JoinPlan:
         found: Found,
     ) -> None:
         """Tells of documents that share the values of a graph, with their distances."""
-        kept, follows = self._sides[1 - side].documents, self._operator is JoinOperator.FOLLOWED_BY
-        stream = members.streams[1 - side]
+        store, follows = self._store, self._operator is JoinOperator.FOLLOWED_BY
+        stream, widest = members.streams[1 - side], members.widest
         for clock in clocks:
-            other = kept[clock]
-            left, right = (other, document) if side else (document, other)
+            header = store.header(clock)
             if self._events:
-                found(members, left, right, counts.distance(stream, other))
-                continue
-            span = right.time - left.time
-            if span > 0 or not follows:
-                found(members, left, right, abs(span))
+                distance = counts.distance(stream, header)
+            else:
+                span = document.time - header.time if side else header.time - document.time
+                if follows and span <= 0:
+                    continue
+                distance = abs(span)
+            if distance <= widest:
+                other = store.document(clock)
+                left, right = (other, document) if side else (document, other)
+                found(members, left, right, distance)
 
-    def keep(self, document: JoinDocument) -> None:
-        """Keeps what later documents may need of a document."""
-        if not self._graphs:
-            return
+    def holds(self, document: JoinDocument) -> tuple[int, int]:
+        """Returns until when, and by what numbers, later documents may need a document.
+
+        See `extract.filtertool.joins.blocks.Hold`.
+        """
+        until, held = NEVER, 0
         for side in self._needed():
-            state = self._sides[side]
+            if not self._partners[side].keys() & document.links.keys():
+                continue
             if self._events:
                 for stream in streams_of(document):
                     if self._sizes.get((side, stream)):
-                        state.hold_place(document, stream)
+                        held |= BY_SEQ if stream == EVERY_STREAM else BY_PLACE
             elif side and self._operator is JoinOperator.FOLLOWED_BY:
-                state.hold_until(document, document.time - 1)  # what it follows is earlier
+                until = max(until, document.time - 1)  # what it follows is earlier
             else:
-                state.hold_until(document, document.time + self.widest)
+                until = max(until, min(document.time + self.widest, _LATEST))
+        return until, held
 
-    def release(self, horizon: int | None, counts: StreamCounts) -> None:
-        """Lets go of what no later document can join.
-
-        Args:
-            horizon: No document will be accepted whose time is earlier; None if any may.
-            counts: The numbers of documents so far.
-        """
-        if not self._events:
-            for state in self._sides:
-                if horizon is not None:
-                    state.release_before(horizon)
-            return
-        for (side, stream), sizes in self._sizes.items():
-            place = counts.of(stream) - max(sizes.widest, 0)
-            self._sides[side].release_places(stream, place)
-
-    def drop(self, clock: int) -> None:
-        """Lets go of a document, whatever windows need it."""
-        for state in self._sides:
-            state.drop(clock)
-
-    def clear(self) -> None:
-        """Lets go of all documents."""
-        for state in self._sides:
-            state.clear()
+    def first_places(self, counts: StreamCounts) -> Mapping[str, int]:
+        """Returns for streams with windows in events the first place that these still take."""
+        first: dict[str, int] = {}
+        if self._events:
+            for (_, stream), sizes in self._sizes.items():
+                if sizes:
+                    place = counts.of(stream) - sizes.widest
+                    first[stream] = min(place, first.get(stream, place))
+        return first
 
     def _needed(self) -> tuple[int, ...]:
         """The sides whose documents have to be kept."""
         follows = self._operator is JoinOperator.FOLLOWED_BY
         return (0,) if follows and self._events else (0, 1)
+
+
+def _documents(several: list[Hits], times: tuple[int, int] | None) -> Documents:
+    """All documents of several hits."""
+    if any(hits.rows for hits in several):
+        return Posting(several, times)
+    if len(several) == 1:
+        return several[0].clocks
+    return set().union(*[hits.clocks for hits in several])
 
 
 def streams_of(document: JoinDocument) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Generic, TypeAlias, TypeVar
 
+from extract.filtertool.joins.postings import Documents, listed, shared
+
 T = TypeVar("T")
 
 EdgePair: TypeAlias = tuple[int, int]
@@ -64,7 +66,7 @@ class PairTree(Generic[T]):
         if not self._shared:
             self._flat.remove((tuple(words), entry))
 
-    def find(self, present: Mapping[EdgePair, Set[int]], found: Found[T]) -> None:
+    def find(self, present: Mapping[EdgePair, Documents], found: Found[T]) -> None:
         """Calls a function for each entry all of whose pairs are present in some document.
 
         Args:
@@ -75,25 +77,26 @@ class PairTree(Generic[T]):
             _walk(self._top, present, None, found)
             return
         for pairs, entry in self._flat:  # each for itself, as without a view
-            documents = set.intersection(*[set(present.get(pair, ())) for pair in pairs])
+            documents = set.intersection(*[set(listed(present.get(pair, set()))) for pair in pairs])
             if documents:
                 found(entry, documents)
 
 
 def _walk(
     branch: _Branch[T],
-    present: Mapping[EdgePair, Set[int]],
-    documents: Set[int] | None,
+    present: Mapping[EdgePair, Documents],
+    documents: Documents | None,
     found: Found[T],
 ) -> None:
-    if documents is not None:
+    if documents is not None and branch.entries:
+        clocks = listed(documents)
         for entry in branch.entries:
-            found(entry, documents)
+            found(entry, clocks)
     below = branch.below
     for pair in below if len(below) < len(present) else present:
         having = present.get(pair)
         if having is None or pair not in below:
             continue
-        both = having if documents is None else having & documents
+        both = having if documents is None else shared(having, documents)
         if both:
             _walk(below[pair], present, both, found)

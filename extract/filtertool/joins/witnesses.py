@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 from extract.filtertool.flwr.tree_outputs import string_value
-from extract.filtertool.joins.documents import DocumentTree, JoinDocument, Locator
+from extract.filtertool.joins.documents import DocumentTree, JoinDocument, Locator, key_of
 from extract.filtertool.joins.edges import ROOT, PatternEdge
 
 
@@ -55,6 +55,8 @@ class WitnessFinder:
             if not nodes:
                 continue
             numbers = tuple([self._number(node) for node in nodes])
+            if edge.compared:
+                self._add_keys(numbers, nodes)
             self._links.setdefault(edge.number, {})[above] = numbers
             for further in below(edge):
                 waiting += [(further, n, node) for n, node in zip(numbers, nodes, strict=True)]
@@ -66,5 +68,10 @@ class WitnessFinder:
         if number is None:
             number = self._numbers[locator] = len(self._numbers)
             self._document.locators.append(locator)
-            self._document.values.append(string_value(node))
+            self._document.keys.append(b"")
         return number
+
+    def _add_keys(self, numbers: Iterable[int], nodes: Iterable[Any]) -> None:
+        keys = self._document.keys
+        for number, node in zip(numbers, nodes, strict=True):
+            keys[number] = keys[number] or key_of(string_value(node))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 from unittest import mock
 
@@ -124,6 +125,34 @@ def test_rows_are_the_same_where_a_filter_says_which_patterns_may_match(
         check(first, lateness, steps)
 
 
+def small_blocks(documents: int, few: int, listed: int) -> AbstractContextManager[object]:
+    """Blocks of so many documents, merged when there are more than a few."""
+    stack = ExitStack()
+    room = "extract.filtertool.joins.store"
+    stack.enter_context(mock.patch(f"{room}.BLOCK_DOCUMENTS", documents))
+    stack.enter_context(mock.patch(f"{room}._FEW_BLOCKS", few))
+    stack.enter_context(mock.patch(f"{room}._SHARE", 1))
+    stack.enter_context(mock.patch(f"{room}.FEW", listed))
+    return stack
+
+
+BLOCKS = st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(queries(), min_size=1, max_size=6),
+    st.sampled_from([None, 0, 2, 20]),
+    st.lists(CHANGES, max_size=14),
+    BLOCKS,
+)
+def test_rows_do_not_depend_on_the_blocks_of_the_state(
+    first: list[str], lateness: int | None, steps: list[Any], blocks: tuple[int, int, int]
+) -> None:
+    with small_blocks(*blocks):
+        check(first, lateness, steps)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(queries(), min_size=1, max_size=6),
@@ -142,8 +171,15 @@ def test_rows_are_those_of_all_pairs(
     st.lists(queries(), min_size=1, max_size=12),
     st.sampled_from([None, 0, 2, 20]),
     st.lists(CHANGES, max_size=25),
+    BLOCKS,
+    st.sampled_from([0, 32]),
 )
 def test_rows_are_those_of_all_pairs_at_length(
-    first: list[str], lateness: int | None, steps: list[Any]
+    first: list[str],
+    lateness: int | None,
+    steps: list[Any],
+    blocks: tuple[int, int, int],
+    few: int,
 ) -> None:
-    check(first, lateness, steps)
+    with small_blocks(*blocks), mock.patch("extract.join_patterns.FEW", few):
+        check(first, lateness, steps)
