@@ -58,6 +58,7 @@ class DuckDbTables:
     def __init__(self, store: DuckDbStore, plan: SqlPlan, members: bool) -> None:
         self._location = store.location
         self._shapes = {shape: number for number, shape in enumerate(plan.shapes)}
+        self._single = plan.single
         self._references = numbered_references(plan)
         self._statements: dict[tuple[MatchShape, frozenset[int]], str] = {}
         self._turn = threading.Lock()
@@ -84,10 +85,10 @@ class DuckDbTables:
             store.connection.execute(f"CREATE TABLE {_own(member_name(number))} ({columns})")
         for source in plan.sources():
             key = source.shape.key
-            text = f"SELECT {selected_constants(source.constants)} FROM member"
+            text = f"SELECT {selected_constants(source.constants, source.alternative)} FROM member"
             text += " WHERE template = ANY(:templates)"
             if key is not None:  # rows that are found together are in one place
-                text += f" ORDER BY {3 + key.constant}"
+                text += f" ORDER BY {3 + key.constant}, seq"
             target = _own(member_name(self._shapes[source.shape]))
             statement = f"INSERT INTO {target} {dialect_sql(text, location)}"
             store.connection.execute(statement, {"templates": list(source.templates)})
@@ -131,7 +132,8 @@ class DuckDbTables:
         if text is None:
             number = self._shapes[shape]
             tables = batch_name(number), member_name(number)
-            text = match_sql(shape, lists, *tables, "duckdb", self._reference)
+            single = shape in self._single
+            text = match_sql(shape, lists, *tables, "duckdb", self._reference, single)
             self._statements[shape, lists] = text
         return text
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from extract.filtertool.matchers.sql.formulas import InTable, MatchShape
 from extract.filtertool.matchers.sql.frames import Constant
 from extract.filtertool.matchers.sql.plan import SqlPlan
-from extract.filtertool.matchers.sql.statements import constant_name
+from extract.filtertool.matchers.sql.statements import ALTERNATIVES, constant_name
 from extract.filtertool.matchers.sql.value_scan import ShapeBatch
 
 
@@ -70,16 +70,17 @@ def column_definitions(shape: MatchShape) -> str:
     """The columns of the table of a shape, in PostgreSQL's SQL."""
     kinds = ['TEXT COLLATE "C"' if one else "DOUBLE PRECISION" for one in shape.constants]
     columns = [f"{constant_name(number)} {kind}" for number, kind in enumerate(kinds)]
-    return ", ".join(["template INTEGER", "seq BIGINT", *columns])
+    return ", ".join(["frame BIGINT", "seq BIGINT", *columns])
 
 
-def selected_constants(constants: Sequence[Constant]) -> str:
+def selected_constants(constants: Sequence[Constant], alternative: int) -> str:
     """The columns of a shape, taken from the table of all members, in PostgreSQL's SQL.
 
-    >>> selected_constants([Constant(0, True, False), Constant(2, False, True)])
-    'template, seq, constants[1], CASE WHEN numbers[3] = 0 THEN 0 ELSE -numbers[3] END'
+    >>> selected_constants([Constant(0, True, False), Constant(2, False, True)], 1)
+    'CAST(template AS BIGINT) * 1048576 + 1, seq, constants[1], \
+CASE WHEN numbers[3] = 0 THEN 0 ELSE -numbers[3] END'
     """
-    parts = ["template", "seq"]
+    parts = [f"CAST(template AS BIGINT) * {ALTERNATIVES} + {alternative}", "seq"]
     for parameter, is_string, negative in constants:
         number = f"numbers[{parameter + 1}]"
         parts.append(

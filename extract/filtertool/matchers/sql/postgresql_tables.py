@@ -31,6 +31,7 @@ from extract.scheme.database.sql import dialect_sql, reference_table
 
 _KINDS: Final = {
     "int32": "INTEGER",
+    "int64": "BIGINT",
     "large_string": 'TEXT COLLATE "C"',
     "double": "DOUBLE PRECISION",
     "bool": "BOOLEAN",
@@ -55,6 +56,7 @@ class PostgresTables:
         self._store = store
         self._location = store.location
         self._shapes = {shape: number for number, shape in enumerate(plan.shapes)}
+        self._single = plan.single
         self._made: dict[tuple[MatchShape, frozenset[int]], tuple[str, str]] = {}
         self._turn = threading.Lock()
         when_gone(self, store.connection.close)
@@ -101,11 +103,11 @@ class PostgresTables:
             columns = column_definitions(shape)
             self._run(f"CREATE TEMP TABLE {member_name(number)} ({columns})")
         for source in plan.sources():
-            text = f"SELECT {selected_constants(source.constants)} FROM member"
+            text = f"SELECT {selected_constants(source.constants, source.alternative)} FROM member"
             text = f"{text} WHERE template = ANY(:templates)"
             key = source.shape.key
             if key is not None:  # rows that are found together are in one place
-                text = f"{text} ORDER BY {3 + key.constant}"
+                text = f"{text} ORDER BY {3 + key.constant}, seq"
             text = dialect_sql(text, self._location)
             insert = f"INSERT INTO {member_name(self._shapes[source.shape])} {text}"
             self._run(insert, {"templates": list(source.templates)})
@@ -114,7 +116,7 @@ class PostgresTables:
             if key is not None:
                 column = constant_name(key.constant)
                 by = f"hashtextextended({column}, 0)" if shape.constants[key.constant] else column
-                self._run(f"CREATE INDEX ON {name} (template, {by})")
+                self._run(f"CREATE INDEX ON {name} ({by}, frame)")
 
     def join(
         self, shape: MatchShape, batch: ShapeBatch
@@ -141,7 +143,8 @@ class PostgresTables:
             columns = ", ".join([f"{one.name} {_kind(one.type)}" for one in batch.table.schema])
             self._run(f"CREATE TEMP TABLE {name} ({columns})")
             own = member_name(number)
-            text = match_sql(shape, batch.lists, name, own, "postgres", self._reference)
+            single = shape in self._single
+            text = match_sql(shape, batch.lists, name, own, "postgres", self._reference, single)
             known = self._made[shape, batch.lists] = (name, text)
         return known
 
@@ -173,7 +176,7 @@ class PostgresTables:
 
         kinds = [pa.string() if one else pa.float64() for one in shape.constants]
         columns = [(constant_name(number), kind) for number, kind in enumerate(kinds)]
-        schema = pa.schema([("template", pa.int32()), ("seq", pa.int64()), *columns])
+        schema = pa.schema([("frame", pa.int64()), ("seq", pa.int64()), *columns])
         with self._turn, described_errors(self._location, self._store.connection):
             rows = self._store.fetch_from(member_name(self._shapes[shape]), schema)
         parquet.write_table(rows, file)
