@@ -84,7 +84,7 @@ def _reduced(
         files, unread = _read_values(context, job, stored, documents, directory)
         if unread:
             return stored.everything()[0]
-        rows = stored.rest
+        rows = pa.concat_tables(stored.undecided())
         seqs = _joined(context, stored, files, directory)
         if len(seqs):
             rows = pa.concat_tables([rows, stored.tables.rows(seqs)])
