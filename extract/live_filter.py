@@ -37,11 +37,12 @@ from extract.filtertool.output_filter import OutputFilter
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome, document_outcomes
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.sql_filter import SqlFilter
-from extract.filtertool.sql_scheme import SqlScheme, open_sql_scheme
+from extract.filtertool.sql_scheme import SqlScheme, open_sql_scheme, refreshed_scheme
 from extract.limits import DEFAULTS, Limits
 from extract.live_queries import LiveQueries, QueryChange
 from extract.scheme.database import is_database
 from extract.scheme.database.changes import StoredChanges
+from extract.scheme.database.errors import LostConnection
 from extract.scheme.database.follow import FollowedDatabase, follow_database
 from extract.scheme.database.read import StoredScheme, load_state
 from extract.scheme.model import Scheme
@@ -343,10 +344,22 @@ class Filter:
             return True
 
     def _refresh_in_database(self, followed: FollowedDatabase) -> bool:
-        """The same where the database matches: it copies the constants anew, in one transaction."""
+        """The same where the database matches."""
         if load_state(followed.url) == followed.state:
             return False
-        present, scheme = _followed_in_database(followed.url, self._job.options.select)
+        select = self._job.options.select
+        assert isinstance(self._scheme, SqlScheme)
+        with self._calls.exclusive():
+            try:
+                revised = refreshed_scheme(self._scheme, select)
+            except LostConnection:
+                revised = None  # another one takes all of them
+            if revised is not None:
+                assert revised.stored is not None
+                self._compile(revised)
+                self._followed = followed.at(revised.stored.state)
+                return True
+        present, scheme = _followed_in_database(followed.url, select)
         with self._calls.exclusive():
             before = self._compiled[0]
             self._compile(scheme)

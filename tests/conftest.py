@@ -50,6 +50,7 @@ def small_heap() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         yield
+    gc.unfreeze()  # else what modules keep outlives them, and DuckDB's binding reports it as leaked
 
 
 @pytest.fixture(scope="session")

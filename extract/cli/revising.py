@@ -78,14 +78,18 @@ def _alone(path: str) -> Iterator[Unchanged | None]:
 def _in_database(
     url: str, action: str, change: Callable[[Reviser, Revision], None], limits: Limits | None
 ) -> Revision:
+    from extract.scheme.database.retry import again_when_lost
     from extract.scheme.database.write import scheme_change
 
-    with scheme_change(url) as database:
-        before = database.stored.scheme
-        reviser, revision = Reviser(before, limits), Revision(before)
-        change(reviser, revision)
-        rows = reviser.rows()
-        kept = rows[rows < len(before.members)]
-        revision.after = reviser.scheme()
-        database.write(revision.after, kept, action)
-    return revision
+    def revise() -> Revision:
+        with scheme_change(url) as database:
+            before = database.stored.scheme
+            reviser, revision = Reviser(before, limits), Revision(before)
+            change(reviser, revision)
+            rows = reviser.rows()
+            kept = rows[rows < len(before.members)]
+            revision.after = reviser.scheme()
+            database.write(revision.after, kept, action)
+        return revision
+
+    return again_when_lost(revise)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +41,7 @@ from extract.filtertool.results.outcome import DocumentOutcome
 from extract.filtertool.results.owners import Indices
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.sql_scheme import SqlScheme
+from extract.scheme.database.member_rows import read_columns
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
@@ -101,7 +103,7 @@ class SqlFilter:
         }
         parts: list[Mapping[str, float]] = [own, self._past]
         if "_rest" in self.__dict__:
-            parts.append(self._rest.figures())
+            parts.append(self._rest[0].figures())
         return added(parts)
 
     # -- pairs
@@ -128,12 +130,11 @@ class SqlFilter:
 
     def _which(self, batch: LoadedBatch, pairs: JoinedPairs, seconds: Seconds) -> list[Any]:
         numbers = self._stored.places(pairs.seq)
-        has_rest = self._stored.rest.num_rows or self._stored.empty.later
-        if (pairs.done == 1).all() and len(batch) and not has_rest:
+        if (pairs.done == 1).all() and len(batch) and not self._stored.has_rest:
             every = (batch.names, batch.sizes(0, len(batch)), pairs.unit, numbers)
             return [BatchOutcome(*every, np.empty(0, np.int64), seconds)]
         outcomes: list[Any] = []
-        for place, done in enumerate(self._usual(self._rest, batch, self._rest_numbers)):
+        for place, done in enumerate(self._undecided(batch)):
             if done.error is None and pairs.done[place] not in (1, 2):
                 done = self._whole(batch, place)
             elif done.error is None:
@@ -143,20 +144,37 @@ class SqlFilter:
             seconds = Seconds()
         return outcomes
 
-    @cached_property
-    def _rest(self) -> BatchFilter:
-        """The filter for what the database does not decide."""
-        return self._filter(self._stored.scheme_of(self._stored.rest))
+    def _undecided(self, batch: LoadedBatch) -> Sequence[DocumentOutcome]:
+        """The outcomes of what the database does not decide."""
+        parts = self._stored.undecided()
+        rest, numbers = self._rest
+        next(parts)  # which is the one that stays
+        return self._with_more(self._usual(rest, batch, numbers), parts, batch)
+
+    def _with_more(
+        self, outcomes: Sequence[DocumentOutcome], parts: Iterable[Any], batch: LoadedBatch
+    ) -> Sequence[DocumentOutcome]:
+        """Outcomes, with those of further members that are read some at a time."""
+        for rows in parts:
+            some = self._filter(self._stored.scheme_of(rows, later=False))
+            more = self._usual(some, batch, self._stored.places(np.asarray(rows["seq"])))
+            pairs = zip(outcomes, more, strict=True)
+            outcomes = [_united(first, second) for first, second in pairs]
+            self._past = added([self._past, some.figures()])
+        return outcomes
 
     @cached_property
-    def _rest_numbers(self) -> Indices:
-        return self._numbers(self._stored.rest)
+    def _rest(self) -> tuple[BatchFilter, Indices]:
+        """The filter for what the database does not decide, and the numbers of its subscribers."""
+        rows = self._stored.rest
+        return self._filter(self._stored.scheme_of(rows)), self._numbers(rows)
 
     # -- nodes, and how many
 
     def _rows(self, batch: LoadedBatch, pairs: JoinedPairs, seconds: Seconds) -> list[Any]:
         stored = self._stored
-        rows = stored.rest
+        undecided = stored.undecided()
+        rows = next(undecided)
         if len(pairs.seq):
             rows = pa.concat_tables([rows, stored.tables.rows(np.unique(pairs.seq))])
             rows = rows.sort_by("seq").combine_chunks()
@@ -164,6 +182,7 @@ class SqlFilter:
         outcomes: list[Any] = []
         with reference_values(self._joiner.held):
             usual = self._usual(chosen, batch, self._numbers(rows))
+            usual = self._with_more(usual, undecided, batch)
         for place, done in enumerate(usual):
             if done.error is None and pairs.done[place] not in (1, 2):
                 done = self._whole(batch, place)
@@ -198,9 +217,21 @@ class SqlFilter:
 
     def _whole(self, batch: LoadedBatch, place: int) -> DocumentOutcome:
         """The outcome of a document whose values cannot be read, with all subscriptions."""
-        every, numbers = self._everything
-        (done,) = document_outcomes(every.process([batch.document(place)]))
-        return _renumbered(done, numbers)
+        stored, outcome = self._stored, None
+        if isinstance(stored.home, Scheme):
+            every, numbers = self._everything
+            (done,) = document_outcomes(every.process([batch.document(place)]))
+            return _renumbered(done, numbers)
+        for rows in chain([read_columns().empty_table()], stored.all_members()):
+            some = self._filter(stored.scheme_of(rows, later=outcome is None))
+            numbers = stored.places(np.asarray(rows["seq"]))
+            if outcome is None:
+                numbers = self._numbers(rows)
+            (done,) = document_outcomes(some.process([batch.document(place)]))
+            done = _renumbered(done, numbers)
+            outcome = done if outcome is None else _united(outcome, done)
+        assert outcome is not None
+        return outcome
 
     @cached_property
     def _everything(self) -> tuple[BatchFilter, NDArray[np.int32]]:
@@ -233,6 +264,14 @@ def _joined(findings: Findings, numbers: Indices) -> Findings:
     return Findings.together(
         [findings, Findings(numbers, count, own.node, own.ordinal, own.described)]
     )
+
+
+def _united(first: DocumentOutcome, second: DocumentOutcome) -> DocumentOutcome:
+    """The outcome of one document with the members of two parts."""
+    if first.error is not None or second.error is not None:
+        return first if first.error is not None else second
+    findings = Findings.together([first.findings, second.findings])
+    return replace(first, findings=findings, rejections=first.rejections + second.rejections)
 
 
 def _renumbered(done: DocumentOutcome, numbers: Indices) -> DocumentOutcome:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.sql.stored_changes import refreshed
 from extract.filtertool.matchers.sql.stored_subscriptions import (
     StoredSubscriptions,
     open_subscriptions,
@@ -69,5 +70,27 @@ def open_sql_scheme(url: str, select: Select, members: bool = False) -> SqlSchem
         SchemeError: It cannot be read.
     """
     stored = open_subscriptions(url, members=members or select != "doc", values=select == "nodes")
+    return _scheme(stored)
+
+
+def refreshed_scheme(scheme: SqlScheme, select: Select) -> SqlScheme | None:
+    """The scheme as its database has it now, at the cost of what has changed.
+
+    Args:
+        scheme: The scheme, whose tables are changed.
+        select: What is asked for.
+
+    Returns:
+        None if it must be opened anew.
+
+    Raises:
+        SchemeError: It cannot be read.
+    """
+    assert scheme.stored is not None
+    stored = refreshed(scheme.stored, values=select == "nodes")
+    return None if stored is None else _scheme(stored)
+
+
+def _scheme(stored: StoredSubscriptions) -> SqlScheme:
     own = {one.name: getattr(stored.empty, one.name) for one in fields(Scheme)}
     return SqlScheme(**own, stored=stored)

@@ -93,18 +93,122 @@ def test_members_that_sql_has_removed_match_no_more(database: str) -> None:
     assert set(filter_.table(DOCUMENTS)["query"].to_pylist()) == {"all"}
 
 
-def test_a_connection_that_is_lost_is_told(postgres: Any) -> None:
-    url = postgres.url(schema="lost connection")
-    stock_scheme().save(url)
-    filter_ = Filter(url, matcher="sql")
-    assert filter_.table(DOCUMENTS).num_rows
+def lose_connections(postgres: Any) -> None:
     with postgres.connect() as other:
         other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
             "AND application_name = 'extract'"
         )
-    with pytest.raises(SchemeError, match="connection"):
+
+
+@pytest.mark.parametrize("select", ["doc", "nodes"])
+def test_a_lost_connection_is_made_again(postgres: Any, select: Select) -> None:
+    url = postgres.url(schema=f"lost {select}")
+    stock_scheme().save(url)
+    filter_ = Filter(url, select, "sql")
+    before = filter_.table(DOCUMENTS)
+    lose_connections(postgres)
+    assert filter_.table(DOCUMENTS).equals(before)
+    change(url, add={"new": "/stock[symbol = 'S1']"})
+    lose_connections(postgres)
+    assert filter_.refresh() is True
+    assert "new" in filter_.table(DOCUMENTS)["query"].to_pylist()
+
+
+def test_a_connection_that_is_lost_after_a_change_is_told(postgres: Any) -> None:
+    url = postgres.url(schema="lost and changed")
+    stock_scheme().save(url)
+    filter_ = Filter(url, matcher="sql")
+    change(url, remove=("a1",))
+    lose_connections(postgres)
+    with pytest.raises(SchemeError, match="have changed since") as caught:
         filter_.table(DOCUMENTS)
+    assert "refresh()" in caught.value.hint
+    assert filter_.refresh() is True
+    assert "a1" not in filter_.table(DOCUMENTS)["query"].to_pylist()
+
+
+def forbidden(*_: Any, **__: Any) -> None:
+    raise AssertionError("the whole database was read")
+
+
+@pytest.mark.parametrize("select", ["doc", "nodes"])
+def test_a_refresh_takes_what_has_changed(
+    database: str, select: Select, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock_scheme().save(database)
+    filter_ = Filter(database, select, "sql")
+    monkeypatch.setattr("extract.live_filter.open_sql_scheme", forbidden)
+    changes: list[dict[str, Any]] = [
+        {"add": {"new": "/stock[symbol = 'S1']", "n2": "/stock[price < 100]"}},
+        {"add": {"shape": "/stock[symbol = 'S1' and price > 1 and price < 1e9]"}},
+        {"remove": ("a1", "new")},
+        {"replace": {"n2": "/stock[symbol = 'S2']", "shape": "/stock/price[2]"}},
+        {"add": {"new": "/stock[symbol = 'S3']", "later": "/stock[last()]"}, "remove": ("n2",)},
+        {"remove": ("shape", "later")},
+        {"add": {"shape": "//symbol[. = 'S1'] | //symbol[. = 'S3']"}, "remove": ("a2",)},
+    ]
+    for number, one in enumerate(changes, 2):
+        change(database, **one)
+        assert filter_.refresh() is True
+        assert filter_.revision == number
+        scheme = Scheme.load(database)
+        assert len(filter_) == scheme.registered
+        assert filter_.table(DOCUMENTS).to_pylist() == rows_of(scheme, select, "auto")[0]
+
+
+def test_a_change_of_weights_by_sql_is_followed(postgres: Any) -> None:
+    url = postgres.url(schema="weights")
+    stock_scheme().save(url)
+    filter_ = Filter(url, matcher="sql")
+    before = filter_.table(DOCUMENTS)
+    execute(url, "UPDATE member SET weight = 2 WHERE id = 'a1'")
+    assert filter_.refresh() is True
+    assert filter_.table(DOCUMENTS).equals(before)
+    execute(url, "UPDATE member SET id = 'b1' WHERE id = 'a1'")
+    assert filter_.refresh() is True
+    names = filter_.table(DOCUMENTS)["query"].to_pylist()
+    assert "a1" not in names
+    assert names.count("b1") == before["query"].to_pylist().count("a1") > 0
+
+
+def test_a_refresh_that_fails_changes_nothing(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock_scheme().save(database)
+    filter_ = Filter(database, matcher="sql")
+    before = filter_.table(DOCUMENTS)
+    change(database, add={"new": "/stock[symbol = 'S1']"}, remove=("a1",))
+    with monkeypatch.context() as patch:
+        patch.setattr("extract.filtertool.matchers.sql.stored_changes.replace", forbidden)
+        name = f"{type(filter_.scheme.stored.tables).__module__}.constants_query"  # type: ignore[attr-defined]
+        patch.setattr(name, forbidden)
+        with pytest.raises(AssertionError, match="was read"):
+            filter_.refresh()
+    assert filter_.revision == 1
+    assert filter_.table(DOCUMENTS).equals(before)
+    assert filter_.refresh() is True
+    assert "new" in filter_.table(DOCUMENTS)["query"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("select", "most"), [("doc", 1 << 28), ("count", 1 << 28), ("nodes", 1 << 28), ("doc", 100)]
+)
+def test_undecided_queries_are_read_some_at_a_time(
+    database: str, select: Select, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {f"p{n}": f"/stock[position() = 1]/price[. + 0 > {n}]" for n in range(5)}
+    some = dict(list(QUERIES.items())[::4])
+    scheme = extract.prepare(STOCK, extract.Subscriptions.of({**some, **later}))
+    scheme.save(database)
+    monkeypatch.setattr("extract.filtertool.matchers.sql.stored_subscriptions.PART", 4)
+    monkeypatch.setattr("extract.filtertool.sql_filter.MOST_BYTES", most)
+    filter_ = Filter(database, select, "sql")
+    assert filter_.scheme.stored.rest.num_rows == 0  # type: ignore[attr-defined]
+    assert len(filter_.scheme.stored.left) >= 5  # type: ignore[attr-defined]
+    right, rejected = rows_of(scheme, select, "auto")
+    assert filter_.table(DOCUMENTS).to_pylist() == right
+    assert filter_.rejected.to_pylist() == rejected
 
 
 def test_a_query_joins_a_table_of_its_owner(database: str) -> None:

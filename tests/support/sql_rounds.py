@@ -41,6 +41,54 @@ def template_round(seed: int, home: str = "", select: Select = "nodes") -> Count
     return compare(scheme, queries, documents, NAMESPACES, home, select)
 
 
+def nested_round(seed: int, home: str = "", select: Select = "doc") -> Counter[str]:
+    """Conditions inside of conditions, and unions, whose alternatives compare alike."""
+    random = Random(seed)
+    queries = {f"q{n}": _nested_query(random) for n in range(25)}
+    documents = [_nested_document(random, 0).encode() for _ in range(12)]
+    scheme = extract.prepare(extract.Subscriptions.of(queries))
+    return compare(scheme, queries, documents, {}, home, select)
+
+
+def _nested_query(random: Random) -> str:
+    paths = ["".join(_nested_path(random, 2, "/r/")) for _ in range(random.choice((1, 1, 1, 2)))]
+    return " | ".join(paths)
+
+
+def _nested_path(random: Random, depth: int, start: str) -> str:
+    steps = []
+    for _ in range(random.randint(1, 2)):
+        name = random.choice("abx*")
+        conditions = [f"[{_nested_condition(random, depth)}]" for _ in range(random.randint(0, 2))]
+        steps.append(name + "".join(conditions[: max(0, depth)]))
+    return start + random.choice(("/", "//")).join(steps)
+
+
+def _nested_condition(random: Random, depth: int) -> str:
+    kind = random.randrange(9) if depth > 0 else 0
+    if kind < 3:
+        path = random.choice(("a", "b", "@k", ".", "x/a", ".//b", "count(a)"))
+        value = random.choice(("1", "2", "'1'", "'2'", "'1 '"))
+        return f"{path} {random.choice(('=', '=', '!=', '<', '>='))} {value}"
+    if kind < 6:
+        inner = _nested_path(random, depth - 1, random.choice(("", "", ".//", "/r/")))
+        return f"{inner} {random.choice(('= 1', '= 2', '> 1'))}" if random.random() < 0.5 else inner
+    if kind == 6:
+        return f"not({_nested_condition(random, depth - 1)})"
+    parts = [_nested_condition(random, depth - 1) for _ in range(2)]
+    return f"({random.choice((' and ', ' or ')).join(parts)})"
+
+
+def _nested_document(random: Random, depth: int) -> str:
+    name = random.choice("abx") if depth else "r"
+    inside = random.choice(("", "1", "2", "3"))
+    if depth < 4 and (not depth or random.random() < 0.6):
+        parts = [_nested_document(random, depth + 1) for _ in range(random.randint(1, 4))]
+        inside = "".join(parts)
+    key = random.choice(("", ' k="1"', ' k="2"'))
+    return f"<{name}{key}>{inside}</{name}>"
+
+
 def schema_round(seed: int, home: str = "", select: Select = "nodes") -> Counter[str]:
     """Any queries on documents that keep to a random schema, and on others."""
     one = Round(Random(seed), 25)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from extract.scheme.database.location import location_of
 from extract.scheme.database.member_rows import read_columns
 from extract.scheme.database.read import StoredScheme, StoredState, read_state, read_stored
+from extract.scheme.database.retry import again_when_lost
 from extract.scheme.database.store import Store, open_store
 from extract.scheme.database.tables import LATER, MEMBER, PART, REMOVAL, TEMPLATE
 from extract.subscriptions import Subscription
@@ -48,13 +49,22 @@ def changes_since(url: str, known: StoredState | None) -> StoredChanges | Stored
     Raises:
         SchemeError: The database cannot be read.
     """
-    with open_store(location_of(url)) as store:
-        state = read_state(store)
-        if known is None or state.identity != known.identity or known.revision < state.logged_from:
-            return read_stored(store)
-        if state.revision == known.revision:
-            return None
-        return _changes(store, state, known.revision)
+
+    def read() -> StoredChanges | StoredScheme | None:
+        with open_store(location_of(url)) as store:
+            state = read_state(store)
+            if known is None or not is_followed(known, state):
+                return read_stored(store)
+            if state.revision == known.revision:
+                return None
+            return _changes(store, state, known.revision)
+
+    return again_when_lost(read)
+
+
+def is_followed(known: StoredState, state: StoredState) -> bool:
+    """Whether the database knows all that has changed between two revisions."""
+    return state.identity == known.identity and known.revision >= state.logged_from
 
 
 def _changes(store: Store, state: StoredState, known: int) -> StoredChanges:

@@ -19,6 +19,14 @@ class LostConnection(DatabaseError):
     """The server does not answer, or the connection to it has broken."""
 
 
+class NoConnection(LostConnection):
+    """There was no connection yet: the server is not there, or does not let us in."""
+
+
+class UncertainCommit(LostConnection):
+    """The connection has broken in the moment of the commit: who knows whether it holds."""
+
+
 class LockedDatabase(DatabaseError):
     """Somebody else has the database, or its lock, for longer than we wait."""
 

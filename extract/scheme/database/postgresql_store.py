@@ -13,6 +13,8 @@ from extract.scheme.database.errors import (
     DatabaseError,
     LockedDatabase,
     LostConnection,
+    NoConnection,
+    UncertainCommit,
     first_line,
     no_room,
     not_installed,
@@ -270,7 +272,7 @@ def connect(location: DatabaseLocation) -> Any:
     except psycopg.Error as error:
         hint = "check the URL, and whether the server runs and lets you in"
         reason = f"cannot connect: {first_line(error)}"
-        raise LostConnection(reason, hint, location.shown) from None
+        raise NoConnection(reason, hint, location.shown) from None
 
 
 @contextlib.contextmanager
@@ -294,7 +296,7 @@ def _commit(connection: Any, location: DatabaseLocation) -> None:
             raise _described(error, location, broken=False) from error
         reason = f"the connection was lost in the last moment: {first_line(error)}"
         hint = "look at `extract subs list` whether the change is there, all of it or nothing"
-        raise LostConnection(reason, hint, location.shown) from error
+        raise UncertainCommit(reason, hint, location.shown) from error
 
 
 def _described(error: Any, location: DatabaseLocation, broken: bool) -> DatabaseError:

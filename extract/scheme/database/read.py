@@ -13,6 +13,7 @@ from extract.scheme.database.head import HeadNumbers, Numbers, read_head
 from extract.scheme.database.location import location_of
 from extract.scheme.database.member_rows import members_of_rows, read_columns
 from extract.scheme.database.migrations import check_scheme, wrong_version
+from extract.scheme.database.retry import again_when_lost
 from extract.scheme.database.store import Store, open_store
 from extract.scheme.database.tables import MEMBER, VERSION
 from extract.scheme.fields import Fields
@@ -70,9 +71,13 @@ def load_stored(url: str) -> StoredScheme:
     Raises:
         SchemeError: It cannot be read, has no scheme, or is of another version.
     """
-    with open_store(location_of(url)) as store:
-        check_scheme(store)
-        return read_stored(store)
+
+    def read() -> StoredScheme:
+        with open_store(location_of(url)) as store:
+            check_scheme(store)
+            return read_stored(store)
+
+    return again_when_lost(read)
 
 
 def load_state(url: str) -> StoredState:
@@ -81,9 +86,13 @@ def load_state(url: str) -> StoredState:
     Raises:
         SchemeError: It cannot be read, has no scheme, or is of another version.
     """
-    with open_store(location_of(url)) as store:
-        check_scheme(store)
-        return read_state(store)
+
+    def read() -> StoredState:
+        with open_store(location_of(url)) as store:
+            check_scheme(store)
+            return read_state(store)
+
+    return again_when_lost(read)
 
 
 def read_state(store: Store) -> StoredState:

@@ -17,6 +17,7 @@ from extract.scheme.database.location import location_of
 from extract.scheme.database.member_rows import member_rows
 from extract.scheme.database.migrations import migrate
 from extract.scheme.database.read import StoredScheme, read_state, read_stored
+from extract.scheme.database.retry import again_when_lost
 from extract.scheme.database.store import Store, open_store
 from extract.scheme.database.tables import HEAD, MEMBER, REMOVAL, TABLES, VERSION, TableSpec
 from extract.scheme.model import Scheme
@@ -39,9 +40,13 @@ def save_scheme(scheme: Scheme, url: str, action: str = "prep") -> None:
         SchemeError: The database cannot be written; then nothing has changed.
         SubscriptionsError: It cannot keep an id.
     """
-    location = location_of(url)
     numbers = HeadNumbers.of(scheme)
     rows = head_rows(scheme, numbers)
+    again_when_lost(lambda: _save(scheme, numbers, rows, url, action))
+
+
+def _save(scheme: Scheme, numbers: HeadNumbers, rows: HeadRows, url: str, action: str) -> None:
+    location = location_of(url)
     with open_store(location, write=True) as store:
         revision = 1
         if migrate(store):
@@ -111,6 +116,8 @@ class SchemeChange:
 def scheme_change(url: str, patience: float | None = None) -> Iterator[SchemeChange]:
     """Opens a database to change its scheme; what is written holds when the block ends.
 
+    It is not tried again when the connection is lost: see `again_when_lost`.
+
     Args:
         url: The database.
         patience: How many seconds to wait for other writers; None for the usual time.
@@ -132,9 +139,13 @@ def upgrade_tables(url: str) -> int:
         SchemeError: The database cannot be written, has no scheme, or one of a later version.
     """
     location = location_of(url)
-    with open_store(location, write=True) as store:
-        if not migrate(store):
-            raise no_scheme(location)
+
+    def upgrade() -> None:
+        with open_store(location, write=True) as store:
+            if not migrate(store):
+                raise no_scheme(location)
+
+    again_when_lost(upgrade)
     return VERSION
 
 

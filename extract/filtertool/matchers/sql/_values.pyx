@@ -10,7 +10,7 @@ from extract.chunktool.scan.kernel._kernel cimport ScanCore
 from extract.chunktool.scan.kernel.c_scan cimport CT_OK, ct_rows
 from extract.filtertool.matchers.push.core.c_push cimport PX_OK, px_input
 from extract.filtertool.matchers.sql.core.c_values cimport (
-    vl_clear, vl_column, vl_document, vl_frame_add, vl_free, vl_scan,
+    vl_clear, vl_column, vl_document, vl_frame_add, vl_free, vl_order, vl_scan,
 )
 
 import numpy as np
@@ -137,3 +137,40 @@ cdef class ValueMachine:
         document.attribute_number = rows.attribute_number
         document.attribute_start, document.attribute_end = rows.attribute_start, rows.attribute_end
         return 1 if vl_document(&self.v, &document, unit) == PX_OK else -1
+
+
+def ordered_pairs(const int32_t[::1] unit, const int64_t[::1] seq, int32_t documents):
+    """Puts pairs of a document and a subscription in order, each once.
+
+    Args:
+        unit: The document of each pair, below ``documents``.
+        seq: The subscription of each pair.
+        documents: The number of documents.
+
+    Returns:
+        The documents, ascending, and the subscriptions, ascending for each document.
+    """
+    cdef size_t count = unit.shape[0], kept, i
+    if <size_t>seq.shape[0] != count:
+        raise ValueError("not as many documents as subscriptions")
+    for i in range(count):
+        if not 0 <= unit[i] < documents:
+            raise ValueError("a document that is not there")
+    units, seqs = np.empty(count, np.int32), np.empty(count, np.int64)
+    if not count:
+        return units, seqs
+    cdef int32_t[::1] units_view = units
+    cdef int64_t[::1] seqs_view = seqs
+    cdef size_t *at = <size_t *>malloc((<size_t>documents + 1) * sizeof(size_t))
+    cdef int64_t *room = <int64_t *>malloc(count * sizeof(int64_t))
+    if at == NULL or room == NULL:
+        free(at)
+        free(room)
+        raise MemoryError
+    with nogil:
+        kept = vl_order(
+            &unit[0], &seq[0], count, documents, at, room, &units_view[0], &seqs_view[0]
+        )
+    free(at)
+    free(room)
+    return units[:kept], seqs[:kept]

@@ -2,8 +2,8 @@
 
 A path is cut where conditions depend on constants. The nodes there are the levels of a frame:
 ``/r[p = $1]/s[q = $2]/t`` has two, ``r`` and the ``s`` below it, and a row for each such pair, with
-the values of ``p`` and ``q``. All that does not depend on constants, as whether there is a ``t``,
-is decided while the values are read.
+the values of ``p`` and ``q``. So has ``/r[p = $1][s[q = $2]]``. All that does not depend on
+constants, as whether there is a ``t``, is decided while the values are read.
 """
 
 from __future__ import annotations
@@ -19,24 +19,16 @@ from extract.filtertool.matchers.push.conditions import (
     Cell,
     Compare,
     Condition,
-    ConstantText,
     Count,
-    DividedText,
     First,
     InReference,
-    JoinedText,
     NameNumbers,
-    NormalisedText,
     Not,
     Operator,
     Or,
     Path,
     PathStep,
-    Text,
-    TextComparison,
-    TextLength,
     There,
-    ValueText,
     both,
 )
 from extract.filtertool.matchers.push.node_sets import location_paths
@@ -56,9 +48,19 @@ from extract.filtertool.matchers.sql.formulas import (
     Role,
     shape_of,
 )
+from extract.filtertool.matchers.sql.nested import (
+    Undecided,
+    conjuncts,
+    has_constants,
+    is_nested,
+    path_has_constants,
+    path_variants,
+    variants,
+)
 from extract.xpath.ast import LocationPath, ParameterType
 from extract.xpath.functions import Type
 from extract.xpath.parameters import divided, parse_shape
+from extract.xpath.reference_tables import TableColumn
 from extract.xpath.types import type_of
 
 MOST_LEVELS: Final = 32  # as in values.h
@@ -74,10 +76,6 @@ class _Kind(IntEnum):
     FIRST = 1
     COUNT = 2
     HOLDS = 3
-
-
-class Undecided(Exception):
-    """Values alone do not decide a query, or not in a way that there is a statement for."""
 
 
 class Constant(NamedTuple):
@@ -133,9 +131,10 @@ def frames_of(xpath: str, names: NameNumbers) -> tuple[Frame, ...]:
     translator = Translator(names, references=True)
     alternatives: list[Path | Condition]
     if type_of(expression) is Type.NODES:
-        alternatives = [_whole_path(one, translator) for one in location_paths(expression) or ()]
+        paths = [_whole_path(one, translator) for one in location_paths(expression) or ()]
+        alternatives = [one for path in paths for one in path_variants(path)]
     else:
-        alternatives = [translator.truth(expression, True)]
+        alternatives = [*variants(translator.truth(expression, True))]
     if not translator.exact or not alternatives:
         raise Undecided
     return tuple([_frame(one, translator, types) for one in alternatives])
@@ -160,15 +159,15 @@ def _frame(
     if isinstance(alternative, Path):
         maker.path(alternative)
     else:
-        maker.level(())
-        maker.require(alternative)
+        maker.require(alternative, maker.level((), -1))
     return maker.frame(translator.texts)
 
 
 @dataclass
 class _Level:
-    """A level: the steps from the one above, and its columns."""
+    """A level: the one that it starts from, the steps from there, and its columns."""
 
+    start: int
     steps: tuple[PathStep, ...]
     columns: list[tuple[_Kind, int, tuple[int, ...]]] = field(default_factory=list)
 
@@ -185,36 +184,64 @@ class _FrameMaker:
         self._sources: list[tuple[int, int, Role, bool]] = []  # level, column there, and the rest
         self._constants: list[Constant] = []
 
-    def path(self, path: Path) -> None:
-        """Cuts a path from the document node into levels."""
-        steps: list[PathStep] = []
-        for step in path.steps:
-            parts = _conjuncts(step.condition)
-            free = [part for part in parts if not _has_cells(part)]
-            bound = [part for part in parts if _has_cells(part)]
-            steps.append(step._replace(condition=both(free) if free else None))
-            if bound:
-                self.level(tuple(steps))
-                steps.clear()
-                for part in bound:
-                    self.require(part)
-        if steps and self._levels:
-            last = self._levels[-1]
-            there = [*_conjuncts(last.steps[-1].condition), There(Path(False, tuple(steps)))]
-            last.steps = (*last.steps[:-1], last.steps[-1]._replace(condition=both(there)))
-        elif steps:
-            self.level(())
-            self.require(There(Path(True, tuple(steps))))
+    def path(self, path: Path, start: int = -1) -> None:
+        """Cuts a path into levels.
 
-    def level(self, steps: tuple[PathStep, ...]) -> None:
-        """Begins a level."""
+        Args:
+            path: The path; some node must be there.
+            start: The level that it starts from; -1 for the document node.
+        """
+        last, steps = self._cut(path, start)
+        if steps and last != start:
+            level = self._levels[last]
+            there = [*conjuncts(level.steps[-1].condition), There(Path(False, steps))]
+            level.steps = (*level.steps[:-1], level.steps[-1]._replace(condition=both(there)))
+        elif steps:
+            self.require(There(Path(True, steps)), self.level((), -1))
+
+    def _cut(self, path: Path, start: int) -> tuple[int, tuple[PathStep, ...]]:
+        """Cuts a path, and returns the last level, and the steps from there."""
+        last, steps = -1 if path.absolute else start, tuple[PathStep, ...]()
+        for step in path.steps:
+            parts = conjuncts(step.condition)
+            free = [part for part in parts if not has_constants(part)]
+            bound = [part for part in parts if has_constants(part)]
+            steps = (*steps, step._replace(condition=both(free) if free else None))
+            if bound:
+                last, steps = self.level(steps, last), ()
+                for part in bound:
+                    self.require(part, last)
+        return last, steps
+
+    def level(self, steps: tuple[PathStep, ...], start: int) -> int:
+        """Begins a level, and returns its number."""
         if len(self._levels) == MOST_LEVELS:
             raise Undecided
-        self._levels.append(_Level(steps))
+        self._levels.append(_Level(start, steps))
+        return len(self._levels) - 1
 
-    def require(self, condition: Condition) -> None:
-        """Adds a condition on the nodes of the last level."""
-        self._conjuncts += [self._formula(part) for part in _conjuncts(condition)]
+    def require(self, condition: Condition, level: int) -> None:
+        """Adds a condition on the nodes of a level."""
+        for part in conjuncts(condition):
+            if is_nested(part):
+                self._require_inside(part, level)
+            else:
+                self._conjuncts.append(self._formula(part, level))
+
+    def _require_inside(self, condition: Condition, level: int) -> None:
+        """Adds a condition on nodes that constants decide: these are another level."""
+        match condition:
+            case There(path):
+                self.path(path, level)
+            case Compare(operator, cell, path):
+                last, steps = self._cut(path, level)
+                rest = Path(False, steps)
+                self._conjuncts.append(self._comparison(_Kind.NODES, operator, cell, rest, last))
+            case InReference(column, path):
+                last, steps = self._cut(path, level)
+                self._conjuncts.append(self._in_table(column, Path(False, steps), last))
+            case _:
+                raise Undecided
 
     def frame(self, texts: bool) -> Frame:
         """The frame."""
@@ -224,7 +251,7 @@ class _FrameMaker:
             first.append(total)
             total += len(level.columns)
             path = self._words.located(Path(False, level.steps))[1:]
-            words += (len(path), *path, len(level.columns))
+            words += (level.start, len(path), *path, len(level.columns))
             for kind, wanted, operands in level.columns:
                 words += (kind, wanted, len(operands), *operands)
         sources = tuple(
@@ -240,46 +267,54 @@ class _FrameMaker:
 
     # -- formulas
 
-    def _formula(self, condition: Condition) -> Formula:
-        if not _has_cells(condition):
+    def _formula(self, condition: Condition, level: int) -> Formula:
+        if not has_constants(condition):
             operands = tuple(self._words.condition(condition))
-            return Flag(self._source(_Kind.HOLDS, operands, Role.FLAG, False))
+            return Flag(self._source(_Kind.HOLDS, operands, Role.FLAG, False, level))
         match condition:
             case And(parts):
-                return EveryOf(tuple([self._formula(part) for part in parts]))
+                return EveryOf(tuple([self._formula(part, level) for part in parts]))
             case Or(parts):
-                return OneOf(tuple([self._formula(part) for part in parts]))
+                return OneOf(tuple([self._formula(part, level) for part in parts]))
             case Not(part):
-                return Opposite(self._formula(part))
+                return Opposite(self._formula(part, level))
             case Compare(operator, cell, path):
-                return self._comparison(_Kind.NODES, operator, cell, path)
+                return self._comparison(_Kind.NODES, operator, cell, path, level)
             case First(operator, cell, path):
-                return self._comparison(_Kind.FIRST, operator, cell, path)
+                return self._comparison(_Kind.FIRST, operator, cell, path, level)
             case Count(operator, cell, path):
-                return self._comparison(_Kind.COUNT, operator, cell, path)
-            case InReference(column, path) if not _path_has_cells(path):
-                operands = tuple(self._words.located(path))
-                return InTable(self._source(_Kind.NODES, operands, Role.EQUAL, True), *column)
+                return self._comparison(_Kind.COUNT, operator, cell, path, level)
+            case InReference(column, path):
+                return self._in_table(column, path, level)
         raise Undecided
 
     def _comparison(
-        self, kind: _Kind, operator: Operator, cell: int, path: Path
+        self, kind: _Kind, operator: Operator, cell: int, path: Path, level: int
     ) -> ColumnComparison:
         parameter, is_string, negative = self._cells[cell]
-        if _path_has_cells(path):
-            raise Undecided  # a level beside others, not below them
+        if path_has_constants(path):
+            raise Undecided  # below not(), or where the first node or all are asked for
         if not is_string and self._types[parameter] == "string":
             raise Undecided  # the database has no number for a string
         if operator in _SEARCHES and kind is not _Kind.FIRST:
             raise Undecided
         role = _role(operator)
         operands = tuple(self._words.located(path))
-        source = self._source(kind, operands, role, is_string)
+        source = self._source(kind, operands, role, is_string, level)
         self._constants.append(Constant(parameter, is_string, negative))
         return ColumnComparison(operator, source, len(self._constants) - 1)
 
-    def _source(self, kind: _Kind, operands: tuple[int, ...], role: Role, is_string: bool) -> int:
-        columns, wanted = self._levels[-1].columns, 1 if is_string else 2
+    def _in_table(self, column: TableColumn, path: Path, level: int) -> InTable:
+        if path_has_constants(path):
+            raise Undecided
+        operands = tuple(self._words.located(path))
+        source = self._source(_Kind.NODES, operands, Role.EQUAL, True, level)
+        return InTable(source, *column)
+
+    def _source(
+        self, kind: _Kind, operands: tuple[int, ...], role: Role, is_string: bool, level: int
+    ) -> int:
+        columns, wanted = self._levels[level].columns, 1 if is_string else 2
         for number, (own, before, same) in enumerate(columns):
             if own == kind and same == operands:
                 columns[number] = (kind, before | wanted, operands)
@@ -287,7 +322,7 @@ class _FrameMaker:
         else:
             number = len(columns)
             columns.append((kind, wanted, operands))
-        self._sources.append((len(self._levels) - 1, number, role, is_string))
+        self._sources.append((level, number, role, is_string))
         return len(self._sources) - 1
 
 
@@ -299,44 +334,3 @@ def _role(operator: Operator) -> Role:
     if operator in _SEARCHES:
         return Role.TEXT
     return Role.LOW if operator in _LOW else Role.HIGH
-
-
-def _conjuncts(condition: Condition | None) -> tuple[Condition, ...]:
-    if condition is None:
-        return ()
-    return condition.parts if isinstance(condition, And) else (condition,)
-
-
-def _has_cells(condition: Condition) -> bool:
-    """Whether a condition depends on constants."""
-    match condition:
-        case And(parts) | Or(parts):
-            return any(map(_has_cells, parts))
-        case Not(part):
-            return _has_cells(part)
-        case There(path):
-            return _path_has_cells(path)
-        case Compare() | First() | Count() | TextLength() | InReference():
-            return True
-        case TextComparison(_, left, right):
-            return _text_has_cells(left) or _text_has_cells(right)
-    return False
-
-
-def _path_has_cells(path: Path) -> bool:
-    return any(_has_cells(step.condition) for step in path.steps if step.condition is not None)
-
-
-def _text_has_cells(text: Text) -> bool:
-    match text:
-        case ConstantText():
-            return True
-        case ValueText(path):
-            return _path_has_cells(path)
-        case NormalisedText(part):
-            return _text_has_cells(part)
-        case DividedText(_, part, mark):
-            return _text_has_cells(part) or _text_has_cells(mark)
-        case JoinedText(parts):
-            return any(map(_text_has_cells, parts))
-    return False

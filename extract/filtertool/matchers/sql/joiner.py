@@ -77,6 +77,8 @@ class SqlJoiner:
         return self._joined(self._values.any(documents), values)
 
     def _joined(self, values: ReadValues, held: bool) -> JoinedPairs:
+        from extract.filtertool.matchers.sql._values import ordered_pairs
+
         units, seqs = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         for shape, batch in values.batches.items():
             for reference in tables_in(shape.formula) if held else ():
@@ -91,20 +93,5 @@ class SqlJoiner:
             self.figures["sql_statements"] += 1
             self.figures["sql_value_rows"] += batch.table.num_rows
         self.figures["sql_documents"] += int(np.count_nonzero(values.done == 1))
-        return JoinedPairs(values.done, *_sorted(np.concatenate(units), np.concatenate(seqs)))
-
-
-def _sorted(
-    unit: NDArray[np.int32], seq: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The pairs in order, each once."""
-    if not len(unit):
-        return unit, seq
-    width = int(seq.max()) + 1
-    keys = unit.astype(np.int64) * width + seq  # so many documents and members no batch has
-    keys.sort()
-    new = np.ones(len(keys), np.bool_)
-    new[1:] = keys[1:] != keys[:-1]
-    keys = keys if new.all() else keys[new]
-    units = keys // width
-    return units.astype(np.int32), keys - units * width
+        every = ordered_pairs(np.concatenate(units), np.concatenate(seqs), len(values.done))
+        return JoinedPairs(values.done, *every)

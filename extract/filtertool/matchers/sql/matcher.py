@@ -74,7 +74,7 @@ class SqlMatcher:
         plan = SqlPlan(texts, namespaces, Schema.none())
         self._left = [n for n in range(len(questions)) if n not in plan.decided]
         with temporary_store({"member": _members(shaped, plan, self._starts)}) as store:
-            tables = DuckDbTables(store, plan, False)
+            tables = DuckDbTables(store, plan, frozenset())
         self._joiner = SqlJoiner(plan, tables, plan.decided, DEFAULTS)
         self._figures["sql_questions"] = sum([questions[n].queries for n in plan.decided])
 

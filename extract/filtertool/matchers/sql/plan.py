@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from extract.errors import MatcherError
 from extract.filtertool.matchers.push.automaton import EngineNames
 from extract.filtertool.matchers.sql.formulas import InTable, MatchShape, tables_in
-from extract.filtertool.matchers.sql.frames import Constant, Undecided, frames_of, selects_nodes
+from extract.filtertool.matchers.sql.frames import Constant, frames_of, selects_nodes
+from extract.filtertool.matchers.sql.nested import Undecided
 from extract.filtertool.matchers.sql.value_scan import TemplateFrame, ValueScan
 from extract.limits import Limits
 from extract.schema.model import Schema
@@ -23,11 +25,13 @@ class MemberSource:
     Attributes:
         shape: The shape.
         constants: The constants.
+        alternative: Which of the alternatives of these templates it is.
         templates: The numbers of the templates.
     """
 
     shape: MatchShape
     constants: tuple[Constant, ...]
+    alternative: int
     templates: tuple[int, ...]
 
 
@@ -46,6 +50,7 @@ class SqlPlan:
         decided: The numbers of these templates.
         undecided: The numbers of the others.
         shapes: The shapes, each once.
+        single: Those that only one frame has.
     """
 
     def __init__(
@@ -70,9 +75,11 @@ class SqlPlan:
                 self.undecided.add(number)
                 continue
             self.decided.add(number)
-            self.frames += [TemplateFrame(number, frame) for frame in frames]
-        self.shapes: tuple[MatchShape, ...] = tuple(
-            dict.fromkeys([one.frame.shape for one in self.frames])
+            self.frames += [TemplateFrame(number, *one) for one in enumerate(frames)]
+        counts = Counter([one.frame.shape for one in self.frames])
+        self.shapes: tuple[MatchShape, ...] = tuple(counts)
+        self.single: frozenset[MatchShape] = frozenset(
+            [shape for shape, count in counts.items() if count == 1]
         )
 
     def scan(self, limits: Limits, templates: Iterable[int]) -> ValueScan:
@@ -92,10 +99,10 @@ class SqlPlan:
 
     def sources(self) -> Sequence[MemberSource]:
         """Where the constants of each shape's members are."""
-        found: dict[tuple[MatchShape, tuple[Constant, ...]], dict[int, None]] = {}
+        found: dict[tuple[MatchShape, tuple[Constant, ...], int], list[int]] = {}
         for one in self.frames:
-            key = (one.frame.shape, one.frame.constants)
-            found.setdefault(key, {})[one.template] = None
+            key = (one.frame.shape, one.frame.constants, one.alternative)
+            found.setdefault(key, []).append(one.template)
         return [MemberSource(*key, tuple(numbers)) for key, numbers in found.items()]
 
     def references(self) -> set[InTable]:

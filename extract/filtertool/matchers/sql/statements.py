@@ -24,6 +24,7 @@ from extract.filtertool.matchers.sql.formulas import (
 
 BATCH: Final = "v"
 MEMBERS: Final = "m"
+ALTERNATIVES: Final = 1 << 20  # more frames than a template has: they are numbered together
 _OPERATORS: Final = {
     Operator.EQ: "EQ",
     Operator.NE: "NEQ",
@@ -41,6 +42,7 @@ def match_sql(
     members: str,
     dialect: str,
     references: Any = None,
+    single: bool = False,
 ) -> str:
     """The statement that finds the members of a shape that match a batch.
 
@@ -52,11 +54,14 @@ def match_sql(
         batch, members: The names of the tables.
         dialect: The SQL, as sqlglot calls it.
         references: Returns the table and the column for an `InTable`.
+        single: Whether all rows are of one frame.
     """
     from sqlglot import exp
 
     writer = _FormulaWriter(shape, lists, dialect, references)
-    on = [exp.EQ(this=_column(BATCH, "template"), expression=_column(MEMBERS, "template"))]
+    on: list[Any] = []
+    if not single:
+        on.append(exp.EQ(this=_column(BATCH, "frame"), expression=_column(MEMBERS, "frame")))
     key = shape.key
     if key is not None:
         on.append(writer.written(key))
@@ -69,7 +74,10 @@ def match_sql(
     query = (
         exp.select(_column(BATCH, "document"), _column(MEMBERS, "seq"))
         .from_(exp.alias_(exp.to_table(batch), BATCH, table=True))
-        .join(exp.alias_(exp.to_table(members), MEMBERS, table=True), on=exp.and_(*on))
+        .join(
+            exp.alias_(exp.to_table(members), MEMBERS, table=True),
+            on=exp.and_(*on) if on else exp.true(),
+        )
     )
     if rest:
         query = query.where(exp.and_(*[writer.written(part) for part in rest]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from extract.scheme.database.postgresql_store import (
     open_session,
 )
 from extract.scheme.database.read import StoredState, read_empty, read_state
+from extract.scheme.database.retry import again_when_lost
 from extract.scheme.database.store import Store, open_store
 from extract.scheme.database.tables import MEMBER
 from extract.scheme.model import Scheme
@@ -35,12 +36,15 @@ from extract.scheme.selection import scheme_of_members
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.members import Members
 
+PART: Final = 100_000  # members that are read at a time
+
 
 @dataclass(frozen=True, eq=False)
 class StoredSubscriptions:
     """The subscriptions of a database, as a filter uses them.
 
-    In memory are the templates, the ids, and the members that the database does not decide.
+    In memory are the templates, the ids, and the members that the database does not decide, some
+    at a time if these are many.
 
     Attributes:
         home: The URL of the database, or the scheme that was put into one.
@@ -53,6 +57,8 @@ class StoredSubscriptions:
         plan: What the database decides, and how.
         tables: The constants of what it decides.
         rest: Rows of the members that it does not decide.
+        left: If these are very many, `rest` is empty, and here are their sequence numbers.
+        appended: How many members came since the tables were made.
     """
 
     home: str | Scheme
@@ -65,6 +71,8 @@ class StoredSubscriptions:
     plan: SqlPlan = field(repr=False)
     tables: MemberTables = field(repr=False)
     rest: Any = field(repr=False)
+    left: NDArray[np.int64] = field(repr=False)
+    appended: int = 0
 
     def joiner(self, limits: Limits) -> SqlJoiner:
         """What matches documents with the members that the database decides."""
@@ -79,14 +87,41 @@ class StoredSubscriptions:
             return (seqs - first).astype(np.int32)
         return np.searchsorted(self.seqs, seqs).astype(np.int32)
 
-    def scheme_of(self, rows: Any) -> Scheme:
-        """The scheme with some members only, and the queries in later versions of XPath."""
+    @property
+    def has_rest(self) -> bool:
+        """Whether there are queries that the database does not decide."""
+        return bool(self.rest.num_rows or len(self.left) or self.empty.later)
+
+    def undecided(self) -> Iterator[Any]:
+        """Rows of the members that the database does not decide, some at a time; at least once."""
+        yield self.rest
+        for start in range(0, len(self.left), PART):
+            yield self.tables.rows(self.left[start : start + PART])
+
+    def scheme_of(self, rows: Any, later: bool = True) -> Scheme:
+        """The scheme with some members only.
+
+        Args:
+            rows: The members, as rows of their table.
+            later: Whether it has the queries in later versions of XPath, too.
+        """
         empty = self.empty
         members = members_of_rows(
             rows, self.numbers, empty.templates, empty.wordings, self.location.shown
         )
         chosen = replace(empty, members=members)
-        return scheme_of_members(chosen, np.arange(len(members)), empty.later, empty.rejected)
+        others = (empty.later, empty.rejected) if later else ((), ())
+        return scheme_of_members(chosen, np.arange(len(members)), *others)
+
+    def all_members(self) -> Iterator[Any]:
+        """Rows of all members, some at a time; those that are gone since are left out."""
+        assert isinstance(self.home, str)
+        which = "seq >= :first AND seq <= :last AND revision <= :known"
+        for start in range(0, len(self.seqs), PART):
+            some = self.seqs[start : start + PART]
+            values = {"first": int(some[0]), "last": int(some[-1]), "known": self.state.revision}
+            with open_store(self.location) as store:
+                yield store.fetch(MEMBER.name, read_columns(), which, "seq", **values)
 
     def everything(self) -> tuple[Scheme, NDArray[np.int32]]:
         """The scheme with all members in memory, and the place of each among those here.
@@ -102,7 +137,7 @@ class StoredSubscriptions:
     @cached_property
     def decided(self) -> int:
         """The number of members that the database decides."""
-        return len(self.seqs) - int(self.rest.num_rows)
+        return len(self.seqs) - int(self.rest.num_rows) - len(self.left)
 
 
 def open_subscriptions(url: str, members: bool, values: bool) -> StoredSubscriptions:
@@ -116,6 +151,10 @@ def open_subscriptions(url: str, members: bool, values: bool) -> StoredSubscript
     Raises:
         DatabaseError: The database cannot be read, or has no scheme.
     """
+    return again_when_lost(lambda: _open(url, members, values))
+
+
+def _open(url: str, members: bool, values: bool) -> StoredSubscriptions:
     location = location_of(url)
     if location.engine == "duckdb":
         with open_store(location) as store:
@@ -160,38 +199,54 @@ def _opened(
     members: bool,
     values: bool,
 ) -> StoredSubscriptions:
-    pairs = zip(numbers.templates.tolist(), empty.templates.xpaths, strict=True)
-    plan = SqlPlan(dict(pairs), empty.namespaces, empty.schema, values)
+    plan = sql_plan(empty, numbers, values)
     columns = pa.schema([MEMBER.columns.field(name) for name in ("seq", "id")])
     known = store.fetch(MEMBER.name, columns, order="seq")
-    rest = _rows(store, plan.undecided)
+    undecided = {"templates": sorted(plan.undecided)}
+    which = "template = ANY(:templates)"
+    left = np.asarray(store.fetch(MEMBER.name, columns, which, "seq", **undecided)["seq"])
+    copied = set(plan.decided) if members else set[int]()
+    if len(left) > PART:  # too many for the memory: they stay where the tables are
+        copied |= plan.undecided
+        rest = read_columns().empty_table()
+    else:
+        rest = store.fetch(MEMBER.name, read_columns(), which, "seq", **undecided)
+        left = left[:0]
     tables: MemberTables
     if isinstance(store, DuckDbStore):
-        tables = DuckDbTables(store, plan, members)
+        tables = DuckDbTables(store, plan, copied)
     else:
         assert isinstance(store, PostgresStore)
-        tables = PostgresTables(store, plan, members)
+        tables = PostgresTables(store, plan, copied, state)
     return StoredSubscriptions(
         home,
         store.location,
         state,
         empty,
         numbers,
-        _column(known["id"]),
+        id_column(known["id"]),
         np.asarray(known["seq"]),
         plan,
         tables,
         rest,
+        left,
     )
 
 
-def _rows(store: Store, templates: Collection[int]) -> Any:
-    chosen = sorted(templates)
-    where = "template = ANY(:templates)"
-    return store.fetch(MEMBER.name, read_columns(), where, "seq", templates=chosen)
+def sql_plan(empty: Scheme, numbers: HeadNumbers, values: bool) -> SqlPlan:
+    """How a database matches the templates of a scheme.
+
+    Args:
+        empty: The scheme.
+        numbers: The numbers of its templates in the database.
+        values: As for `SqlPlan`.
+    """
+    pairs = zip(numbers.templates.tolist(), empty.templates.xpaths, strict=True)
+    return SqlPlan(dict(pairs), empty.namespaces, empty.schema, values)
 
 
-def _column(ids: Any) -> TextColumn:
+def id_column(ids: Any) -> TextColumn:
+    """Ids, an Arrow array, as a column of texts."""
     array = ids.combine_chunks()
     array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
     array = array.cast(pa.large_string())

@@ -14,7 +14,7 @@ from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNa
 from extract.filtertool.matchers.push.engine import BUDGET
 from extract.filtertool.matchers.sql.formulas import Flag, MatchShape, Role
 from extract.filtertool.matchers.sql.frames import Frame
-from extract.filtertool.matchers.sql.statements import several_name, source_name
+from extract.filtertool.matchers.sql.statements import ALTERNATIVES, several_name, source_name
 from extract.filtertool.matchers.sql.value_columns import ValueLists, batch_column, exploded
 from extract.limits import Limits
 from extract.schema.model import Schema
@@ -26,7 +26,7 @@ class ShapeBatch(NamedTuple):
     """The values of a batch of documents for one shape.
 
     Attributes:
-        table: A ``pyarrow.Table``: ``document``, ``template``, and the columns of the sources.
+        table: A ``pyarrow.Table``: ``document``, ``frame``, and the columns of the sources.
         lists: Sources whose columns have lists.
     """
 
@@ -49,10 +49,22 @@ class ReadValues(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TemplateFrame:
-    """A frame of a template, with the number that members have for it."""
+    """A frame of a template: one of its alternatives.
+
+    Attributes:
+        template: The number of the template, as members have it.
+        alternative: Which of the template's frames it is.
+        frame: The frame.
+    """
 
     template: int
+    alternative: int
     frame: Frame
+
+    @property
+    def number(self) -> int:
+        """What rows of values and of members have for it."""
+        return self.template * ALTERNATIVES + self.alternative
 
 
 class ValueScan:
@@ -143,7 +155,7 @@ def _frame_table(
     """The rows of one frame that may match."""
     frame, key = one.frame, shape.key
     made: dict[str, Any] = {"document": pa.array(unit)}
-    made["template"] = pa.array(np.full(len(unit), one.template, np.int32))
+    made["frame"] = pa.array(np.full(len(unit), one.number, np.int64))
     keep = np.ones(len(unit), np.bool_)
     rows = values = None
     for number, source in enumerate(frame.sources):

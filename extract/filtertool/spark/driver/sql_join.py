@@ -84,7 +84,7 @@ def _reduced(
         files, unread = _read_values(context, job, stored, documents, directory)
         if unread:
             return stored.everything()[0]
-        rows = stored.rest
+        rows = pa.concat_tables(stored.undecided())
         seqs = _joined(context, stored, files, directory)
         if len(seqs):
             rows = pa.concat_tables([rows, stored.tables.rows(seqs)])
@@ -139,7 +139,8 @@ def _joined(
         if number not in exported:
             stored.tables.export(shape, members)
             exported.add(number)
-        frames.append(_matches(spark, shape, lists, paths, members))
+        single = shape in stored.plan.single
+        frames.append(_matches(spark, shape, lists, paths, members, single))
     seqs: list[int] = []
     if frames:
         every = frames[0]
@@ -150,12 +151,17 @@ def _joined(
 
 
 def _matches(
-    spark: SparkSession, shape: MatchShape, lists: frozenset[int], paths: list[str], members: str
+    spark: SparkSession,
+    shape: MatchShape,
+    lists: frozenset[int],
+    paths: list[str],
+    members: str,
+    single: bool,
 ) -> DataFrame:
     names = [f"extract_{uuid.uuid4().hex}" for _ in range(2)]
     spark.read.parquet(*paths).createOrReplaceTempView(names[0])
     spark.read.parquet(members).createOrReplaceTempView(names[1])
-    found = spark.sql(match_sql(shape, lists, names[0], names[1], "spark")).select("seq")
+    found = spark.sql(match_sql(shape, lists, *names, "spark", single=single)).select("seq")
     for name in names:
         spark.catalog.dropTempView(name)
     return found

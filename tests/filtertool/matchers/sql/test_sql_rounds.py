@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.sql_rounds import schema_round, template_round
+from tests.support.sql_rounds import nested_round, schema_round, template_round
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
@@ -29,6 +29,15 @@ def test_any_query_on_documents_with_a_schema(database: str) -> None:
     assert counts["sql_questions"] > 20
 
 
+def test_conditions_inside_of_conditions(database: str) -> None:
+    counts: Counter[str] = Counter()
+    for seed, select in enumerate(("doc", "doc", "nodes")):
+        counts += nested_round(seed, database, select)  # type: ignore[arg-type]
+    assert counts["answers"] > 800
+    assert counts["matches"] > 100
+    assert counts["sql_questions"] > 40
+
+
 @pytest.mark.slow
 def test_rounds_at_length(database: str) -> None:
     counts: Counter[str] = Counter()
@@ -36,4 +45,5 @@ def test_rounds_at_length(database: str) -> None:
         select = ("doc", "count", "nodes")[seed % 3]
         counts += template_round(seed, database, select)  # type: ignore[arg-type]
         counts += schema_round(seed, database, select)  # type: ignore[arg-type]
-    assert counts["answers"] > 15_000
+        counts += nested_round(seed, database, select)  # type: ignore[arg-type]
+    assert counts["answers"] > 30_000

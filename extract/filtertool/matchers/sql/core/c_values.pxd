@@ -28,3 +28,7 @@ cdef extern from "values.h" nogil:
     int vl_document(vl_scan *s, const px_input *in_, int32_t unit)
     void vl_clear(vl_scan *s)
     void vl_free(vl_scan *s)
+    size_t vl_order(
+        const int32_t *unit, const int64_t *seq, size_t count, int32_t documents, size_t *at,
+        int64_t *room, int32_t *units, int64_t *seqs,
+    )

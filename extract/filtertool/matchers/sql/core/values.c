@@ -1,9 +1,19 @@
 #include "values.h"
 
 /* A frame is the path of a query, cut where conditions depend on constants: the nodes there are its
- * levels. There is a row for each combination of nodes, one of each level below the one before. Its
- * columns are the values that the conditions compare; whatever else is asked of nodes is a part of
- * the paths, and decided here. */
+ * levels. Each starts from an earlier one, and there is a row for each combination of nodes. Its columns
+ * are the values that the conditions compare; whatever else is asked of nodes is a part of the paths,
+ * and decided here. */
+
+/* The words behind those of a level. */
+static const int32_t *next_level(const int32_t *words)
+{
+    const int32_t *at = words + 2 + words[1];
+    int32_t columns = *at++;
+    for (int32_t k = 0; k < columns; k++)
+        at += 3 + at[2];
+    return at;
+}
 
 int vl_frame_add(vl_scan *s, const int32_t *words, size_t count, int32_t levels, int32_t width)
 {
@@ -21,6 +31,9 @@ int vl_frame_add(vl_scan *s, const int32_t *words, size_t count, int32_t levels,
     memcpy(f->words, words, count * sizeof *words);
     f->levels = levels;
     f->width = width;
+    words = f->words;
+    for (int32_t level = 0; level < levels; level++, words = next_level(words))
+        f->is_product |= words[0] != level - 1;
     s->count++;
     return PX_OK;
 }
@@ -145,6 +158,7 @@ typedef struct {
     vl_scan *s;
     vl_frame *f;
     int32_t unit;
+    size_t before; /* rows of earlier documents */
     int32_t at[VL_LEVELS]; /* the node of each level */
 } work;
 
@@ -154,10 +168,12 @@ static int put_row(work *w)
     px_context *c = &w->s->context;
     const int32_t *words = f->words;
     int32_t number = 0;
+    if (f->is_product && f->rows - w->before >= VL_PRODUCT)
+        return -PX_COSTLY;
     if (px_grow(&f->unit, &f->unit_room, f->rows + 1, sizeof *f->unit) != PX_OK)
         return -PX_MEMORY;
     for (int32_t level = 0; level < f->levels; level++) {
-        const int32_t *at = words + 1 + words[0];
+        const int32_t *at = words + 2 + words[1];
         int32_t columns = *at++;
         for (int32_t k = 0; k < columns; k++, number++) {
             vl_column *column = &f->columns[number];
@@ -176,28 +192,18 @@ static int put_row(work *w)
     return 0;
 }
 
-/* The words behind those of a level. */
-static const int32_t *next_level(const int32_t *words)
-{
-    const int32_t *at = words + 1 + words[0];
-    int32_t columns = *at++;
-    for (int32_t k = 0; k < columns; k++)
-        at += 3 + at[2];
-    return at;
-}
-
-static int descend(work *w, const int32_t *words, int32_t level, int32_t node)
+static int descend(work *w, const int32_t *words, int32_t level)
 {
     px_document *d = &w->s->document;
     if (level == w->f->levels)
         return put_row(w);
     size_t begin = d->set_count;
-    int code = px_select(&w->s->context, words + 1, node);
+    int code = px_select(&w->s->context, words + 2, words[0] < 0 ? -1 : w->at[words[0]]);
     size_t end = d->set_count;
     const int32_t *next = next_level(words);
     for (size_t i = begin; code == 0 && i < end; i++) {
         w->at[level] = d->set[i];
-        code = descend(w, next, level + 1, d->set[i]);
+        code = descend(w, next, level + 1);
     }
     d->set_count = begin;
     return code;
@@ -224,8 +230,8 @@ int vl_document(vl_scan *s, const px_input *in, int32_t unit)
         return code;
     for (size_t i = 0; i < s->count; i++) {
         vl_frame *f = &s->frames[i];
-        work w = {s, f, unit, {0}};
-        code = descend(&w, f->words, 0, -1);
+        work w = {s, f, unit, f->rows, {0}};
+        code = descend(&w, f->words, 0);
         if (code == 0)
             continue;
         for (size_t k = 0; k <= i; k++) {
@@ -237,4 +243,57 @@ int vl_document(vl_scan *s, const px_input *in, int32_t unit)
         return -code;
     }
     return PX_OK;
+}
+
+/* -- pairs */
+
+/* Where a run of ascending numbers ends. */
+static size_t run_end(const int64_t *numbers, size_t begin, size_t end)
+{
+    size_t i = begin + 1;
+    while (i < end && numbers[i - 1] <= numbers[i])
+        i++;
+    return i;
+}
+
+/* Sorts numbers that are a few ascending runs, as they come from a join: neighbours are merged. */
+static void sort_runs(int64_t *numbers, size_t count, int64_t *room)
+{
+    while (count > 1 && run_end(numbers, 0, count) < count) {
+        size_t begin = 0;
+        while (begin < count) {
+            size_t middle = run_end(numbers, begin, count);
+            size_t end = middle < count ? run_end(numbers, middle, count) : middle;
+            size_t left = begin, right = middle;
+            for (size_t i = begin; i < end; i++) {
+                int from_left = left < middle && (right == end || numbers[left] <= numbers[right]);
+                room[i] = from_left ? numbers[left++] : numbers[right++];
+            }
+            begin = end;
+        }
+        memcpy(numbers, room, count * sizeof *numbers);
+    }
+}
+
+size_t vl_order(const int32_t *unit, const int64_t *seq, size_t count, int32_t documents, size_t *at,
+                int64_t *room, int32_t *units, int64_t *seqs)
+{
+    size_t kept = 0;
+    memset(at, 0, ((size_t)documents + 1) * sizeof *at);
+    for (size_t i = 0; i < count; i++)
+        at[unit[i] + 1]++;
+    for (int32_t k = 0; k < documents; k++)
+        at[k + 1] += at[k];
+    for (size_t i = 0; i < count; i++)
+        seqs[at[unit[i]]++] = seq[i];
+    for (int32_t k = 0; k < documents; k++) { /* now each number is where the next document begins */
+        size_t begin = k ? at[k - 1] : 0, first = kept;
+        sort_runs(seqs + begin, at[k] - begin, room);
+        for (size_t i = begin; i < at[k]; i++)
+            if (kept == first || seqs[kept - 1] != seqs[i]) {
+                units[kept] = k;
+                seqs[kept++] = seqs[i];
+            }
+    }
+    return kept;
 }

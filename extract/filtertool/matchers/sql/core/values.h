@@ -4,9 +4,9 @@
 
 #include "push.h"
 
-/* A frame, as words: for each level the number of words behind this one, the path from the node of the
- * level above (the first one from the document node), the number of columns, and for each column its
- * kind, what is wanted of values, the number of words behind this one, and what they are about:
+/* A frame, as words: for each level the level that it starts from, an earlier one, or -1 for the document
+ * node; the number of words of the path from there, this path, the number of columns, and for each column
+ * its kind, what is wanted of values, the number of words behind this one, and what they are about:
  *
  *   VL_NODES, VL_FIRST, VL_COUNT   absolute, path
  *   VL_HOLDS                       condition
@@ -14,6 +14,7 @@
 enum { VL_NODES, VL_FIRST, VL_COUNT, VL_HOLDS };
 enum { VL_STRINGS = 1, VL_NUMBERS = 2 };
 enum { VL_LEVELS = 32 };
+enum { VL_PRODUCT = 1 << 16 }; /* rows of a document, where levels are beside each other */
 
 /* Lists of values, one for each row. */
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
 typedef struct {
     int32_t *words;
     int32_t levels, width;
+    int is_product; /* whether levels are beside each other: then rows multiply */
     int32_t *unit; /* of each row: the document */
     size_t rows, unit_room;
     vl_column *columns;
@@ -49,5 +51,9 @@ int vl_frame_add(vl_scan *s, const int32_t *words, size_t count, int32_t levels,
 int vl_document(vl_scan *s, const px_input *in, int32_t unit);
 void vl_clear(vl_scan *s); /* forgets all rows */
 void vl_free(vl_scan *s);
+/* Puts pairs of a document and a subscription in order, and leaves out what comes twice. `at` has room for
+ * `documents` + 1 numbers, `room` for `count`. Returns how many pairs there are then. */
+size_t vl_order(const int32_t *unit, const int64_t *seq, size_t count, int32_t documents, size_t *at,
+                int64_t *room, int32_t *units, int64_t *seqs);
 
 #endif
