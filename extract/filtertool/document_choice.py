@@ -5,8 +5,8 @@ each question, however many queries that stands for, and less where questions ha
 So columns are faster for many queries of few questions on documents that are not small, and much
 slower for many questions. What both take is measured while documents are filtered, apart for sizes
 that differ by a factor of four. Where only the engine was measured, columns are tried once they
-promise much, or once the engine has taken as long as they would at most: a wrong estimate then costs
-no more than was spent anyway.
+promise much, or once the engine has taken as long as they would at most: a wrong estimate then
+costs no more than was spent anyway.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DocumentChoice:
     def __init__(self, questions: int) -> None:
         self._questions = questions
         self._rates: dict[tuple[int, bool], float] = {}  # seconds a byte, by size, columns or not
-        self._spent: dict[int, float] = {}  # seconds of the engine since columns were tried, by size
+        self._spent: dict[int, float] = {}  # seconds of the engine since columns ran, by size
         self._cold: dict[int, int] = {}  # measurements of the engine that may be cold, by size
         self._from: int | None = None
 
