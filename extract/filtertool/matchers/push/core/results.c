@@ -71,9 +71,13 @@ int px_select_query(px_machine *m, int32_t owner)
     px_placed *placed = malloc((d->set_count + 1) * sizeof *placed);
     if (placed == NULL)
         return PX_MEMORY;
-    for (size_t i = 0; i < d->set_count; i++)
+    int in_order = 1;
+    for (size_t i = 0; i < d->set_count; i++) {
         placed[i] = (px_placed){px_place_of(d, d->set[i]), d->set[i]};
-    qsort(placed, d->set_count, sizeof *placed, by_place);
+        in_order &= i == 0 || placed[i - 1].place <= placed[i].place;
+    }
+    if (!in_order)
+        qsort(placed, d->set_count, sizeof *placed, by_place);
     size_t count = 0;
     for (size_t i = 0; i < d->set_count; i++)
         if (count == 0 || d->set[count - 1] != placed[i].node)
