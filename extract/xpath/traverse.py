@@ -91,12 +91,8 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     if isinstance(expr, Negate):
         operand = change(expr.operand)
         return expr if operand is expr.operand else Negate(operand)
-    if isinstance(expr, FunctionCall):
-        arguments = _change_all(expr.arguments, change)
-        if arguments is expr.arguments:
-            return expr
-        return FunctionCall(expr.name, arguments, expr.prefix)
-    return expr
+    arguments = _change_all(expr.arguments, change)
+    return expr if arguments is expr.arguments else FunctionCall(expr.name, arguments, expr.prefix)
 
 
 def change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
