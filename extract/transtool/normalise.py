@@ -208,13 +208,18 @@ class Normaliser:
                 todo = [self._entered(todo[0])]
             following: list[PartialBranch] = []
             for i, branch in enumerate(todo):
-                if branch.done:
+                spine, tail, stop = branch
+                if stop or not tail:
                     done.append(self._tidied(branch))
+                    continue
+                longer = spine.plain(tail[0], self.prefixes)
+                if longer is not None:  # as `enter_child` would
+                    following.append(PartialBranch(longer, tail[1:]))
                     continue
                 waiting = len(done) + len(following) + len(todo) - i - 1
                 context.room = room - waiting
                 results = self._apply(branch)
-                if len(results) > 1 or branch.tail[0].predicates:
+                if len(results) > 1 or tail[0].predicates:
                     more = sum([b.length for b in results]) - branch.length
                     if more > 0 and start_size < 0:
                         start_size = sum([b.length for b in first])

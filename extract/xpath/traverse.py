@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from extract.xpath.ast import (
     Binary,
@@ -12,12 +13,18 @@ from extract.xpath.ast import (
     LocationPath,
     NameTest,
     Negate,
+    Number,
+    Parameter,
     Step,
+    StringLiteral,
     Union,
+    Variable,
     make_path,
     make_step,
     union,
 )
+
+_LEAVES: Final = (StringLiteral, Number, Parameter, Variable)
 
 
 def children(expr: Expr) -> Iterator[Expr]:
@@ -64,6 +71,8 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     if isinstance(expr, LocationPath):
         steps = change_steps(expr.steps, change)
         return expr if steps is expr.steps else make_path(expr.absolute, steps)
+    if isinstance(expr, _LEAVES):
+        return expr
     if isinstance(expr, FilterPath):
         primary = change(expr.primary)
         predicates = _change_all(expr.predicates, change)
@@ -82,12 +91,8 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     if isinstance(expr, Negate):
         operand = change(expr.operand)
         return expr if operand is expr.operand else Negate(operand)
-    if isinstance(expr, FunctionCall):
-        arguments = _change_all(expr.arguments, change)
-        if arguments is expr.arguments:
-            return expr
-        return FunctionCall(expr.name, arguments, expr.prefix)
-    return expr
+    arguments = _change_all(expr.arguments, change)
+    return expr if arguments is expr.arguments else FunctionCall(expr.name, arguments, expr.prefix)
 
 
 def change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tuple[Step, ...]:

@@ -69,8 +69,10 @@ def counts(expr: Expr) -> bool:
         return False
     if isinstance(expr, Binary):
         return counts(expr.left) or counts(expr.right)
-    if isinstance(expr, FunctionCall) and expr.name in ("position", "last") and not expr.prefix:
-        return True
+    if isinstance(expr, FunctionCall):
+        if expr.name in ("position", "last") and not expr.prefix:
+            return True
+        return any(map(counts, expr.arguments))
     if isinstance(expr, FilterPath):
         return counts(expr.primary)
     return any(map(counts, children(expr)))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.errors import SchemeError
-from extract.preptool.choose import PickStep, PrefixChoice, PrefixIndex, assign, choose
+from extract.preptool.choose import PickStep, PrefixChoice, PrefixIndex, assign, choices, choose
 from extract.preptool.query_tree import NamePath, QueryTree, WeightedQuery, by_subscribers, one_each
 
 
@@ -320,6 +320,13 @@ def figure_6(tree: QueryTree, chunks: int) -> list[tuple[NamePath, set[NamePath]
 def test_every_turn_is_that_of_figure_6(tree: QueryTree, chunks: int) -> None:
     steps = choose(tree, chunks).steps
     assert [(step.prefix, set(step.dropped)) for step in steps] == figure_6(tree, chunks)
+
+
+@given(trees, chunk_numbers)
+def test_all_numbers_of_chunks_are_chosen_in_one_pass(tree: QueryTree, chunks: int) -> None:
+    for number, choice in enumerate(choices(tree, chunks), 1):
+        assert choice == choose(tree, number)
+    assert choice.prefixes == choose(tree, chunks).prefixes
 
 
 @given(query_sets, policies, chunk_numbers, st.randoms(use_true_random=False))
