@@ -45,14 +45,14 @@ class LoadedBatch:
 
         pairs = documents if isinstance(documents, Sequence) else list(documents)
         names: list[str] = []
-        documents = []
+        every: list[Any] = []
         try:
             for name, document in pairs:  # not zip, whose iterators the garbage collector visits
                 names.append(name)
-                documents.append(document)
+                every.append(document)
         except (TypeError, ValueError):
             raise TypeError("documents come as pairs of a name and a document") from None
-        contents = tuple(documents)
+        contents = tuple(every)
         if "" in names:
             names = list(map(_name, names, contents))
         self.names: Sequence[str] = names

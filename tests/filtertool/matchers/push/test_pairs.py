@@ -14,10 +14,22 @@ from extract.subscriptions import Subscriptions
 
 pytest.importorskip("extract.filtertool.matchers.push._push")
 
-_STRINGS = ("", "0", "-0", "1", "1.0", "01", "x", "yy", "a longer string than others", "nan")
-_NUMBERS = ("0", "-0", "1", "1.0", "2", "(0 div 0)")
+_STRINGS = (
+    *("1", "x") * 5,
+    "",
+    "0",
+    "-0",
+    "1",
+    "1.0",
+    "01",
+    "x",
+    "yy",
+    "a longer string than others",
+    "nan",
+)
+_NUMBERS = (*("1",) * 6, "0", "-0", "1", "1.0", "2", "(0 div 0)")
 _LEAVES = ("a", "b", "c/a", "@k", "c/@k", ".//a", "*", "text()")
-_CONTEXTS = ("/r", "/r/p", "//p", "/r/p/p", "//*", "//p/..")
+_CONTEXTS = ("/r", "/r/p", "//p", "/r/p/p", "//*", "//p/parent::*")
 
 
 def _query(random: Random) -> str:
@@ -36,7 +48,7 @@ def _element(random: Random, name: str, depth: int) -> str:
     if name not in ("r", "p", "c") or depth == 0:
         return f"<{name}{attribute}>{random.choice(_STRINGS)}</{name}>"
     inside = [
-        _element(random, random.choice("aabbcp"), depth - 1) for _ in range(random.randrange(5))
+        _element(random, random.choice("aabbcp"), depth - 1) for _ in range(random.randrange(2, 7))
     ]
     return f"<{name}{attribute}>{''.join(inside)}</{name}>"
 
@@ -60,7 +72,7 @@ def _found(ready: extract.Filter, documents: list[bytes]) -> set[tuple[str, str]
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_answered_as_by_libxml2(seed: int) -> None:
     random = Random(seed)
     queries = {f"q{n}": _query(random) for n in range(120)}
@@ -93,13 +105,13 @@ def test_a_pair_is_decided_without_a_check_of_its_row() -> None:
 
 
 def test_other_slots_of_pairs_are_numbered_anew() -> None:
-    names = [f"n{n}" for n in range(1_200)]
+    names = [f"n{n}" for n in range(1_100)]
     queries = {one: f"/r[{one} = 'x' and {other} = 'y']" for one, other in pairwise(names)}
     ready = extract.Filter(extract.prepare(Schema.none(), Subscriptions.of(queries), chunks=1))
     documents = [
         f"<r><{names[n]}>x</{names[n]}><{names[n + 1]}>y</{names[n + 1]}></r>".encode()
-        for n in range(1_190, 900, -1)
+        for n in range(1_090, 880, -1)
     ]
-    expected = {(str(n), names[1_190 - n]) for n in range(len(documents))}
+    expected = {(str(n), names[1_090 - n]) for n in range(len(documents))}
     for _ in range(3):
         assert _found(ready, documents) == expected

@@ -51,7 +51,8 @@ static int hash_values(px_machine *m)
     }
     for (size_t i = 0; i < m->ahead_count; i++) {
         uint32_t number = strings->slots[m->ahead[i].hash & strings->mask];
-        PX_PREFETCH(&strings->items[number ? number - 1 : 0].hash);
+        if (number)
+            PX_PREFETCH(&strings->items[number - 1].hash);
     }
     return PX_OK;
 }
@@ -116,11 +117,13 @@ static void find_lists(px_machine *m)
     }
 }
 
-/* Takes the postings of short lists that the guards let pass. A pair that holds is sure. */
-static int take_postings(px_machine *m)
+/* Takes the postings of short lists that the guards let pass, and loads what they name. A pair that
+ * holds is sure. */
+static int take_postings(px_machine *m, int *rows)
 {
     const px_registry *r = m->registry;
     size_t count = 0, many = 0;
+    *rows = 0;
     for (size_t i = 0; i < m->reached_count; i++) {
         px_list *list = &r->pool[m->reached[i].list];
         int32_t anchor = m->reached[i].anchor;
@@ -138,8 +141,15 @@ static int take_postings(px_machine *m)
             if (item.clause <= PX_PAIR ? !px_pair_holds(m, item.clause, guards[k], anchor)
                                        : !px_guard_passes(m, guards[k]))
                 continue;
-            if (item.clause < 0)
+            if (item.clause < 0) {
                 item.clause = PX_SURE;
+                if (item.row < 0)
+                    PX_PREFETCH(&r->crowds[~item.row]);
+            } else {
+                *rows = 1;
+                PX_PREFETCH(&r->clauses[item.clause]);
+                PX_PREFETCH(&m->prepared[item.clause]);
+            }
             m->posted[count++] = (px_posted){item, anchor};
         }
     }
@@ -155,19 +165,10 @@ static void look_at_crowd(const px_crowd *crowd)
         PX_PREFETCH(crowd->owners + i);
 }
 
-/* Loads what postings lead to. */
-static void look_behind(const px_machine *m)
+/* Loads what postings lead to; `rows`: some of them to rows. */
+static void look_behind(const px_machine *m, int rows)
 {
     const px_registry *r = m->registry;
-    for (size_t i = 0; i < m->posted_count; i++) {
-        px_item item = m->posted[i].item;
-        if (item.clause >= 0) {
-            PX_PREFETCH(&r->clauses[item.clause]);
-            PX_PREFETCH(&m->prepared[item.clause]);
-        } else if (item.row < 0) {
-            PX_PREFETCH(&r->crowds[~item.row]);
-        }
-    }
     for (size_t i = 0; i < m->posted_count; i++) {
         px_item item = m->posted[i].item;
         if (item.clause >= 0)
@@ -175,7 +176,7 @@ static void look_behind(const px_machine *m)
         else if (item.row < 0)
             look_at_crowd(&r->crowds[~item.row]);
     }
-    for (size_t i = 0; i < m->posted_count; i++) {
+    for (size_t i = 0; rows && i < m->posted_count; i++) {
         px_item item = m->posted[i].item;
         if (item.clause < 0)
             continue;
@@ -186,7 +187,7 @@ static void look_behind(const px_machine *m)
         PX_PREFETCH(t->words + (c->checks ? c->checks : c->path));
         PX_PREFETCH(t->words + (c->checks ? c->checks : c->path) + 16);
     }
-    for (size_t i = 0; i < m->posted_count; i++) {
+    for (size_t i = 0; rows && i < m->posted_count; i++) {
         px_item item = m->posted[i].item;
         if (item.clause >= 0)
             PX_PREFETCH(&r->owners[r->templates[r->clauses[item.clause].template_].owner[item.row]]);
@@ -198,8 +199,9 @@ int px_look_ahead(px_machine *m)
     if (gather(m) != PX_OK || hash_values(m) != PX_OK || find_constants(m) != PX_OK)
         return PX_MEMORY;
     find_lists(m);
-    if (take_postings(m) != PX_OK)
+    int rows;
+    if (take_postings(m, &rows) != PX_OK)
         return PX_MEMORY;
-    look_behind(m);
+    look_behind(m, rows);
     return PX_OK;
 }
