@@ -140,7 +140,7 @@ def length_limit_passed(text: str, limits: Limits) -> str:
     """The name of the limit on length that an expression passes; empty for none.
 
     >>> small = Limits(xpath_chars=10, constant_chars=4)
-    >>> [length_limit_passed(text, small) for text in ("a[b='12345']", "a[b='1234']/c/d/e")]
+    >>> [length_limit_passed(text, small) for text in ("a[b='12345']", "a[b='12']/c/d")]
     ['constant_chars', 'xpath_chars']
     """
     if len(text) <= min(limits.xpath_chars, limits.constant_chars):

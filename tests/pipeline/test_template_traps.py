@@ -190,25 +190,24 @@ def matching(scheme: extract.Scheme, document: bytes, matcher: str) -> list[str]
 
 @pytest.mark.parametrize("matcher", MATCHERS)
 def test_long_constants_and_too_long_ones(matcher: str) -> None:
-    """Up to the limit of a query's characters a constant is like any other; beyond it, the
+    """Up to the limit of a query's literals a constant is like any other; beyond it, the
     query is rejected, and its template's other members go on."""
-    long, longer = "x" * 390_000, "x" * 1_000_000
+    long, longer = "x" * 1_000_000, "x" * 10_000_001
     queries = {f"q{len(text)}": f"/r[a = '{text}']" for text in ("x", long, long + "y", longer)}
     scheme = extract.prepare(extract.Schema.none(), extract.Subscriptions.of(queries), chunks=1)
     assert [(one.id, one.reason) for one in scheme.rejected] == [
-        ("q1000000", "longer than 400,000 characters (--max-xpath-chars)")
+        ("q10000001", "literals of more than 10,000,000 characters (--max-constant-chars)")
     ]
     assert len(scheme.templates) == 1
     document = f"<r><a>{long}</a></r>".encode()
-    assert matching(scheme, document, matcher) == ["q390000"]
+    assert matching(scheme, document, matcher) == ["q1000000"]
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)
 def test_constants_of_megabytes(
     matcher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In bytes, for the limit is one of characters: from the queries to the file of members, and
-    to the answers."""
+    """From the queries to the file of members, and to the answers."""
     monkeypatch.setattr("extract.scheme.writer.INLINE", 2)
     # No text that repeats itself: libxml2 would look for it for minutes.
     long = "".join([chr(0x10000 + n * 7919 % 50_000) for n in range(300_000)])

@@ -198,15 +198,15 @@ def test_a_process_that_is_killed_while_it_saves(saved: Path) -> None:
 
 def test_large_constants_and_ids_of_any_character(tmp_path: Path, native: str) -> None:
     ids = ["\n", "\u2028", "é" * 1_000, "\U0001f600", " ", "a,b;c|d", "$string1", "\x01", "\x00"]
-    large = "x" * 390_000
+    large = "x" * 1_000_000
     queries = [Subscription(name, f"//student[name = '{name}']") for name in ids[:7]]
     queries += [Subscription(name, "//student/name") for name in ids[7:]]
     queries += [Subscription(str(n), f"//student[name = '{large}{n}']") for n in range(3)]
-    queries.append(Subscription("megabyte", f"//student[name = '{'x' * 1_000_000}']"))
+    queries.append(Subscription("too large", f"//student[name = '{'x' * 10_000_001}']"))
     path = tmp_path / "scheme.json"
     scheme = prepare(UNIVERSITY, Subscriptions.of(queries), 2)
     assert [(one.id, one.reason) for one in scheme.rejected] == [
-        ("megabyte", "longer than 400,000 characters (--max-xpath-chars)")
+        ("too large", "literals of more than 10,000,000 characters (--max-constant-chars)")
     ]
     scheme.save(path)
     assert Scheme.load(path) == scheme

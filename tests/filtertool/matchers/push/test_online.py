@@ -230,6 +230,34 @@ def test_more_empty_constants_than_bits() -> None:
     assert matches.unit.tolist() == [1] * 70
 
 
+def test_a_question_comes_back_while_its_queries_with_empty_constants_stay() -> None:
+    """Only C has the program of a question that is in use: it is compiled again."""
+    engine = PushEngine(Schema.none(), {}, "doc")
+
+    def add(number: int, constant: str) -> None:
+        constants = Constants.of(("string",), [(constant,)])
+        question = Question(("/s[contains(name, $string1)]",), constants=constants)
+        assert engine.takes(0, question)
+        engine.add(0, question, np.array([number], np.int32))
+
+    def matches() -> list[int]:
+        found: list[int] = engine.match([b"<s><name>abc</name></s>"]).matches.query.tolist()
+        return found
+
+    add(1, "")
+    add(2, "b")
+    add(3, "x")
+    assert matches() == [1, 2]
+    engine.remove([2, 3])
+    assert matches() == [1]
+    add(4, "c")
+    assert matches() == [1, 4]
+    engine.remove([1, 4])
+    assert not len(engine)
+    add(5, "")
+    assert matches() == [5]
+
+
 # -- several threads
 
 
