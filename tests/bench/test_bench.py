@@ -23,7 +23,7 @@ from extract.subscriptions import Subscriptions
     "name",
     [
         *("chunk", "files", "match", "matchers", "memory", "messages", "output", "prepare"),
-        *("joins", "register", "sql", "subs"),
+        *("joins", "register", "sql", "sql_import", "sql_large", "subs"),
     ],
 )
 def test_a_small_run_gives_a_table(name: str) -> None:
