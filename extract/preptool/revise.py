@@ -62,6 +62,7 @@ from extract.xpath.ast import ParameterType
 from extract.xpath.functions import Type
 
 _ASKED: Final = 1000  # templates of which it is kept what they ask
+_MANY_MORE: Final = 10  # times as many queries as there are
 _SPARE: Final = 1000  # branches and rows that are not needed any more, and kept all the same
 
 
@@ -273,7 +274,9 @@ class Reviser:
             registry.add_blocks([block], source)
             rejected += islice(registry.rejected.values(), known, None)
         self._changed |= bool(blocks)
-        dead = [row for row in range(first, len(registry.table)) if registry.form_of(row) < 0]
+        dead: list[int] = []
+        if any(form < 0 for form in registry.forms.shapes.forms):
+            dead = [row for row in range(first, len(registry.table)) if registry.form_of(row) < 0]
         values = [registry.value(row) for row in dead]
         return AddedQueries(
             count, rejected, [one for one in values if isinstance(one, Unsatisfiable)]
@@ -281,8 +284,11 @@ class Reviser:
 
     def _checked(self, block: QueryBlock, source: str) -> QueryBlock:
         """Makes sure that all queries of a block can be added."""
+        registry: QueryRegistry | set[str] = self._registry
+        if len(self._registry) * _MANY_MORE < len(block):
+            registry = set(self._registry)  # a look-up in it is faster
         for position, name in enumerate(block.ids):
-            if name in self._registry and name not in self._registry.rejected:
+            if name in registry and name not in self._registry.rejected:
                 raise self._taken(block.subscription(position), source)
         for position in block.metadata:
             with_checked_metadata(block.subscription(position), self._limits, source)

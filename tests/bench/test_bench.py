@@ -22,8 +22,8 @@ from extract.subscriptions import Subscriptions
 @pytest.mark.parametrize(
     "name",
     [
-        *("chunk", "files", "match", "matchers", "memory", "messages", "news", "output"),
-        *("joins", "prepare", "proteins", "register", "sql", "subs"),
+        *("chunk", "files", "joins", "match", "matchers", "memory", "messages", "news", "output"),
+        *("prepare", "proteins", "register", "sql", "sql_import", "sql_large", "subs"),
     ],
 )
 def test_a_small_run_gives_a_table(name: str) -> None:

@@ -198,8 +198,8 @@ def test_undecided_queries_are_read_some_at_a_time(
     database: str, select: Select, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = {f"p{n}": f"/stock[position() = 1]/price[. + 0 > {n}]" for n in range(5)}
-    some = dict(list(QUERIES.items())[::4])
-    scheme = extract.prepare(STOCK, extract.Subscriptions.of({**some, **later}))
+    some: dict[str, str] = dict(list(QUERIES.items())[::4]) | later
+    scheme = extract.prepare(STOCK, extract.Subscriptions.of(some))
     scheme.save(database)
     monkeypatch.setattr("extract.filtertool.matchers.sql.stored_subscriptions.PART", 4)
     monkeypatch.setattr("extract.filtertool.sql_filter.MOST_BYTES", most)

@@ -14,7 +14,9 @@ from extract.preptool.prepare import prepare
 from extract.preptool.revise import Reviser
 from extract.scheme.database import retry
 from extract.scheme.database.errors import LostConnection, NoConnection, UncertainCommit
+from extract.scheme.database.head import read_head
 from extract.scheme.database.read import load_stored
+from extract.scheme.database.store import Store
 from extract.subscriptions import Subscription
 from tests.support.databases import query
 from tests.support.postgres_server import PostgresServer
@@ -82,15 +84,13 @@ def test_a_server_that_does_not_come_back_is_told(postgres: PostgresServer, fill
 def test_a_scheme_is_read_again(
     postgres: PostgresServer, filled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from extract.scheme.database import read
+    lose = losing(postgres, 1)
 
-    lose, original = losing(postgres, 1), read.read_head
-
-    def read_head(store: object) -> object:
+    def losing_head(store: Store) -> object:
         lose()
-        return original(store)  # type: ignore[arg-type]
+        return read_head(store)
 
-    monkeypatch.setattr(read, "read_head", read_head)
+    monkeypatch.setattr("extract.scheme.database.read.read_head", losing_head)
     assert [one.id for one in load_stored(filled).scheme.subscribers] == ["first"]
 
 

@@ -13,3 +13,7 @@ class ValueMachine:
     def read(
         self, documents: tuple[bytes, ...]
     ) -> tuple[NDArray[np.int8], list[tuple[NDArray[np.int32], list[Column]]]]: ...
+
+def ordered_pairs(
+    unit: NDArray[np.int32], seq: NDArray[np.int64], documents: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...

@@ -45,6 +45,8 @@ class SqlJoiner:
         limits: How large documents may be.
 
     Attributes:
+        tables: The subscriptions.
+        values: Reads the values of documents.
         held: For each column of an owner's table that queries mention, those of its values that the
             last documents have; only where it was asked for.
         figures: What was done so far.
@@ -54,7 +56,7 @@ class SqlJoiner:
         self, plan: SqlPlan, tables: MemberTables, satisfiable: Iterable[int], limits: Limits
     ) -> None:
         self.tables = tables
-        self._values = DocumentValues(plan, satisfiable, limits)
+        self.values = DocumentValues(plan, satisfiable, limits)
         self.held: dict[TableColumn, set[str]] = {}
         self.figures: dict[str, float] = dict.fromkeys(_FIGURES, 0)
 
@@ -66,7 +68,7 @@ class SqlJoiner:
             values: Whether values of owners' tables are asked for.
         """
         self.held = {} if values else self.held
-        return self._joined(self._values.conforming(documents), values)
+        return self.joined(self.values.conforming(documents), values)
 
     def match_any(self, documents: Sequence[bytes], values: bool = False) -> JoinedPairs:
         """Matches documents of whatever kind, also with entities or in other encodings.
@@ -74,9 +76,15 @@ class SqlJoiner:
         Those that are not well-formed are not done (0). Arguments as for `match`, after which it is
         called.
         """
-        return self._joined(self._values.any(documents), values)
+        return self.joined(self.values.any(documents), values)
 
-    def _joined(self, values: ReadValues, held: bool) -> JoinedPairs:
+    def joined(self, values: ReadValues, held: bool = False) -> JoinedPairs:
+        """Matches documents whose values are read.
+
+        Args:
+            values: The values.
+            held: Whether values of owners' tables are asked for.
+        """
         from extract.filtertool.matchers.sql._values import ordered_pairs
 
         units, seqs = [np.empty(0, np.int32)], [np.empty(0, np.int64)]

@@ -196,8 +196,7 @@ class PostgresTables:
             self._add_shapes(plan)
             if len(change.gone):
                 self._delete(change.gone.tolist(), known)
-            since = {"chosen": change.templates, "known": change.known}
-            self._fill(plan, "revision > :known", **since)
+            self._fill(plan, "revision > :known", change.templates, known=change.known)
             for shape, number in self._shapes.items() - known.items():
                 self._index(shape, member_name(number))
             if self._copied:

@@ -108,17 +108,19 @@ def _plan(
 
 def _members(stored: StoredSubscriptions, change: MemberChange) -> tuple[TextColumn, Any]:
     """The ids and the sequence numbers of all members."""
-    ids, seqs = stored.ids, stored.seqs
+    ids, seqs = _array(stored.ids), stored.seqs
     if len(change.gone):
-        kept = np.flatnonzero(~np.isin(seqs, change.gone, assume_unique=True))
-        ids, seqs = ids.take(kept), seqs[kept]
+        kept = np.ones(len(seqs), np.bool_)
+        kept[np.searchsorted(seqs, change.gone)] = False
+        ids, seqs = ids.filter(pa.array(kept)), seqs[kept]
     if change.rows.num_rows:
-        ids = TextColumn.concat([ids, id_column(change.rows["id"])])
+        fresh = change.rows["id"].cast(pa.large_string())
+        ids = pa.concat_arrays([ids, *fresh.chunks])
         seqs = np.concatenate([seqs, np.asarray(change.rows["seq"])])
         if not (seqs[1:] > seqs[:-1]).all():  # one that was changed by SQL keeps its place
             order = np.argsort(seqs)
-            ids, seqs = ids.take(order), seqs[order]
-    return ids, seqs
+            ids, seqs = ids.take(pa.array(order)), seqs[order]
+    return id_column(ids), seqs
 
 
 def _rest(stored: StoredSubscriptions, plan: SqlPlan, change: MemberChange) -> Any:

@@ -246,10 +246,14 @@ def sql_plan(empty: Scheme, numbers: HeadNumbers, values: bool) -> SqlPlan:
 
 
 def id_column(ids: Any) -> TextColumn:
-    """Ids, an Arrow array, as a column of texts."""
-    array = ids.combine_chunks()
+    """Ids, an Arrow array, as a column of texts, one after the other."""
+    array = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
     array = array.cast(pa.large_string())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return TextColumn(b"" if data is None else data.to_pybytes(), ends[:-1], ends[1:])
+    if data is None or not len(array):
+        return TextColumn(b"", ends[:0], ends[:0])
+    first, last = int(ends[0]), int(ends[-1])
+    ends = ends - first
+    return TextColumn(data.slice(first, last - first).to_pybytes(), ends[:-1], ends[1:])

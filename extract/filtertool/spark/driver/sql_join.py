@@ -161,7 +161,9 @@ def _matches(
     names = [f"extract_{uuid.uuid4().hex}" for _ in range(2)]
     spark.read.parquet(*paths).createOrReplaceTempView(names[0])
     spark.read.parquet(members).createOrReplaceTempView(names[1])
-    found = spark.sql(match_sql(shape, lists, *names, "spark", single=single)).select("seq")
+    found = spark.sql(match_sql(shape, lists, names[0], names[1], "spark", single=single)).select(
+        "seq"
+    )
     for name in names:
         spark.catalog.dropTempView(name)
     return found

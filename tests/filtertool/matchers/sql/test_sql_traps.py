@@ -111,3 +111,15 @@ def test_traps(database: str, select: str) -> None:
     counts = compare(scheme, named, list(TRAPS), {}, database, select)  # type: ignore[arg-type]
     undecided = 3 if select == "doc" else 4  # a position, 'a' as a number, a truth value
     assert len(named) - counts["sql_questions"] <= undecided
+
+
+def test_combinations_of_too_many_nodes_are_answered_all_the_same() -> None:
+    queries = {"both": "/v[x[a = 299]]/y[c = 299]", "other": "/v[x[a = 1]]/y[c = 300]"}
+    inside = "".join([f"<x><a>{n}</a></x><y><c>{n}</c></y>" for n in range(300)])
+    documents = [f"<v>{inside}</v>".encode(), b"<v><x><a>1</a></x><y><c>300</c></y></v>"]
+    counts = compare(
+        extract.prepare(extract.Subscriptions.of(queries)), queries, documents, {}, select="doc"
+    )
+    assert counts["matches"] == 2
+    assert counts["sql_questions"] == 2
+    assert counts["sql_documents"] == 1  # the other one has 90,000 combinations
