@@ -200,9 +200,10 @@ class Joins:
     def _take(self, subscriptions: Subscriptions) -> None:
         """Adds queries; those that cannot be evaluated are rejected."""
         rejections: list[Rejection] = []
+        parsed: dict[object, XsclQuery] = {}
         for one in subscriptions:
             try:
-                self._add(one)
+                self._add(one, parsed=parsed)
             except QuerySyntaxError as error:
                 placed = error.at(subscriptions.source, one.line, one.column)
                 offset = error.offset if error.offset >= 0 else None
@@ -211,8 +212,19 @@ class Joins:
                 )
         self.rejected_queries = tuple(rejections)
 
-    def _add(self, one: Subscription, since: int | None = None, order: int | None = None) -> None:
-        query = parse_xscl(one.xpath, one.namespaces, self._limits)
+    def _add(
+        self,
+        one: Subscription,
+        since: int | None = None,
+        order: int | None = None,
+        parsed: dict[object, XsclQuery] | None = None,
+    ) -> None:
+        key = one.xpath, tuple(sorted(one.namespaces.items()))
+        query = parsed.get(key) if parsed else None  # of a query with the same text
+        if query is None:
+            query = parse_xscl(one.xpath, one.namespaces, self._limits)
+        if parsed is not None:
+            parsed[key] = query
         self._streams.check(one.id, query)
         if order is None:
             order = self._next_order
@@ -469,8 +481,10 @@ class Joins:
 
     def _resume(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
+        parsed: dict[object, XsclQuery] = {}
         for one in snapshot.queries:
-            self._add(Subscription(one.id, one.xscl, one.namespaces), one.since, one.order)
+            query = Subscription(one.id, one.xscl, one.namespaces)
+            self._add(query, one.since, one.order, parsed)
         self._clock, self._next_order = facts["clock"], facts["next_order"]
         self._counts = StreamCounts(facts["inputs"], facts["places"])
         self._latest, self._horizon = facts["latest"], facts["horizon"]

@@ -33,7 +33,7 @@ from extract.filtertool.processes.crew import Crew
 from extract.filtertool.results.outcome import Rejection
 from extract.xscl.times import microseconds
 
-_BATCH: Final = 64  # documents for each process
+BATCH: Final = 64  # documents for each process
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class ParallelJoins:
             ExtractError: A process was killed.
         """
         waiting = iter(inputs)
-        while batch := list(islice(waiting, _BATCH * len(self._crew))):
+        while batch := list(islice(waiting, BATCH * len(self._crew))):
             yield from self._batch(batch)
 
     def _batch(self, batch: list[JoinInput | Rejection]) -> Iterator[InputResult]:

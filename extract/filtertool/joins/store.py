@@ -34,7 +34,7 @@ from extract.filtertool.joins.postings import FEW, Hits
 
 BLOCK_DOCUMENTS: Final = 128
 BLOCK_BYTES: Final = 1 << 20
-_FEW_BLOCKS: Final = 8
+FEW_BLOCKS: Final = 8
 _SHARE: Final = 8  # a block has at most this part of all, unless there are few
 _AT_HAND: Final = 1 << 19  # bytes of documents that were read from blocks
 
@@ -191,7 +191,7 @@ class WitnessStore:
         """Drops all documents that are not needed, if they are worth the work."""
         unneeded = [int((~kept.block.needed(self._needs)).sum()) for kept in self._blocks]
         if sum(unneeded) * 2 * _SHARE > len(self):
-            self._replace(0, len(self._blocks), [[kept] for kept in self._blocks])
+            self._swap(0, len(self._blocks), [[kept] for kept in self._blocks])
         for clock in [c for c, one in self._open.items() if not self._needs.document(*one)]:
             self._drop_open(clock)
 
@@ -230,15 +230,15 @@ class WitnessStore:
 
     def _merge(self) -> None:
         """Merges neighbours until there are few blocks, or all are large."""
-        while len(self._blocks) > _FEW_BLOCKS:
+        while len(self._blocks) > FEW_BLOCKS:
             sizes = [len(kept.block) for kept in self._blocks]
             pairs = [one + other for one, other in pairwise(sizes)]
             at = min(range(len(pairs)), key=pairs.__getitem__)
             if pairs[at] * _SHARE > sum(sizes):
                 return
-            self._replace(at, at + 2, [self._blocks[at : at + 2]])
+            self._swap(at, at + 2, [self._blocks[at : at + 2]])
 
-    def _replace(self, start: int, end: int, groups: list[list[_Kept]]) -> None:
+    def _swap(self, start: int, end: int, groups: list[list[_Kept]]) -> None:
         made = [merged([kept.block for kept in group], self._needs) for group in groups]
         self._blocks[start:end] = [_kept(block) for block in made if block is not None]
         self._count()

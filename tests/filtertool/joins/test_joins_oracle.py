@@ -129,7 +129,7 @@ def small_blocks(documents: int, few: int, listed: int) -> AbstractContextManage
     stack = ExitStack()
     room = "extract.filtertool.joins.store"
     stack.enter_context(mock.patch(f"{room}.BLOCK_DOCUMENTS", documents))
-    stack.enter_context(mock.patch(f"{room}._FEW_BLOCKS", few))
+    stack.enter_context(mock.patch(f"{room}.FEW_BLOCKS", few))
     stack.enter_context(mock.patch(f"{room}._SHARE", 1))
     stack.enter_context(mock.patch(f"{room}.FEW", listed))
     return stack

@@ -41,7 +41,7 @@ def in_processes(joins: Joins, documents: list[Any], jobs: int) -> tuple[list[An
 def test_rows_and_their_order_are_those_of_one_process(
     seed: int, jobs: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(parallel_module, "_BATCH", 7)
+    monkeypatch.setattr(parallel_module, "BATCH", 7)
     documents = stream_of(Random(seed), 60)
     alone, several = Joins(QUERIES), Joins(QUERIES)
     expected = locally(alone, documents[:34])
@@ -59,7 +59,7 @@ def test_rows_are_those_of_one_process_for_more_streams(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = Random(seed)
-    monkeypatch.setattr(parallel_module, "_BATCH", random.choice([1, 5, 20]))
+    monkeypatch.setattr(parallel_module, "BATCH", random.choice([1, 5, 20]))
     names = random.sample(list(QUERIES), random.randint(3, len(QUERIES)))
     queries = {name: QUERIES[name] for name in QUERIES if name in names}
     documents = stream_of(random, 120)
