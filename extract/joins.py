@@ -408,7 +408,10 @@ class Joins:
         while store and store.bytes + document.bytes > self._max_state:
             if self._when_full == "stop":
                 reason = f"the state would take more than {self._max_state:,} bytes (--max-state)"
-                hint = "raise the limit, make windows or the lateness smaller, or drop the oldest"
+                hint = (
+                    "raise the limit, make windows or the lateness smaller, "
+                    "or have the oldest dropped (--when-full drop)"
+                )
                 raise JoinError(reason, hint, document.name)
             reason = "dropped from the state before its windows had passed (--max-state)"
             self._rejected += [

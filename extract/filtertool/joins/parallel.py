@@ -169,7 +169,9 @@ class ParallelJoins:
                 assert one.content is not None
                 given[share].append((one.content, arrival))
         answers: list[ShareAnswer] = self._crew.call("join", list(enumerate(given)))
-        self.state = JoinState(*map(sum, zip(*[one.state for one in answers], strict=True)))
+        states = [one.state for one in answers]
+        states += [] if self._later is None else [self._later.state]
+        self.state = JoinState(*map(sum, zip(*states, strict=True)))
         rows: dict[int, list[PlacedRow]] = {}
         for answer in answers:
             for row in answer.rows:

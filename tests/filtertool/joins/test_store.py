@@ -20,7 +20,7 @@ def document(clock: int, values: list[str], stream: str = "s") -> JoinDocument:
     """A document with a root that is not compared, and a node for each value."""
     locators = [(0, 0, 0), *[(300 * n + 1, n % 4, n) for n in range(len(values))]]
     keys = [b"", *map(key_of, values)]
-    links = {70_000: {-1: (0,)}}
+    links: dict[int, dict[int, tuple[int, ...]]] = {70_000: {-1: (0,)}}
     if values:
         links[5] = {0: tuple(range(1, len(keys)))}
     name, data = f"dé\udce9{clock}", f"<a>{clock}</a>".encode()
