@@ -52,7 +52,7 @@ class _Reason(NamedTuple):
             return True
         if self.seq >= needs.seq:
             return True
-        return any(place >= needs.places.get(s, place + 1) for s, place in self.places.items())
+        return any(needs.place(stream, place) for stream, place in self.places.items())
 
 
 class _Kept(NamedTuple):
@@ -88,7 +88,7 @@ class WitnessStore:
         self._at_hand: OrderedDict[int, JoinDocument] = OrderedDict()
         self._at_hand_bytes = 0
         self._found: dict[int, tuple[WitnessBlock, int]] = {}  # of the last search
-        self._needs = Needs(None, {}, 0)
+        self._needs = Needs(None, None, 0)
         self._limit = BLOCK_BYTES
         self.bytes = 0
         self.witnesses = 0
@@ -105,6 +105,8 @@ class WitnessStore:
 
     def add(self, document: JoinDocument, hold: Hold) -> None:
         """Keeps a document, the last that has arrived."""
+        if len(self._open) >= BLOCK_DOCUMENTS or self._open_bytes >= self._limit:
+            self._seal()  # now that it is known which of them are still needed
         clock, keys = document.clock, document.keys
         for edge, nodes_of in document.links.items():
             for nodes in nodes_of.values():
@@ -116,8 +118,6 @@ class WitnessStore:
         self.bytes += document.bytes
         self.witnesses += len(document.locators)
         self._reason = _reason_of([(document, hold)], self._reason)
-        if len(self._open) >= BLOCK_DOCUMENTS or self._open_bytes >= self._limit:
-            self._seal()
 
     def find(self, keys: Collection[bytes]) -> dict[bytes, dict[int, Hits]]:
         """Returns for values that kept documents have, by edge, these documents."""
@@ -208,7 +208,8 @@ class WitnessStore:
         return [block.document(row) for row in np.flatnonzero(block.needed(self._needs)).tolist()]
 
     def clear(self) -> None:
-        """Drops all documents."""
+        """Drops all documents, and forgets which were needed."""
+        self._needs = Needs(None, None, 0)
         self._blocks = []
         self._clear_open()
         self._count()

@@ -13,8 +13,6 @@ from extract.filtertool.joins.documents import JoinDocument, key_of
 from extract.filtertool.joins.postings import Hits, Posting, shared
 from extract.filtertool.joins.store import WitnessStore
 
-ALL = Needs(None, {}, 0)
-
 
 def document(clock: int, values: list[str], stream: str = "s") -> JoinDocument:
     """A document with a root that is not compared, and a node for each value."""
