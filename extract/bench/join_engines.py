@@ -18,8 +18,14 @@ from extract.limits import DEFAULTS
 _WINDOW = 300
 
 
-def engine_remarks(queries: int, items: int) -> Sequence[str]:
-    """Returns the seconds that each engine takes, the start of its processes included."""
+def engine_remarks(queries: int, items: int, spark: bool) -> Sequence[str]:
+    """Returns the seconds that each engine takes, the start of its processes included.
+
+    Args:
+        queries: How many queries.
+        items: How many documents.
+        spark: Whether Spark is to be measured as well, if it is installed.
+    """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "items")
         folder.mkdir()
@@ -30,19 +36,19 @@ def engine_remarks(queries: int, items: int) -> Sequence[str]:
         texts = rss_queries(queries, _WINDOW)
         said = [f"{queries:,} queries, {items:,} items of a feed in files, seconds and rows:"]
 
-        def measure(name: str, jobs: int, spark: bool) -> None:
+        def measure(name: str, jobs: int = 1, on_spark: bool = False) -> None:
             started = time.perf_counter()
             joins, target = Joins(texts), str(Path(place, name))
             report: JoinReport
-            if spark:
+            if on_spark:
                 report = run_joins_on_spark(joins, files, target, time="/*/@t")
             else:
                 ordered = in_order(files, "/*/@t", {}, DEFAULTS)
                 report = run_joins(joins, ordered, target, jobs=jobs)
             said.append(f"  {name}: {time.perf_counter() - started:.2f} s, {report.rows:,} rows")
 
-        measure("one process", 1, False)
-        measure("two processes", 2, False)
-        if importlib.util.find_spec("pyspark") is not None:
-            measure("Spark, its start included", 1, True)
+        measure("one process")
+        measure("two processes", jobs=2)
+        if spark and importlib.util.find_spec("pyspark") is not None:
+            measure("Spark, its start included", on_spark=True)
         return said
