@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -12,6 +12,7 @@ from typing import Any
 
 from extract.chunktool.input.find import InputFile
 from extract.filtertool.joins.inputs import ARRIVAL, JoinInput
+from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.writers import JoinedWriter, open_joined_writer
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.writers import Format
@@ -92,7 +93,8 @@ def run_joins(
     directory: str | Path,
     form: Format = "parquet",
     before: Iterable[Rejection] = (),
-    progress: Callable[[JoinReport], None] = lambda _: None,
+    jobs: int = 1,
+    keep: bool = False,
 ) -> JoinReport:
     """Joins documents, and writes rows, rejections and a report.
 
@@ -102,14 +104,15 @@ def run_joins(
         directory: Where results go; they are all there at the end, or nothing is.
         form: The format of rows.
         before: What was rejected before.
-        progress: Called after each document.
+        jobs: How many processes join.
+        keep: Whether ``joins`` is to remember the documents of several processes.
 
     Raises:
         FileExistsError: The directory has something else in it.
-        JoinError: The state is full.
+        JoinError: The state is full; or there are several processes, and a limit for it.
     """
     return _into_directory(
-        lambda writer: join_into(writer, joins, inputs, before, progress), joins, directory, form
+        lambda writer: join_into(writer, joins, inputs, before, jobs, keep), joins, directory, form
     )
 
 
@@ -165,37 +168,48 @@ def join_into(
     joins: Joins,
     inputs: Iterable[JoinInput | Rejection],
     before: Iterable[Rejection] = (),
-    progress: Callable[[JoinReport], None] = lambda _: None,
+    jobs: int = 1,
+    keep: bool = False,
 ) -> JoinReport:
     """Joins documents, and writes rows and rejections as they come; see `run_joins`."""
     started = perf_counter()
     report = JoinReport()
-    most = 0
-
+    most, last = 0, joins.state
     report.reject(writer, joins.rejected_queries)
     unread = list(before)
     report.documents["seen"] += len(unread)
     report.reject(writer, unread)
-    for one in inputs:
+    for rows, rejections, state in _results(joins, inputs, jobs, keep):
         report.documents["seen"] += 1
-        if isinstance(one, Rejection):
-            report.reject(writer, [one])
-            continue
-        rows = joins.process(*one)
         writer.write(rows)
         report.rows += len(rows)
-        report.reject(writer, joins.rejected)
-        most = max(most, joins.state.bytes)
-        progress(report)
+        report.reject(writer, rejections)
+        most = max(most, state.bytes)
+        last = state
     report.end(joins, started)
-    figures = joins.figures()
-    report.state = {
-        "documents": figures["state_documents"],
-        "witnesses": figures["state_witnesses"],
-        "bytes": figures["state_bytes"],
-        "most_bytes": most,
-    }
+    report.state = {**last._asdict(), "most_bytes": most}
     return report
+
+
+def _results(
+    joins: Joins, inputs: Iterable[JoinInput | Rejection], jobs: int, keep: bool
+) -> Iterator[tuple[Sequence[Joined], Sequence[Rejection], JoinState]]:
+    """What each input leads to, and the state after it."""
+    if jobs > 1:
+        parallel = joins.parallel(jobs)
+        try:
+            for result in parallel.results(inputs):
+                yield result.rows, result.rejections, parallel.state
+            if keep:
+                joins.take_over(parallel.end())
+        finally:
+            parallel.close()
+        return
+    for one in inputs:
+        if isinstance(one, Rejection):
+            yield (), [one], joins.state
+        else:
+            yield joins.process(*one), joins.rejected, joins.state
 
 
 def join_on_spark(

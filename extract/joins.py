@@ -31,6 +31,7 @@ from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import JoinMember
 from extract.filtertool.joins.numbering import late_document
+from extract.filtertool.joins.parallel import ParallelJoins, Progress
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
@@ -199,9 +200,10 @@ class Joins:
     def _take(self, subscriptions: Subscriptions) -> None:
         """Adds queries; those that cannot be evaluated are rejected."""
         rejections: list[Rejection] = []
+        parsed: dict[object, XsclQuery] = {}
         for one in subscriptions:
             try:
-                self._add(one)
+                self._add(one, parsed=parsed)
             except QuerySyntaxError as error:
                 placed = error.at(subscriptions.source, one.line, one.column)
                 offset = error.offset if error.offset >= 0 else None
@@ -210,8 +212,19 @@ class Joins:
                 )
         self.rejected_queries = tuple(rejections)
 
-    def _add(self, one: Subscription, since: int | None = None, order: int | None = None) -> None:
-        query = parse_xscl(one.xpath, one.namespaces, self._limits)
+    def _add(
+        self,
+        one: Subscription,
+        since: int | None = None,
+        order: int | None = None,
+        parsed: dict[object, XsclQuery] | None = None,
+    ) -> None:
+        key = one.xpath, tuple(sorted(one.namespaces.items()))
+        query = parsed.get(key) if parsed else None  # of a query with the same text
+        if query is None:
+            query = parse_xscl(one.xpath, one.namespaces, self._limits)
+        if parsed is not None:
+            parsed[key] = query
         self._streams.check(one.id, query)
         if order is None:
             order = self._next_order
@@ -224,14 +237,48 @@ class Joins:
 
     def job(self) -> JoinJob:
         """Returns the queries and options without any state, for engines in other processes."""
+        return self._job([(replace(m, since=0), query) for query, m in self._queries.values()])
+
+    def _job(self, queries: Iterable[tuple[JoinMember, XsclQuery]]) -> JoinJob:
         with self._lock:
             return JoinJob(
-                tuple([(replace(m, since=0), query) for query, m in self._queries.values()]),
+                tuple(queries),
                 self._limits,
                 self._engine.longest if self._lateness is None else self._lateness,
                 self._streams.published,
                 partial(pattern_candidates, self.schemas, self._limits),
             )
+
+    # -- several processes
+
+    def parallel(self, jobs: int) -> ParallelJoins:
+        """Returns joins in several processes, which go on from here; see `take_over`.
+
+        Raises:
+            JoinError: There is a limit for the state, which holds for one process only.
+        """
+        with self._lock:
+            if self._max_state is not None:
+                hint = "join in one process, or without the limit"
+                raise JoinError("--max-state holds for one process only", hint)
+            progress = Progress(
+                self._clock,
+                StreamCounts(self._counts.inputs, self._counts.places),
+                self._latest,
+                self._horizon,
+                tuple(self._engine.store.needed()),
+            )
+            job = self._job([(member, query) for query, member in self._queries.values()])
+        return ParallelJoins(job, jobs, progress)
+
+    def take_over(self, progress: Progress) -> None:
+        """Goes on from where joins in several processes have ended."""
+        with self._lock:
+            self._engine.store.clear()
+            self._engine.forget()
+            self._clock, self._counts = progress.clock, progress.counts
+            self._latest, self._horizon = progress.latest, progress.horizon
+            self._keep(progress.kept)
 
     # -- documents
 
@@ -361,7 +408,10 @@ class Joins:
         while store and store.bytes + document.bytes > self._max_state:
             if self._when_full == "stop":
                 reason = f"the state would take more than {self._max_state:,} bytes (--max-state)"
-                hint = "raise the limit, make windows or the lateness smaller, or drop the oldest"
+                hint = (
+                    "raise the limit, make windows or the lateness smaller, "
+                    "or have the oldest dropped (--when-full drop)"
+                )
                 raise JoinError(reason, hint, document.name)
             reason = "dropped from the state before its windows had passed (--max-state)"
             self._rejected += [
@@ -434,12 +484,17 @@ class Joins:
 
     def _resume(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
+        parsed: dict[object, XsclQuery] = {}
         for one in snapshot.queries:
-            self._add(Subscription(one.id, one.xscl, one.namespaces), one.since, one.order)
+            query = Subscription(one.id, one.xscl, one.namespaces)
+            self._add(query, one.since, one.order, parsed)
         self._clock, self._next_order = facts["clock"], facts["next_order"]
         self._counts = StreamCounts(facts["inputs"], facts["places"])
         self._latest, self._horizon = facts["latest"], facts["horizon"]
-        for document in snapshot.documents:
+        self._keep(snapshot.documents)
+
+    def _keep(self, documents: Iterable[JoinDocument]) -> None:
+        for document in documents:
             self._engine.read(document, self._patterns.candidates)
             self._engine.keep(document)
         self._engine.release(self._horizon, self._counts)

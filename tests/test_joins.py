@@ -321,6 +321,18 @@ def test_a_snapshot_is_taken_up_and_a_replay_gives_the_same_keys(tmp_path: Path)
     assert Joins.restore(tmp_path / "saved").state == joins.state
 
 
+def test_a_restored_state_has_windows_in_events_however_its_blocks_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extract.filtertool.joins.store.BLOCK_DOCUMENTS", 1)
+    joins = Joins({"q": PAIR.format("JOIN", "4 EVENTS")})
+    for number in range(6):
+        joins.process("a", f"a{number}", ORDER, number)
+    joins.save(tmp_path / "saved")
+    again = Joins.restore(tmp_path / "saved")
+    assert [row.left for row in again.process("b", "b1", PACK, 9)] == ["a2", "a3", "a4", "a5"]
+
+
 def test_a_snapshot_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(extract.JoinError, match="no snapshot"):
         Joins.restore(tmp_path)
@@ -361,12 +373,12 @@ def test_a_snapshot_that_cannot_be_written_leaves_the_one_before(
 def test_the_bytes_of_the_state_are_about_right() -> None:
     joins = Joins({"q": "S//o->x[k->i] JOIN{i=j, 10000} S//p->y[k->j]"})
     tracemalloc.start()
-    documents = [f"<o><k>{n}</k><k>{n} {n}</k><z/></o>".encode() for n in range(896)]
-    for number in range(384):  # trees of the last documents are kept, too
+    documents = [f"<o><k>{n}</k><k>{n} {n}</k><z/></o>".encode() for n in range(897)]
+    for number in range(385):  # trees of the last documents are kept, too
         joins.process("a", f"a{number}", documents[number], number)
     gc.collect()
     before, told = tracemalloc.get_traced_memory()[0], joins.state.bytes
-    for number in range(384, 896):
+    for number in range(385, 897):
         joins.process("a", f"a{number}", documents[number], number)
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0] - before

@@ -92,6 +92,10 @@ _SHOWN: Final = 10
     help="This process, or tasks of Spark; the rows are the same.",
 )  # fmt: skip
 @click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+    help="How many processes join, by value; the rows and their order are the same.",
+)  # fmt: skip
+@click.option(
     "--format", "form", show_default="parquet; jsonl for -o -",
     type=click.Choice(["parquet", "jsonl", "csv", "tsv", "xml"]),
     help="Rows as Parquet, JSON lines, CSV or TSV, or one XML document for each query.",
@@ -112,6 +116,7 @@ def join(
     when_full: WhenFull,
     state: str | None,
     engine: str,
+    jobs: int,
     form: Format | None,
     messages: MessageOptions,
     limits: Limits,
@@ -136,6 +141,10 @@ def join(
     started = clock.perf_counter()
     if engine == "spark" and (state or max_state):
         raise click.UsageError("--state and --max-state are for --engine local.")
+    if engine == "spark" and jobs > 1:
+        raise click.UsageError("--jobs is for --engine local; of Spark, the master says how many.")
+    if jobs > 1 and max_state:
+        raise click.UsageError("--max-state is for one process: leave out --jobs.")
     form = form or ("jsonl" if output == "-" else "parquet")
     if output == "-" and form in ("parquet", "xml"):
         raise click.UsageError(f"--format {form} needs a directory: name one with -o.")
@@ -154,11 +163,11 @@ def join(
             if engine == "spark":
                 report = join_on_spark(writer, joins, files, skipped, **timed)
             else:
-                report = join_into(writer, joins, inputs, skipped)
+                report = join_into(writer, joins, inputs, skipped, jobs, state is not None)
     elif engine == "spark":
         report = run_joins_on_spark(joins, files, output, form, skipped, **timed)
     else:
-        report = run_joins(joins, inputs, output, form, skipped)
+        report = run_joins(joins, inputs, output, form, skipped, jobs, state is not None)
     if state is not None:  # after the rows: a crash in between gives them again, with the same keys
         joins.save(state)
     report.seconds["elapsed"] = clock.perf_counter() - started

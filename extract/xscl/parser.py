@@ -298,8 +298,8 @@ class _XsclParser:
                 number = next((n for n in (0, 1) if operand.variable in names[n]), None)
                 if number is None:
                     known = ", ".join([*sides[0].variables, *sides[1].variables])
-                    reason = f"there is no variable {operand.variable}"
-                    raise self.x.error(reason, f"there are {known}", operand.offset)
+                    reason = f"no pattern binds {operand.variable}"
+                    raise self.x.error(reason, _unbound(operand.variable, known), operand.offset)
                 sides[number], name = operand.placed(sides[number])
                 placed.append((number, name))
             (first, one), (second, other) = sorted(placed)
@@ -320,8 +320,8 @@ class _XsclParser:
         for one in enclosed(query.output):
             assert isinstance(one.expr, Variable)
             if one.expr.name not in known:
-                reason = f"there is no variable {one.expr.name}"
-                hint = f"there are {', '.join(sorted(known))}"
+                reason = f"no pattern binds {one.expr.name}"
+                hint = _unbound(one.expr.name, ", ".join(sorted(known)))
                 raise QuerySyntaxError(reason, hint, xpath=self.text, offset=one.offset)
         check_names(query.output, self.namespaces, self.text)
 
@@ -359,3 +359,8 @@ class _Operand:
         name = f"{self.variable}/{path} #{number}"
         hidden = PatternNode(name, path, hidden=True)
         return replace(side, root=with_hidden(side.root, self.variable, hidden)), name
+
+
+def _unbound(name: str, known: str) -> str:
+    """The hint for a variable that is used, and not bound."""
+    return f"the patterns of this query bind {known}; bind a node in one of them: [path->{name}]"

@@ -168,6 +168,21 @@ def test_a_run_goes_on_from_the_state_of_the_one_before() -> None:
     assert joined("out2") == []
 
 
+def test_several_processes_write_the_same_and_go_on_from_a_state() -> None:
+    kept = ("--state", "kept", "-o", "out")
+    assert join(*TIMES, "--jobs", "2", *kept, documents=("a=orders",)).exit_code == 0
+    assert joined() == []
+    assert report()["state"]["documents"] == 3
+    Path("packs/broken.xml").write_text("<p t='8'>\n<k>")
+    done = join(*TIMES, "--jobs", "2", "--state", "kept", "-o", "out2", documents=("b=packs",))
+    assert done.exit_code == 1
+    assert sorted(row[:2] for row in joined("out2")) == sorted(row[:2] for row in EXPECTED)
+    both = [join(*TIMES, "--jobs", n, "-o", "-", "--format", "jsonl").stdout for n in "13"]
+    assert both[0] == both[1] != ""
+    assert join("--jobs", "2", "--max-state", "1MB", "-o", "out").exit_code == 2
+    assert join("--jobs", "2", "--engine", "spark", "-o", "out").exit_code == 2
+
+
 def test_schemas_do_not_change_rows() -> None:
     Path("o.dtd").write_text("<!ELEMENT o (k*)><!ATTLIST o t CDATA #IMPLIED><!ELEMENT k (#PCDATA)>")
     queries = [

@@ -7,11 +7,13 @@ it knows times, lateness and what is published.
 Which module:
     `engine` is the recipe: read a document, join it, keep it. `edges` has the paths of all
     patterns, shared; `witnesses` evaluates them. `graphs` has what queries join, `members` the
-    queries that join the same. `plan` keeps documents for one kind of window (`side_state`) and
-    finds those that share values (`search`); `combinations` finds their bindings, `outputs` makes
-    the XML. `documents` has a document and its nodes; `snapshot` saves and loads all. For Spark,
-    `job` has the queries, `numbering` the places of documents among all (`arriving` those of a
-    stream), and `by_value` joins those that share a value.
+    queries that join the same. `plan` knows how long one kind of window needs documents and
+    finds those that share values (`search`, `postings`); `combinations` finds their bindings,
+    `outputs` makes the XML. `store` keeps documents, in columns (`blocks`, `structures`).
+    `documents` has a document and its nodes; `snapshot` saves and loads all. For several processes,
+    `job` has the queries and `by_value` joins documents that share a value: on this machine by
+    `shares` of the values, which `parallel` gives work; on Spark with `numbering`, the places of
+    documents among all (`arriving` those of a stream).
 
 Always holds:
     Rows are those of all pairs of accepted documents, each once, whatever arrives first. A document

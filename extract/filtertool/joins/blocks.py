@@ -52,20 +52,24 @@ class Needs:
 
     Attributes:
         horizon: Those held until this time or later; None for all that are held until a time.
-        places: For streams with windows in events, the first place that is still among the last.
+        places: For streams with windows in events, the first place that is still among the last;
+            None for all that are held by their places.
         seq: The first number among all input documents that is still among the last.
     """
 
     horizon: int | None
-    places: dict[str, int]
+    places: Mapping[str, int] | None
     seq: int
+
+    def place(self, stream: str, place: int) -> bool:
+        """Whether a document that is held by its place in a stream is needed."""
+        return self.places is None or place >= self.places.get(stream, place + 1)
 
     def document(self, document: JoinDocument, hold: Hold) -> bool:
         """Whether a document is needed."""
         if hold.until != NEVER and (self.horizon is None or hold.until >= self.horizon):
             return True
-        first = self.places.get(document.stream, document.place + 1)
-        if hold.held & BY_PLACE and document.place >= first:
+        if hold.held & BY_PLACE and self.place(document.stream, document.place):
             return True
         return bool(hold.held & BY_SEQ and document.seq >= self.seq)
 
@@ -163,10 +167,11 @@ class WitnessBlock:
         if needs.horizon is not None:
             needed &= self.until >= needs.horizon
         if self.held.any():
-            first = np.array(
-                [needs.places.get(stream, np.iinfo(np.int64).max) for stream, _ in self.streams]
-            )
-            needed |= ((self.held & BY_PLACE) != 0) & (self.place >= first[self.stream])
+            never, any_place = np.iinfo(np.int64).max, needs.places is None
+            places = needs.places or {}
+            first = [0 if any_place else places.get(stream, never) for stream, _ in self.streams]
+            in_place = self.place >= np.array(first, np.int64)[self.stream]
+            needed |= ((self.held & BY_PLACE) != 0) & in_place
             needed |= ((self.held & BY_SEQ) != 0) & (self.seq >= needs.seq)
         return needed
 

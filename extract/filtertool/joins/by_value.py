@@ -7,14 +7,14 @@ meet first, so that no row comes twice and no one has to compare rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
 from extract.filtertool.joins.graphs import JoinGraph
 from extract.filtertool.joins.job import JoinJob
-from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.results.outcome import Rejection
@@ -92,26 +92,59 @@ class ValueJoins:
             kept: What was kept of earlier ones.
         """
 
-        def here(graph: JoinGraph, left: JoinDocument, right: JoinDocument) -> bool:
-            if self._stages[graph] != stage:
-                return False
-            one, other = graph.edge_pairs[0]
-            shared = _keys(left, one) & _keys(right, other)
-            return key == min(shared, default=None)
-
         engine = self._engine
         engine.store.clear()
         for document in kept:
             engine.keep(document)
         for document, arrival in documents:
-            # A later time than its own: so what it may precede is looked for as well.
-            done = engine.join(document, arrival.counts, document.time + 1, here)
-            for (member, row), place in zip(done.rows, done.places, strict=True):
-                yield PlacedRow(document.clock, *place, member.publish, row)
-            for one in done.rejections:
-                yield PlacedRow(document.clock, -1, -1, -1, -1, "", one)
-            engine.keep(document)
-            engine.release(arrival.horizon, arrival.counts)
+            yield from self.go_on(document, arrival, key.__eq__, stage, stage)
+
+    def go_on(
+        self,
+        document: JoinDocument,
+        arrival: Arrival,
+        mine: Callable[[bytes], bool],
+        first: int = 0,
+        last: int | None = None,
+    ) -> Iterator[PlacedRow]:
+        """Joins a document with those that are kept, and keeps it.
+
+        Args:
+            document: The document, with its numbers.
+            arrival: Where it stands among all.
+            mine: Whether documents are joined here, from the first key that they share.
+            first, last: The stages of the queries; None for all from the first on.
+        """
+
+        def here(graph: JoinGraph, left: JoinDocument, right: JoinDocument) -> bool:
+            stage = self._stages[graph]
+            if stage < first or (last is not None and stage > last):
+                return False
+            one, other = graph.edge_pairs[0]
+            return mine(min(_keys(left, one) & _keys(right, other), default=b""))
+
+        engine = self._engine
+        # A later time than its own: so what it may precede is looked for as well.
+        done = engine.join(document, arrival.counts, document.time + 1, here)
+        for (member, row), place in zip(done.rows, done.places, strict=True):
+            yield PlacedRow(document.clock, *place, member.publish, row)
+        for one in done.rejections:
+            yield PlacedRow(document.clock, -1, -1, -1, -1, "", one)
+        engine.keep(document)
+        engine.release(arrival.horizon, arrival.counts)
+
+    def keep(self, document: JoinDocument) -> None:
+        """Keeps a document, without joining it."""
+        self._engine.keep(document)
+
+    def needed(self) -> Iterator[JoinDocument]:
+        """Yields the documents that later ones may still join."""
+        return self._engine.store.needed()
+
+    @property
+    def state(self) -> JoinState:
+        """What is kept of documents."""
+        return self._engine.state
 
     def kept(self, counts: StreamCounts, horizon: int | None) -> list[JoinDocument]:
         """Returns what later documents may still join, of those that were joined last.

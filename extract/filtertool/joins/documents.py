@@ -55,6 +55,13 @@ class JoinDocument:
     keys: list[bytes] = field(default_factory=list)
     links: Mapping[int, Mapping[int, tuple[int, ...]]] = field(default_factory=dict)
 
+    def bare(self) -> JoinDocument:
+        """Returns the document without its witnesses."""
+        return JoinDocument(
+            self.stream, self.name, self.time, self.seq, self.place, self.clock, self.published,
+            self.data,
+        )  # fmt: skip
+
     @property
     def bytes(self) -> int:
         """About how much memory it takes, the state's index included."""

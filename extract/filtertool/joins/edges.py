@@ -109,6 +109,11 @@ class EdgeTable:
         edge.uses += 1
         return edge
 
+    def use(self, numbers: Iterable[int]) -> None:
+        """Adds one use to edges that are there."""
+        for number in numbers:
+            self._numbered[number][1].uses += 1
+
     def compare(self, numbers: Iterable[int], times: int) -> None:
         """Notes that so many more queries compare the values of edges."""
         for number in numbers:

@@ -11,7 +11,14 @@ from extract.filtertool.joins.blocks import NEVER, Hold, Needs
 from extract.filtertool.joins.combinations import DocumentViews, Row, TooMany, combinations
 from extract.filtertool.joins.documents import DocumentTree, DocumentTrees, JoinDocument, Locator
 from extract.filtertool.joins.edges import EdgeTable, PatternEdge
-from extract.filtertool.joins.graphs import JoinGraph, NamedGraph, graph_of, release, template_of
+from extract.filtertool.joins.graphs import (
+    JoinGraph,
+    NamedGraph,
+    graph_of,
+    release,
+    template_of,
+    use_again,
+)
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
 from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
@@ -64,14 +71,21 @@ class JoinEngine:
         self._plans: dict[tuple[JoinOperator, bool], JoinPlan] = {}
         self._shared = shared
         self._queries: dict[str, tuple[JoinMember, NamedGraph, XsclQuery]] = {}
+        self._named: dict[int, tuple[NamedGraph, int]] = {}  # by the query's object; how many
         self._trees = DocumentTrees(limits)
         self._views = DocumentViews(limits.query_rows, shared)
 
     # -- queries
 
     def add(self, member: JoinMember, query: XsclQuery) -> None:
-        """Adds a query."""
-        named = graph_of(query, self.edges)
+        """Adds a query; one object may be given for several queries with the same text."""
+        known = self._named.get(id(query))
+        if known is None:
+            named, uses = graph_of(query, self.edges), 0
+        else:
+            named, uses = known
+            use_again(named.graph, self.edges)
+        self._named[id(query)] = named, uses + 1
         self._queries[member.id] = member, named, query
         self._plan(query).add(member, named, query)
 
@@ -80,6 +94,9 @@ class JoinEngine:
         member, named, query = self._queries.pop(identifier)
         self._plan(query).remove(member, named, query)
         release(named.graph, self.edges)
+        _, uses = self._named.pop(id(query))
+        if uses > 1:
+            self._named[id(query)] = named, uses - 1
 
     def _plan(self, query: XsclQuery) -> JoinPlan:
         key = (query.window.operator, query.window.events)

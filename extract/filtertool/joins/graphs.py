@@ -91,6 +91,13 @@ def graph_of(query: XsclQuery, edges: EdgeTable) -> NamedGraph:
     )
 
 
+def use_again(graph: JoinGraph, edges: EdgeTable) -> None:
+    """Adds one use to the edges of a graph."""
+    edges.compare(graph.compared, 1)
+    for side in (graph.left, graph.right):
+        edges.use(side.edges)
+
+
 def release(graph: JoinGraph, edges: EdgeTable) -> None:
     """Takes one use from the edges of a graph."""
     edges.compare(graph.compared, -1)

@@ -34,7 +34,7 @@ from extract.filtertool.joins.postings import FEW, Hits
 
 BLOCK_DOCUMENTS: Final = 128
 BLOCK_BYTES: Final = 1 << 20
-_FEW_BLOCKS: Final = 8
+FEW_BLOCKS: Final = 8
 _SHARE: Final = 8  # a block has at most this part of all, unless there are few
 _AT_HAND: Final = 1 << 19  # bytes of documents that were read from blocks
 
@@ -52,7 +52,7 @@ class _Reason(NamedTuple):
             return True
         if self.seq >= needs.seq:
             return True
-        return any(place >= needs.places.get(s, place + 1) for s, place in self.places.items())
+        return any(needs.place(stream, place) for stream, place in self.places.items())
 
 
 class _Kept(NamedTuple):
@@ -88,7 +88,7 @@ class WitnessStore:
         self._at_hand: OrderedDict[int, JoinDocument] = OrderedDict()
         self._at_hand_bytes = 0
         self._found: dict[int, tuple[WitnessBlock, int]] = {}  # of the last search
-        self._needs = Needs(None, {}, 0)
+        self._needs = Needs(None, None, 0)
         self._limit = BLOCK_BYTES
         self.bytes = 0
         self.witnesses = 0
@@ -105,6 +105,8 @@ class WitnessStore:
 
     def add(self, document: JoinDocument, hold: Hold) -> None:
         """Keeps a document, the last that has arrived."""
+        if len(self._open) >= BLOCK_DOCUMENTS or self._open_bytes >= self._limit:
+            self._seal()  # now that it is known which of them are still needed
         clock, keys = document.clock, document.keys
         for edge, nodes_of in document.links.items():
             for nodes in nodes_of.values():
@@ -116,8 +118,6 @@ class WitnessStore:
         self.bytes += document.bytes
         self.witnesses += len(document.locators)
         self._reason = _reason_of([(document, hold)], self._reason)
-        if len(self._open) >= BLOCK_DOCUMENTS or self._open_bytes >= self._limit:
-            self._seal()
 
     def find(self, keys: Collection[bytes]) -> dict[bytes, dict[int, Hits]]:
         """Returns for values that kept documents have, by edge, these documents."""
@@ -191,7 +191,7 @@ class WitnessStore:
         """Drops all documents that are not needed, if they are worth the work."""
         unneeded = [int((~kept.block.needed(self._needs)).sum()) for kept in self._blocks]
         if sum(unneeded) * 2 * _SHARE > len(self):
-            self._replace(0, len(self._blocks), [[kept] for kept in self._blocks])
+            self._swap(0, len(self._blocks), [[kept] for kept in self._blocks])
         for clock in [c for c, one in self._open.items() if not self._needs.document(*one)]:
             self._drop_open(clock)
 
@@ -208,7 +208,8 @@ class WitnessStore:
         return [block.document(row) for row in np.flatnonzero(block.needed(self._needs)).tolist()]
 
     def clear(self) -> None:
-        """Drops all documents."""
+        """Drops all documents, and forgets which were needed."""
+        self._needs = Needs(None, None, 0)
         self._blocks = []
         self._clear_open()
         self._count()
@@ -230,15 +231,15 @@ class WitnessStore:
 
     def _merge(self) -> None:
         """Merges neighbours until there are few blocks, or all are large."""
-        while len(self._blocks) > _FEW_BLOCKS:
+        while len(self._blocks) > FEW_BLOCKS:
             sizes = [len(kept.block) for kept in self._blocks]
             pairs = [one + other for one, other in pairwise(sizes)]
             at = min(range(len(pairs)), key=pairs.__getitem__)
             if pairs[at] * _SHARE > sum(sizes):
                 return
-            self._replace(at, at + 2, [self._blocks[at : at + 2]])
+            self._swap(at, at + 2, [self._blocks[at : at + 2]])
 
-    def _replace(self, start: int, end: int, groups: list[list[_Kept]]) -> None:
+    def _swap(self, start: int, end: int, groups: list[list[_Kept]]) -> None:
         made = [merged([kept.block for kept in group], self._needs) for group in groups]
         self._blocks[start:end] = [_kept(block) for block in made if block is not None]
         self._count()

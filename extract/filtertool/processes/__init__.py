@@ -11,6 +11,7 @@ When to use which:
     documents that a worker may have died of.
     `sandbox` is an interpreter of its own that answers many calls and is killed when one takes too
     long; for single queries.
+    `crew` is some processes that work at the same time, each with a state of its own.
     `memory` limits and keeps memory, `signals` defers Ctrl-C where it would get lost.
 
 Always holds:

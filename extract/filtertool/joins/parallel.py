@@ -1,0 +1,252 @@
+"""Joins on several cores of one machine: the values are shared out among processes.
+
+    read      all processes   each reads a part of a batch of documents: witnesses and values
+    number    this process    arrival numbers, windows in events, late documents
+    join      all processes   each joins the documents of its share of the values
+    publish   this process    takes the rows in their order; what they publish is joined here
+
+Queries that read input streams are joined in the shares; those that read what others publish, here.
+Rows and their order are those of one process.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from time import time_ns
+from typing import Final, NamedTuple
+
+from extract.errors import JoinError
+from extract.filtertool.joins.by_value import PlacedRow, ValueJoins
+from extract.filtertool.joins.documents import JoinDocument
+from extract.filtertool.joins.inputs import JoinInput
+from extract.filtertool.joins.job import JoinJob
+from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.numbering import Arrival, late_document
+from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.shares import JoinShare, ReadDocument, ShareAnswer
+from extract.filtertool.processes.crew import Crew
+from extract.filtertool.results.outcome import Rejection
+from extract.xscl.times import microseconds
+
+BATCH: Final = 64  # documents for each process
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a stream of documents has come.
+
+    Attributes:
+        clock: How many documents were accepted, published ones included.
+        counts: How many of each stream.
+        latest: The latest time; None before the first document.
+        horizon: No document is accepted whose time is earlier; None if any is.
+        kept: The documents that later ones may join.
+    """
+
+    clock: int = 0
+    counts: StreamCounts = field(default_factory=StreamCounts)
+    latest: int | None = None
+    horizon: int | None = None
+    kept: Sequence[JoinDocument] = ()
+
+
+class InputResult(NamedTuple):
+    """What one input document leads to.
+
+    Attributes:
+        rows: The rows, in the order of one process.
+        rejections: What was rejected.
+    """
+
+    rows: list[Joined]
+    rejections: list[Rejection]
+
+
+class ParallelJoins:
+    """Joins documents in several processes.
+
+    Args:
+        job: The queries.
+        jobs: How many processes.
+        progress: How far the documents have come; it changes as they go on.
+
+    Attributes:
+        state: What all processes keep; a document may be kept by several.
+    """
+
+    def __init__(self, job: JoinJob, jobs: int, progress: Progress) -> None:
+        self._job = job
+        self._progress = progress
+        self._first_clock = progress.clock
+        self._clocks: list[int] = []  # of input documents that processes number one by one
+        self._counted = {s for _, q in job.queries if q.window.events for s in q.streams}
+        self._later = ValueJoins(job) if any(job.stages().values()) else None
+        self._crew = Crew(partial(JoinShare, job, jobs), jobs)
+        self.state = JoinState(0, 0, 0)
+        kept = [one.bare() for one in progress.kept]
+        inputs = [pickle.dumps(one) for one in kept if not one.published]
+        if inputs:
+            self._crew.call("keep", [(share, inputs) for share in range(jobs)])
+        if self._later is not None:
+            for document in kept:
+                self._later.read(document)
+                self._later.keep(document)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._crew.close()
+
+    def results(self, inputs: Iterable[JoinInput | Rejection]) -> Iterator[InputResult]:
+        """Yields what each input leads to, in order.
+
+        Raises:
+            JoinError: A stream is published by a query.
+            ExtractError: A process was killed.
+        """
+        waiting = iter(inputs)
+        while batch := list(islice(waiting, BATCH * len(self._crew))):
+            yield from self._batch(batch)
+
+    def _batch(self, batch: list[JoinInput | Rejection]) -> Iterator[InputResult]:
+        documents = [one for one in batch if isinstance(one, JoinInput)]
+        for one in documents:
+            if one.stream in self._job.published:
+                reason = f"the stream {one.stream!r} is published by a query"
+                raise JoinError(reason, "give documents of another stream", one.name)
+        size = len(self._crew)
+        parts = self._crew.call("read", [(documents[n::size],) for n in range(size)])
+        read = iter([parts[n % size][n // size] for n in range(len(documents))])
+        accepted: list[tuple[ReadDocument, Arrival | None, list[Rejection]]] = []
+        for given in batch:
+            if isinstance(given, JoinInput):
+                accepted.append(self._accept(given, next(read)))
+            else:
+                accepted.append((ReadDocument("", True, ()), None, [given]))
+        rows = self._shared([(one, arrival) for one, arrival, _ in accepted if arrival])
+        for known, arrival, rejections in accepted:
+            if arrival is None:
+                yield InputResult([], rejections)
+            else:
+                found = rows.get(arrival.clock, [])
+                yield self._follow(known, arrival, found, [*rejections, *known.rejections])
+
+    def _accept(
+        self, given: JoinInput, read: ReadDocument
+    ) -> tuple[ReadDocument, Arrival | None, list[Rejection]]:
+        """Numbers a document, or rejects it."""
+        now = self._progress
+        if given.time is None:
+            moment = time_ns() // 1_000
+            moment = moment if now.latest is None else max(moment, now.latest + 1)
+        else:
+            moment = microseconds(given.time)
+            if now.horizon is not None and moment < now.horizon:
+                return read, None, [late_document(given.name, moment, now.horizon)]
+        if read.failed:
+            return read, None, list(read.rejections)
+        seq, place = now.counts.inputs, now.counts.places[given.stream]
+        counts = StreamCounts(seq, {one: now.counts.places[one] for one in self._counted})
+        now.counts.inputs += 1
+        now.counts.places[given.stream] += 1
+        now.latest = moment if now.latest is None else max(moment, now.latest)
+        if self._job.lateness is not None:
+            horizon = now.latest - self._job.lateness
+            now.horizon = horizon if now.horizon is None else max(horizon, now.horizon)
+        clock = self._first_clock + len(self._clocks)
+        self._clocks.append(-1)
+        return read, Arrival(given.name, moment, seq, place, clock, counts, now.horizon), []
+
+    def _shared(self, documents: list[tuple[ReadDocument, Arrival]]) -> dict[int, list[PlacedRow]]:
+        """The rows of the shares, by the document that led to them."""
+        given: list[list[tuple[bytes, Arrival]]] = [[] for _ in range(len(self._crew))]
+        for one, arrival in documents:
+            for share in one.shares:
+                assert one.content is not None
+                given[share].append((one.content, arrival))
+        answers: list[ShareAnswer] = self._crew.call("join", list(enumerate(given)))
+        states = [one.state for one in answers]
+        states += [] if self._later is None else [self._later.state]
+        self.state = JoinState(*map(sum, zip(*states, strict=True)))
+        rows: dict[int, list[PlacedRow]] = {}
+        for answer in answers:
+            for row in answer.rows:
+                rows.setdefault(row.trigger, []).append(row)
+        return rows
+
+    def _follow(
+        self,
+        read: ReadDocument,
+        arrival: Arrival,
+        found: list[PlacedRow],
+        rejections: list[Rejection],
+    ) -> InputResult:
+        """Puts rows in order, and joins what they publish."""
+        result, now = InputResult([], rejections), self._progress
+        self._clocks[arrival.clock - self._first_clock] = now.clock
+        inputs = Counter(arrival.counts.places)  # of this moment: the batch goes on
+        if self._later is not None and read.content is not None:
+            document: JoinDocument = pickle.loads(read.content)
+            counts = self._counts(arrival.seq, inputs)
+            numbers = arrival._replace(clock=now.clock, counts=counts)
+            numbers.number(document)
+            found = [*found, *self._later.go_on(document, numbers, _always, first=1)]
+        now.clock += 1
+        inputs[read.stream] += 1
+        waiting = deque(self._take(found, result))
+        while waiting:
+            published = waiting.popleft()
+            place = now.counts.places[published.stream]
+            name = f"{published.stream}#{place}"
+            counts = self._counts(arrival.seq + 1, inputs)
+            time, horizon = published.time, arrival.horizon
+            numbers = Arrival(name, time, place, place, now.clock, counts, horizon)
+            numbers.number(published)
+            now.clock += 1
+            now.counts.places[published.stream] += 1
+            if self._later is not None:
+                result.rejections.extend(self._later.read(published))
+                rows = list(self._later.go_on(published, numbers, _always, first=1))
+                waiting += self._take(rows, result)
+        return result
+
+    def _counts(self, seq: int, inputs: Mapping[str, int]) -> StreamCounts:
+        """The numbers of documents before one: input documents, and all that were published."""
+        places = self._progress.counts.places
+        return StreamCounts(seq, {**inputs, **{one: places[one] for one in self._job.published}})
+
+    @staticmethod
+    def _take(found: list[PlacedRow], result: InputResult) -> list[JoinDocument]:
+        """Adds rows to a result, and returns the documents that they publish."""
+        published: list[JoinDocument] = []
+        for placed in sorted(found, key=lambda one: one[1:5]):
+            if isinstance(placed.row, Rejection):
+                result.rejections.append(placed.row)
+                continue
+            result.rows.append(placed.row)
+            if placed.publish:
+                later = max(placed.row.left_time, placed.row.right_time)
+                data = placed.row.output.encode()
+                published.append(JoinDocument(placed.publish, "", later, 0, 0, 0, True, data))
+        return published
+
+    def end(self) -> Progress:
+        """Returns how far the documents have come, with all that are still needed."""
+        kept: dict[int, JoinDocument] = {}
+        for documents in self._crew.call("needed", [()] * len(self._crew)):
+            for document in documents:
+                if document.clock >= self._first_clock:
+                    document.clock = self._clocks[document.clock - self._first_clock]
+                kept[document.clock] = document
+        if self._later is not None:
+            kept |= {document.clock: document for document in self._later.needed()}
+        self._progress.kept = [kept[clock] for clock in sorted(kept)]
+        return self._progress
+
+
+def _always(_: bytes) -> bool:
+    return True

@@ -1,0 +1,78 @@
+"""Joins in several processes: the rows of one process, in the same order, from any state on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from extract.errors import JoinError
+from extract.filtertool.joins import parallel as parallel_module
+from extract.filtertool.joins.inputs import JoinInput
+from extract.joins import Joins
+from tests.support.join_streams import QUERIES, locally, stream_of
+
+
+def inputs(documents: list[Any]) -> Iterator[JoinInput]:
+    for _, stream, name, data, time in documents:
+        yield JoinInput(stream, name, data, Decimal(time))
+
+
+def in_processes(joins: Joins, documents: list[Any], jobs: int) -> tuple[list[Any], list[Any]]:
+    """Rows and rejections of several processes; afterwards ``joins`` remembers what they did."""
+    shared = joins.parallel(jobs)
+    rows: list[Any] = []
+    rejected: list[Any] = []
+    try:
+        for result in shared.results(inputs(documents)):
+            rows += result.rows
+            rejected += result.rejections
+        joins.take_over(shared.end())
+    finally:
+        shared.close()
+    return rows, rejected
+
+
+@pytest.mark.parametrize(("seed", "jobs"), [(1, 2), (2, 3)])
+def test_rows_and_their_order_are_those_of_one_process(
+    seed: int, jobs: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parallel_module, "BATCH", 7)
+    documents = stream_of(Random(seed), 60)
+    alone, several = Joins(QUERIES), Joins(QUERIES)
+    expected = locally(alone, documents[:34])
+    assert {"follows", "qs", "end"} <= {row.query for row in expected[0]}
+    assert in_processes(several, documents[:34], jobs) == expected
+    several.save(tmp_path / "state")
+    several = Joins.restore(tmp_path / "state")
+    assert in_processes(several, documents[34:48], jobs) == locally(alone, documents[34:48])
+    assert locally(several, documents[48:]) == locally(alone, documents[48:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 30))
+def test_rows_are_those_of_one_process_for_more_streams(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(seed)
+    monkeypatch.setattr(parallel_module, "BATCH", random.choice([1, 5, 20]))
+    names = random.sample(list(QUERIES), random.randint(3, len(QUERIES)))
+    queries = {name: QUERIES[name] for name in QUERIES if name in names}
+    documents = stream_of(random, 120)
+    alone, several = Joins(queries), Joins(queries)
+    cut = random.randrange(120)
+    for part in (documents[:cut], documents[cut:]):
+        assert in_processes(several, part, random.choice([2, 3])) == locally(alone, part)
+
+
+def test_errors_of_several_processes() -> None:
+    shared = Joins({"p": QUERIES["p1"]}).parallel(2)
+    with pytest.raises(JoinError, match="published by a query"):
+        list(shared.results([JoinInput("p", "x", b"<o/>", Decimal(0))]))
+    shared.close()
+    with pytest.raises(JoinError, match="one process"):
+        Joins({"p": QUERIES["p1"]}, max_state=10**6).parallel(2)
