@@ -13,8 +13,8 @@ from lxml import etree
 
 from extract.bench.plain_lxml import PlainLoop
 from extract.bench.real_part import measured_part
-from extract.bench.real_run import run_ratio
-from extract.bench.real_sets import RealSet, real_sets
+from extract.bench.real_run import is_quick, run_seconds
+from extract.bench.real_sets import RealSet, real_sets, whole_sets
 from extract.bench.table import ResultTable
 from extract.errors import ExtractError
 from extract.filtertool.job import Job
@@ -33,6 +33,7 @@ _LONG: Final = 1.5  # seconds after which there are no more turns
 _ENOUGH: Final = 1.0  # seconds for a single matcher; from there on the rest is extrapolated
 _FEW: Final = 10  # queries, on documents that are not large
 _SMALL: Final = 32_000  # bytes of such a document
+_RUN_SECONDS: Final = 10.0  # that the loop may take in a whole run; else a part is run
 _STAGES: Final = ("push", "excluded", "columns", "lxml", "whole")
 _COLUMNS: Final = ("set", "documents", "KB", "queries", "prepare", "select", "loop ms")
 
@@ -50,6 +51,7 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
         reason = "bench real measures real data, and there is none"
         raise ExtractError(reason, "name a folder with --data DIR: docs, schema and queries")
     rows = [row for one in real_sets(data, scale) for row in _rows_of(one, scale)]
+    rows += [_run_row(one, scale) for one in whole_sets(data)]
     if not rows:
         raise ExtractError(f"{data} has no folder with docs, a schema and queries")
     shares = [f"% {stage}" for stage in _STAGES]
@@ -82,10 +84,6 @@ def _rows_of(whole: RealSet, scale: float) -> Iterator[Row]:
     for own, others in ((one, _OTHERS), (one.broken(), ())):
         for select in _SELECTS:
             yield _row(own, whole, units, select, _measured(own, scheme, select, others))
-    ratio = run_ratio(one, scheme)
-    yield [*_facts(one, whole, units), "run", ratio.loop * 1e3, "-", ratio.ours / ratio.loop] + [
-        "-"
-    ] * (2 + len(_OTHERS) + len(_STAGES))
     few = whole.small(_SMALL).part(_FEW, _FEW)
     if few.documents:
         few = replace(few, name=f"{whole.name}, few")
@@ -93,6 +91,16 @@ def _rows_of(whole: RealSet, scale: float) -> Iterator[Row]:
         for own in (few, few.broken()):
             for select in _SELECTS:
                 yield _row(own, whole, "-", select, _measured(own, scheme, select, ()))
+
+
+def _run_row(whole: RealSet, scale: float) -> Row:
+    one = whole.part(int(len(whole.queries) * scale), len(whole.documents))
+    if not is_quick(one, _RUN_SECONDS):
+        one = measured_part(one, _LOOP_SECONDS)
+    spent = run_seconds(one, prepare(one.schema, one.queries, "auto"))
+    ratio = spent.ours / spent.loop
+    others: Row = ["-"] * (2 + len(_OTHERS) + len(_STAGES))
+    return [*_facts(one, whole, "-"), "run", spent.loop * 1e3, "-", ratio, *others]
 
 
 def _facts(own: RealSet, whole: RealSet, units: str | float) -> Row:
