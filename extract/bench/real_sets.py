@@ -64,6 +64,20 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
             with such folders. Where there is no schema, documents are taken as they are.
         scale: What part of the queries and documents to take.
     """
+    for whole in whole_sets(data):
+        chosen = Subscriptions.of(_some(whole.queries, int(_QUERIES * scale)))
+        kinds = {"": [d for d in whole.documents if len(d) < _LARGE]}
+        kinds[", large"] = [d for d in whole.documents if len(d) >= _LARGE]
+        for kind, of_kind in kinds.items():
+            if of_kind:
+                some = _some(of_kind, int(_DOCUMENTS * scale))
+                while len(some) > 1 and sum(map(len, some)) > _BYTES:
+                    some = some[:-1]
+                yield RealSet(f"{whole.name}{kind}", whole.schema, chosen, tuple(some))
+
+
+def whole_sets(data: Path) -> Iterator[RealSet]:
+    """The sets in a folder, or the folder itself if it is one, with all documents and queries."""
     folders = [data] if _files(data, _QUERY_FILES) else sorted(data.iterdir())
     for folder in folders:
         queries, documents = _files(folder, _QUERY_FILES), _documents(folder)
@@ -73,15 +87,7 @@ def real_sets(data: Path, scale: float) -> Iterator[RealSet]:
         schema = _schema(_fitting(schemas, documents), documents[0]) if schemas else Schema.none()
         if not schemas:
             name += ", no schema"
-        chosen = _some(Subscriptions.load(queries[0]), int(_QUERIES * scale))
-        kinds = {"": [d for d in documents if len(d) < _LARGE]}
-        kinds[", large"] = [d for d in documents if len(d) >= _LARGE]
-        for kind, of_kind in kinds.items():
-            if of_kind:
-                some = _some(of_kind, int(_DOCUMENTS * scale))
-                while len(some) > 1 and sum(map(len, some)) > _BYTES:
-                    some = some[:-1]
-                yield RealSet(f"{name}{kind}", schema, Subscriptions.of(chosen), tuple(some))
+        yield RealSet(name, schema, Subscriptions.load(queries[0]), tuple(documents))
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:

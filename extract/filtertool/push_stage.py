@@ -177,8 +177,8 @@ class PushStage:
         described, failures = found.nodes, self.failures(found)
         assert described is not None
         values: dict[int, dict[int, float | str | bool]] = {}
-        for unit, query, value in found.open.answers.values:
-            values.setdefault(unit, {})[query] = value
+        for unit, number, value in found.open.answers.values:
+            values.setdefault(unit, {})[number] = value
         opened = found.open.answers.nodes
         is_described = described.described
         if self._options.standalone:  # the engine writes elements as they are in the document

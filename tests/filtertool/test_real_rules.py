@@ -18,6 +18,7 @@ from extract.filtertool.job import Job
 from extract.filtertool.matchers.column_prices import ColumnPrices
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push import program
+from extract.filtertool.matchers.push.engine import BatchAnswers, PushEngine
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.results.batch_outcome import document_outcomes
@@ -132,7 +133,27 @@ def whole_documents() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("off", [nothing_decided, no_engine, open_in_columns, whole_documents])
+@contextmanager
+def nothing_described() -> Iterator[None]:
+    """The engine describes no nodes: that is done from the node tables of documents."""
+    match_all = PushEngine.match_all
+
+    def undescribed(engine: PushEngine, documents: Sequence[bytes]) -> BatchAnswers:
+        answers = match_all(engine, documents)
+        for found in (answers.own, answers.other):
+            if found is not None and found.nodes is not None:
+                found.nodes.described[:] = [False] * len(documents)
+        return answers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PushEngine, "match_all", undescribed)
+        yield
+
+
+STAGES = [nothing_decided, no_engine, open_in_columns, whole_documents, nothing_described]
+
+
+@pytest.mark.parametrize("off", STAGES)
 @pytest.mark.parametrize("name", SETS)
 def test_rows_do_not_depend_on_stages(
     shared_data: Path, name: str, off: Callable[[], AbstractContextManager[None]]

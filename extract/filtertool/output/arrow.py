@@ -228,9 +228,11 @@ class _SharedRows(NamedTuple):
     @classmethod
     def of(cls, findings: Sequence[Findings]) -> _SharedRows | None:
         """Returns the rows; None if they are others."""
-        ranges = [one.described.range for one in findings]
+        ranges = [one for each in findings if (one := each.described.range) is not None]
+        if len(ranges) < len(findings):
+            return None
         first = ranges[0]
-        if first is None or any(one is None or one.columns is not first.columns for one in ranges):
+        if any(one.columns is not first.columns for one in ranges):
             return None
         rows = zip(findings, ranges, strict=True)
         node = _concatenated([one.node + at.first if at.first else one.node for one, at in rows])

@@ -51,18 +51,17 @@ def column_arrays(columns: NodeColumns) -> list[Any]:
     arrays = [
         pa.StringArray.from_buffers(
             count,
-            buffer.slice(ends, 4 * (count + 1)),
+            buffer.slice(end_at, 4 * (count + 1)),
             buffer.slice(start, size),
             buffer.slice(bits, (count + 7) // 8) if missing else None,
             missing,
         )
-        for _, ends, bits, start, size, missing in strings
+        for _, end_at, bits, start, size, missing in strings
     ]
-    spans = np.frombuffer(block, np.int64, 2 * count)
-    start, end = spans[:count], spans[count:]
-    if start.min(initial=0) < 0:
-        missing = start < 0
-        spans = [pa.array(start, mask=missing), pa.array(end, mask=missing)]
+    offsets = np.frombuffer(block, np.int64, 2 * count)
+    starts, ends = offsets[:count], offsets[count:]
+    if starts.min(initial=0) < 0:
+        spans = [pa.array(one, mask=starts < 0) for one in (starts, ends)]
     else:
         spans = [
             pa.Int64Array.from_buffers(pa.int64(), count, [None, buffer.slice(at, 8 * count)])

@@ -204,10 +204,11 @@ class Described:
         return Described, (self.table.to_batches(),)
 
     def _last_lists(self) -> DescribedLists:
-        if not self._parts or not isinstance(self._parts[-1], DescribedLists):
-            self._parts.append(DescribedLists.none())
-        lists: DescribedLists = self._parts[-1]
-        return lists
+        last = self._parts[-1] if self._parts else None
+        if not isinstance(last, DescribedLists):
+            last = DescribedLists.none()
+            self._parts.append(last)
+        return last
 
 
 def _rows(part: Part) -> int:

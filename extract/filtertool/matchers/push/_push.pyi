@@ -4,10 +4,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extract.chunktool.scan.protocol import Violation
+from extract.filtertool.matchers.push._node_columns import NodeColumns
 from extract.filtertool.matchers.push.automaton import EngineAutomaton
 from extract.limits import Limits
 
 Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+
+Described = tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NodeColumns,
+    list[bool],
+    list[int],
+    list[int],
+]
+Found = tuple[Columns, Columns, Described | None]
 
 class Registry:
     @property
@@ -41,8 +54,14 @@ class Machine:
         select: int,
         state_bytes: int,
         budget: int,
+        other: Machine | None = None,
     ) -> None: ...
-    def match(self, documents: tuple[bytes, ...]) -> tuple[NDArray[np.int8], Columns, Columns]: ...
+    def match(
+        self,
+        documents: tuple[bytes, ...],
+        conditions: NDArray[np.int32],
+        others: NDArray[np.int32],
+    ) -> tuple[NDArray[np.int8], Found, Found | None, list[tuple[int, Violation]]]: ...
     def written(
         self,
     ) -> tuple[

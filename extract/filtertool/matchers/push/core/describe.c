@@ -208,8 +208,8 @@ static int add_boolean(px_descriptions *d, int is_true)
     const char *text = is_true ? "true" : "false";
     if (add_span(d, -1, -1) != PX_OK || add_string(d, PX_D_KIND, "boolean", 7) != PX_OK ||
         add_string(d, PX_D_NAME, NULL, 0) != PX_OK || add_string(d, PX_D_PATH, NULL, 0) != PX_OK ||
-        add_string(d, PX_D_VALUE, text, strlen(text)) != PX_OK ||
-        add_string(d, PX_D_TEXT, text, strlen(text)) != PX_OK)
+        add_value(d, PX_D_VALUE, (px_bytes)text, strlen(text)) != PX_OK ||
+        add_value(d, PX_D_TEXT, (px_bytes)text, strlen(text)) != PX_OK)
         return PX_MEMORY;
     d->nodes++;
     return PX_OK;
