@@ -221,7 +221,8 @@ class _Writer:
         if start != "$s" and chance(rng, 50):
             return start
         if self._dialect == "wild" and chance(rng, 10):
-            return "".join(self._paths().absolute(1)[0])
+            path = "".join(self._paths().absolute(1)[0])
+            return "(/)" if path == "/" else path  # with a word behind it, it would be another path
         tokens = self._paths().steps_after(self._where, 1)[0]
         if self._dialect != "agreed" and chance(rng, 5) and tokens[-1] not in (".", ".."):
             tokens += ["[", pick(rng, (". = $s/@*", "count($s/*) > 0")), "]"]
