@@ -8,7 +8,8 @@ from typing import Any
 
 from extract.filtertool.matchers.push.automaton import EngineNames
 from extract.filtertool.matchers.sql.formulas import tables_in
-from extract.filtertool.matchers.sql.frames import Undecided, frames_of
+from extract.filtertool.matchers.sql.frames import frames_of
+from extract.filtertool.matchers.sql.nested import Undecided
 from extract.scheme.model import Scheme
 
 
