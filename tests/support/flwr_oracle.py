@@ -74,7 +74,10 @@ class _Evaluation:
         written: dict[str, str] = {}
         for name, xpath in self._query.lets:
             value = self._value(xpath, variables, written)
-            if isinstance(value, list) and any(isinstance(one, str) for one in value):
+            if isinstance(value, list) and (
+                any(isinstance(one, str) for one in value)
+                or self._value(f"count({xpath})", variables, written) != len(value)
+            ):  # lxml binds neither strings nor the document node, which it leaves out
                 written[name] = f"({_replaced(xpath, written)})"
             else:
                 variables[name] = value
