@@ -22,6 +22,8 @@ from extract.errors import SchemeError
 
 # Modules that may read pickles, and why that is safe.
 PICKLES = {
+    "extract/filtertool/joins/parallel.py": "documents between a process and its own children",
+    "extract/filtertool/joins/shares.py": "documents between a process and its own children",
     "extract/filtertool/processes/sandbox.py": "pipes between a process and its own child",
     "extract/filtertool/spark/driver/broadcast.py": "only writes them",
     "extract/filtertool/spark/frames.py": "tasks from a driver to its own workers",
