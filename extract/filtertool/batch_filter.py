@@ -24,7 +24,7 @@ from extract.chunktool.scan.driver import edge_in_words
 from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
-from extract.filtertool.matchers.push.engine import BatchAnswers, EngineNodes, EngineRows
+from extract.filtertool.matchers.push.engine_answers import BatchAnswers, EngineNodes, EngineRows
 from extract.filtertool.matchers.push.factory import PushFactory
 from extract.filtertool.matchers.push.native import require_native
 from extract.filtertool.options import Options

@@ -11,7 +11,7 @@ from extract.chunktool.scan.node_table import NodeTable
 from extract.errors import MatcherError
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.protocol import Answers, Select
-from extract.filtertool.matchers.push.engine import EngineRows
+from extract.filtertool.matchers.push.engine_answers import EngineRows
 from extract.filtertool.results.findings import is_true
 from extract.filtertool.results.owners import Indices, Longs
 from extract.filtertool.tree_queries import TreeQueries

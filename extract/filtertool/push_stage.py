@@ -14,7 +14,7 @@ from extract.filtertool.document_cutter import DocumentCutter
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Nodes
-from extract.filtertool.matchers.push.engine import EngineFound, EngineNodes, EngineRows
+from extract.filtertool.matchers.push.engine_answers import EngineFound, EngineNodes, EngineRows
 from extract.filtertool.matchers.push.factory import node_refs
 from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options

@@ -18,7 +18,8 @@ from extract.filtertool.job import Job
 from extract.filtertool.matchers.column_prices import ColumnPrices
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push import program
-from extract.filtertool.matchers.push.engine import BatchAnswers, PushEngine
+from extract.filtertool.matchers.push.engine import PushEngine
+from extract.filtertool.matchers.push.engine_answers import BatchAnswers
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.results.batch_outcome import document_outcomes

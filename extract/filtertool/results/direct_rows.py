@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from extract.filtertool.matchers.node_refs import NodeRefs
-from extract.filtertool.matchers.push.engine import EngineNodes
+from extract.filtertool.matchers.push.engine_answers import EngineNodes
 from extract.filtertool.results.describe_nodes import NodeDescriber
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.native_nodes import native_nodes

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.filtertool.matchers.push.engine import EngineOutputs
+from extract.filtertool.matchers.push.engine_answers import EngineOutputs
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described, DescribedLists
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from extract.filtertool.matchers.protocol import Select
-from extract.filtertool.matchers.push.engine import STATE_BYTES, EngineAnswers, PushEngine
+from extract.filtertool.matchers.push.engine import STATE_BYTES, PushEngine
+from extract.filtertool.matchers.push.engine_answers import EngineAnswers
 from extract.schema.model import Schema
 from tests.support.push.documents import DocumentWriter
 from tests.support.push.oracle import NodeKey, OracleDocument, OracleTemplate

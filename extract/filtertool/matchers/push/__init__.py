@@ -1,7 +1,8 @@
 """The matcher ``push``: very many queries on small documents, in one pass in C.
 
 Usage:
-    `engine.PushEngine` takes questions and batches of documents, and returns columns of matches.
+    `engine.PushEngine` takes questions and batches of documents, and returns columns of matches
+    (`engine_answers`).
     `extract.filtertool.batch_filter` puts it in front of all other matchers; `factory.PushFactory`
     is the same engine behind the protocol of matchers.
 

@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.chunktool.scan.protocol import Violation
 from extract.filtertool.matchers.protocol import Question, Select
 from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNames
 from extract.filtertool.matchers.push.conditions import Cell
+from extract.filtertool.matchers.push.engine_answers import (
+    BatchAnswers,
+    EngineAnswers,
+    EngineFound,
+    EngineOutputs,
+    Indices,
+)
 from extract.filtertool.matchers.push.order_claims import OrderClaims
 from extract.filtertool.matchers.push.output_programs import OutputProgram, compile_output
 from extract.filtertool.matchers.push.program import CompiledTemplate, compile_question
@@ -30,11 +36,6 @@ from extract.subscriptions.constants import Constants
 from extract.subscriptions.records import numbers_of
 from extract.xpath.functions import Type
 
-if TYPE_CHECKING:
-    from extract.filtertool.matchers.push._node_columns import NodeColumns
-
-Indices = NDArray[np.int32]
-
 _NO_QUERIES: Final[Indices] = np.empty(0, np.int32)
 STATE_BYTES: Final = 64 << 20  # of the states of one machine
 BUDGET: Final = 200_000_000  # nodes that conditions may look at in one document
@@ -45,132 +46,6 @@ _SELECTS: Final[Mapping[Select, int]] = {"doc": 0, "count": 1, "nodes": 2, "outp
 
 _Variant: TypeAlias = tuple[Hashable, frozenset[int]]
 """Queries with one program: the key of their question, and the parameters that are empty."""
-
-
-class EngineRows(NamedTuple):
-    """Rows of a batch of documents, as columns, sorted by document and query.
-
-    Attributes:
-        unit: The document.
-        query: The query.
-        value: For ``count`` the number of nodes. For ``nodes``, ``kind << 32 | row`` of a node: 0
-            is an element, 1 an attribute, 2 a text; the row is that of the element.
-        number: For ``nodes``, the number of an attribute or text in its element.
-    """
-
-    unit: Indices
-    query: Indices
-    value: NDArray[np.int64]
-    number: Indices
-
-    def part(self, first: int, end: int) -> EngineRows:
-        """Some of the rows, with all columns."""
-        rows = slice(first, end)
-        return EngineRows(self.unit[rows], self.query[rows], self.value[rows], self.number[rows])
-
-    def of_unit(self, unit: int) -> EngineRows:
-        """The rows of one document, with all columns."""
-        return self.part(*np.searchsorted(self.unit, [unit, unit + 1]).tolist())
-
-    def where(self, chosen: NDArray[np.bool_]) -> EngineRows:
-        """The rows for which a mask is true, with the columns that there are."""
-        return EngineRows(
-            self.unit[chosen],
-            self.query[chosen],
-            self.value[chosen] if len(self.value) else self.value,
-            self.number[chosen] if len(self.number) else self.number,
-        )
-
-
-class EngineOutputs(NamedTuple):
-    """What programs wrote, as columns: rows sorted by document and query, and texts.
-
-    A text that several rows have is there once; no two documents have one text.
-
-    Attributes:
-        unit: The document of each row.
-        query: The query.
-        text: The text.
-        end: Where the bytes of each text end; they start where those of the one before end.
-        too_long: Whether a text was too long, and has no bytes.
-        bytes: The bytes of all texts.
-    """
-
-    unit: Indices
-    query: Indices
-    text: Indices
-    end: NDArray[np.int64]
-    too_long: NDArray[np.int8]
-    bytes: bytes
-
-
-class EngineAnswers(NamedTuple):
-    """The engine's answers on a batch of documents.
-
-    Attributes:
-        done: For each document 1 if it was matched; any other must be matched in another way. 0 if
-            it is not well-formed, breaks the schema or is otherwise unusual; -1 if it takes too
-            long.
-        matches: The queries that match.
-        candidates: Queries that may match, of those that the engine does not decide.
-    """
-
-    done: NDArray[np.int8]
-    matches: EngineRows
-    candidates: EngineRows
-
-
-class EngineNodes(NamedTuple):
-    """Descriptions of the nodes in rows, and of what conditions say.
-
-    Attributes:
-        query: For each row the query; ascending for each document.
-        node: The node: its number among those of the document.
-        ordinal: The row's number among those of its query and document.
-        nodes: The nodes.
-        described: For each document whether all rows of the engine are here; else none are.
-        row_ends: Where the rows of each document end.
-        node_ends: Where its nodes end.
-    """
-
-    query: Indices
-    node: Indices
-    ordinal: NDArray[np.int64]
-    nodes: NodeColumns
-    described: list[bool]
-    row_ends: list[int]
-    node_ends: list[int]
-
-
-class EngineFound(NamedTuple):
-    """What an engine found in a batch of documents.
-
-    Attributes:
-        matches: The queries that match.
-        candidates: Queries that may match, of those that the engine does not decide.
-        nodes: The nodes, where they are asked for.
-    """
-
-    matches: EngineRows
-    candidates: EngineRows
-    nodes: EngineNodes | None
-
-
-class BatchAnswers(NamedTuple):
-    """The answers of an engine, and of the one for documents that break the schema.
-
-    Attributes:
-        done: For each document 1 if it was matched, 2 if the other engine did it, 3 if it breaks
-            the schema and is for neither; 0 and -1 as in `EngineAnswers`.
-        own: What this engine found.
-        other: What the other one found; None if it did nothing.
-        broken: By document, the first edge that is not in the schema.
-    """
-
-    done: NDArray[np.int8]
-    own: EngineFound
-    other: EngineFound | None
-    broken: Mapping[int, Violation]
 
 
 class _Program(NamedTuple):
@@ -455,7 +330,10 @@ class PushEngine:
         """
         (done, own, other, broken), _ = self._matched(documents)
         return BatchAnswers(
-            done, _found(own), None if other is None else _found(other), dict(broken)
+            done,
+            EngineFound.of(own),
+            None if other is None else EngineFound.of(other),
+            dict(broken),
         )
 
     def write(self, documents: Sequence[bytes]) -> tuple[NDArray[np.int8], EngineOutputs]:
@@ -547,15 +425,6 @@ class PushEngine:
         for machine in list(self._every_machine):
             total.update(machine.figures())
         return total
-
-
-def _found(columns: Any) -> EngineFound:
-    matches, candidates, nodes = columns
-    return EngineFound(
-        EngineRows(*matches),
-        EngineRows(*candidates),
-        None if nodes is None else EngineNodes(*nodes),
-    )
 
 
 def _by_empty(

@@ -25,7 +25,8 @@ from extract.filtertool.matchers.protocol import (
     build_matcher,
     numbering,
 )
-from extract.filtertool.matchers.push.engine import EngineRows, PushEngine
+from extract.filtertool.matchers.push.engine import PushEngine
+from extract.filtertool.matchers.push.engine_answers import EngineRows
 from extract.filtertool.matchers.push.literals import with_parameters
 from extract.filtertool.matchers.push.native import require_native
 from extract.limits import DEFAULTS, Limits

@@ -12,7 +12,8 @@ import pytest
 import extract
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Question
-from extract.filtertool.matchers.push.engine import EngineNodes, PushEngine
+from extract.filtertool.matchers.push.engine import PushEngine
+from extract.filtertool.matchers.push.engine_answers import EngineNodes
 from extract.filtertool.matchers.push.native import native_available
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options

@@ -7,7 +7,8 @@ import pytest
 from lxml import etree
 
 from extract.filtertool.matchers.protocol import Question, Select
-from extract.filtertool.matchers.push.engine import STATE_BYTES, EngineAnswers, PushEngine
+from extract.filtertool.matchers.push.engine import STATE_BYTES, PushEngine
+from extract.filtertool.matchers.push.engine_answers import EngineAnswers
 from extract.filtertool.matchers.push.literals import with_parameters
 from extract.schema.model import Schema
 
