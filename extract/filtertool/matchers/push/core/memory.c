@@ -1,4 +1,22 @@
+#if defined(__linux__)
+#define _GNU_SOURCE /* for madvise */
+#include <sys/mman.h>
+#endif
+
 #include "memory.h"
+
+void px_large_pages(void *array, size_t bytes)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    enum { LARGE = 2 << 20 };
+    uintptr_t first = ((uintptr_t)array + LARGE - 1) / LARGE * LARGE, end = ((uintptr_t)array + bytes) / LARGE * LARGE;
+    if (bytes >= LARGE && array != NULL && first < end)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* without them it only takes longer */
+#else
+    (void)array;
+    (void)bytes;
+#endif
+}
 
 int px_grow_more(void *array_of_pointer, size_t *room, size_t n, size_t size)
 {
@@ -12,6 +30,7 @@ int px_grow_more(void *array_of_pointer, size_t *room, size_t n, size_t size)
     void *moved = realloc(array, more * size);
     if (moved == NULL)
         return PX_MEMORY;
+    px_large_pages(moved, more * size);
     memcpy(array_of_pointer, &moved, sizeof moved);
     *room = more;
     return PX_OK;
@@ -23,6 +42,7 @@ static int map_size(px_map *map, size_t slots)
     size_t before = old == NULL ? 0 : map->mask + 1;
     if (fresh == NULL)
         return PX_MEMORY;
+    px_large_pages(fresh, slots * sizeof *fresh);
     for (size_t i = 0; i < slots; i++)
         fresh[i].key = UINT64_MAX;
     map->slots = fresh;

@@ -20,6 +20,10 @@
 /* Results of most functions. */
 enum { PX_OK, PX_MEMORY, PX_COSTLY };
 
+/* Asks for large pages for an array that was just allocated, if it is large: tables of very many
+ * queries are read here and there, and with small pages each read waits for the page's address, too. */
+void px_large_pages(void *array, size_t bytes);
+
 /* Makes room for `n` items of `size` bytes; the array may move. PX_MEMORY: it stays as it is. */
 int px_grow_more(void *array_of_pointer, size_t *room, size_t n, size_t size);
 

@@ -42,6 +42,7 @@ static int same_size(px_registry *r, size_t slots)
     uint64_t *fresh = calloc(slots, sizeof *fresh);
     if (fresh == NULL)
         return PX_MEMORY;
+    px_large_pages(fresh, slots * sizeof *fresh);
     for (size_t i = 0; i <= r->same_mask; i++) {
         if (!r->same[i])
             continue;

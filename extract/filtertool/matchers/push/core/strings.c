@@ -42,6 +42,7 @@ static int rehash(px_strings *s, size_t slots)
     uint32_t *fresh = calloc(slots, sizeof *fresh);
     if (fresh == NULL)
         return PX_MEMORY;
+    px_large_pages(fresh, slots * sizeof *fresh);
     for (size_t n = 0; n < s->count; n++) {
         if (s->items[n].uses == 0)
             continue;
