@@ -19,6 +19,7 @@ PARTS = (
     "extract.filtertool.matchers.columnar._sets",
     "extract.filtertool.matchers.columnar._spines",
     "extract.filtertool.matchers.columnar._values",
+    "extract.filtertool.matchers.push._node_columns",
     "extract.filtertool.matchers.push._push",
     "extract.subscriptions._lines",
     "extract.xpath._tokens",

@@ -20,7 +20,10 @@ COLUMNAR = (
 )
 PUSH = tuple(
     f"tests/filtertool/matchers/push/test_{name}.py"
-    for name in ("push_contract", "push_traps", "rounds", "bounds", "online", "shapes", "pairs")
+    for name in (
+        *("push_contract", "push_traps", "rounds", "bounds", "online", "shapes", "pairs"),
+        *("many_anchors", "node_columns"),
+    )
 )
 TEMPLATES = (
     "tests/subscriptions/test_templates.py",
@@ -52,7 +55,7 @@ def run(*arguments: str, **variables: str) -> str:
 
 # The plug-in is imported before tests/conftest.py asks for its package to be rewritten.
 PYTEST = (
-    *("pytest", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
+    *("pytest", "-q", "-s", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
     *("-p", "tests.support.other_build"),
 )
 

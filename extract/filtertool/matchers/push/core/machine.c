@@ -223,7 +223,8 @@ int px_adapt(px_registry *r, px_machine *m)
         for (size_t i = 0; i < m->states.count; i++) {
             const px_state *state = &m->states.items[i];
             uint32_t slots = state->group_count ? state->groups[state->group_count - 1].end : 0;
-            memcpy(order + n, state->slots, slots * sizeof *order);
+            if (slots)
+                memcpy(order + n, state->slots, slots * sizeof *order);
             n += slots;
         }
         (void)px_slots_renumber(r, order, n); /* without memory they stay as they are */
