@@ -15,6 +15,7 @@ from extract.markup.escape import escaped_text, escaped_value
 from extract.xpath.names import XML_NAMESPACE
 
 _NAME: Final = re.compile(r"<[^\s/>]+")
+_WRITTEN: Final = etree.XPath("name(@*[local-name() = $local and namespace-uri() = $uri])")
 
 
 class OutputError(ExtractError):
@@ -137,10 +138,10 @@ class OutputWriter:
                 self.copy(node)
             elif node.is_attribute:  # type: ignore[attr-defined]
                 name = etree.QName(node.attrname)  # type: ignore[attr-defined]
-                owner = node.getparent()  # type: ignore[attr-defined]
-                bound = {uri: prefix for prefix, uri in owner.nsmap.items() if prefix}
-                uri = name.namespace or ""
-                self.attribute(uri, name.localname, bound.get(uri, ""), str(node))
+                uri, local = name.namespace or "", name.localname
+                # lxml does not say which prefix it has, where several stand for one namespace
+                written = _WRITTEN(node.getparent(), local=local, uri=uri)  # type: ignore[attr-defined]
+                self.attribute(uri, local, written.rpartition(":")[0], str(node))
             else:
                 self.text(str(node))
 

@@ -216,3 +216,14 @@ def test_use_cases(saxon: Any, name: str) -> None:
     scheme = extract.prepare(extract.Subscriptions.of({"q": flwr}))
     ((_, _, text),) = extract.outputs(scheme, document.encode())
     assert canonical(text) == canonical(made)
+
+
+@pytest.mark.parametrize("path", ["$s/@n:w", "$s/@*[position() = 1]"])
+def test_an_attribute_keeps_the_prefix_that_it_is_written_with(path: str) -> None:
+    """Also where another prefix stands for the same namespace."""
+    query = f"for $s in //h return <o>{{ {path} }}</o>"
+    one = extract.Subscription("q", query, namespaces={"n": "urn:t"})
+    scheme = extract.prepare(extract.Subscriptions.of([one]))
+    document = b'<r xmlns:a="urn:t" xmlns:b="urn:t"><h b:w="1"/><h a:w="2"/></r>'
+    ((_, _, output),) = extract.outputs(scheme, document)
+    assert output == '<o xmlns:b="urn:t" b:w="1"/><o xmlns:a="urn:t" a:w="2"/>'
