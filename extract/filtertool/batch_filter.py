@@ -182,15 +182,15 @@ class BatchFilter:
     def _answers(self, documents: Sequence[bytes]) -> BatchAnswers:
         """The answers of the engine; at the first document that breaks the schema, one for such
         documents is made, too."""
-        self._stage.queries.conditions  # noqa: B018 (the engine gets them)
         engine = self.queries.engine
+        engine.conditions = self.queries.conditions
         answers = engine.match_all(documents)
         if answers.broken and engine.other is None and self.options.on_nonconforming == "fallback":
             with self._in_turn:
                 if self._open_stage is None:
                     view, options = self._others.view, self.options
                     queries = PushQueries.as_written(view, options, engine.names)
-                    queries.conditions  # noqa: B018
+                    queries.engine.conditions = queries.conditions
                     self._open_stage = PushStage(
                         queries, lambda: self._others.open_cutter, options, self._in_turn
                     )

@@ -100,7 +100,6 @@ class PushQueries:
         """
         if self._sorted_conditions is None:
             self._sorted_conditions = np.array(sorted(self._conditions), np.int32)
-            self.engine.conditions = self._sorted_conditions
         return self._sorted_conditions
 
     def are_conditions(self, queries: Indices) -> NDArray[np.bool_]:
