@@ -1,8 +1,8 @@
 """Builds the parts in C where there is a compiler; all else is in pyproject.toml.
 
 They are the kernel of CHUNKTOOL, which scans documents, the inner loops of FILTERTOOL's columnar
-matcher and its push engine, what describes nodes, what reads lines of query files and tokens of
-XPath, and what finds the documents in files of many. Without a compiler the package
+matcher and its push engine, what describes nodes, what reads lines of query files, tokens of XPath
+and expressions, and what finds the documents in files of many. Without a compiler the package
 installs all the same, and Python does the work, more slowly: `extract doctor` says which of them
 runs.
 
@@ -24,8 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
-    "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings", "results",
-    "machine", "size", "outputs", "writing", "ordering", "declarations", "describe",
+    "numbers", "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings",
+    "results", "machine", "size", "outputs", "writing", "ordering", "declarations", "describe",
 ]  # fmt: skip
 PUSH_HEADERS = [
     *("push.h", "matching.h", "machine.h", "states.h", "conditions.h", "document.h"),
@@ -33,7 +33,9 @@ PUSH_HEADERS = [
 ]
 RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
-SQL_SOURCES = ["memory", "strings", "parts", "document", "evaluate", "texts"]  # of the push engine
+SQL_SOURCES = [  # of the push engine
+    *("memory", "strings", "parts", "document", "evaluate", "texts", "numbers"),
+]
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
 MESSAGES = "extract/chunktool/input/messages"
@@ -98,11 +100,14 @@ def extensions() -> list[Extension]:
             extra_compile_args=compiler,
             extra_link_args=linker,
         ),
-        Extension(
-            "extract.xpath._node",
-            [f"{XPATH}/_node.pyx"],
-            extra_compile_args=compiler,
-            extra_link_args=linker,
+        *(
+            Extension(
+                f"extract.xpath._{name}",
+                [f"{XPATH}/_{name}.pyx"],
+                extra_compile_args=compiler,
+                extra_link_args=linker,
+            )
+            for name in ("node", "parser")
         ),
         *(
             Extension(

@@ -207,7 +207,8 @@ class Wordings(WordingNumbers):
             try:
                 self._learn(text, namespaces, scope)
             except QuerySyntaxError as error:
-                errors[position] = error
+                # Its traceback would keep all that is at work here, in a circle.
+                errors[position] = error.with_traceback(None)
                 return False
             return True
 

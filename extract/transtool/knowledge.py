@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from extract.schema.model import namespace_of
+from extract.schema.model import local_of, namespace_of
 from extract.schema.places import Place, Places
 from extract.transtool.expansion import Expansion
 from extract.transtool.prefixes import Prefixes
@@ -25,6 +25,7 @@ from extract.xpath.ast import (
     Union,
 )
 from extract.xpath.functions import Type
+from extract.xpath.name_functions import asks_name, truth_of_name
 from extract.xpath.types import is_positional, type_of
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
@@ -185,7 +186,7 @@ class Knowledge:
             if expr.op == "or":
                 return self.possible(expr.left) | self.possible(expr.right)
             if expr.op in COMPARISONS:
-                where = self.places.everywhere
+                where = self._named_so(expr)
                 for operand, other in ((expr.left, expr.right), (expr.right, expr.left)):
                     # An empty node set compares as false with everything but a boolean.
                     if type_of(operand) is Type.NODES and type_of(other) is not Type.BOOLEAN:
@@ -196,7 +197,20 @@ class Knowledge:
                 return self.possible(expr.arguments[0])
             if expr.name == "false":
                 return 0
-        return self.places.everywhere
+        return self._named_so(expr)
+
+    def _named_so(self, expr: Expr) -> int:
+        """The places for whose names a question about the name may be true; all for any other."""
+        places = self.places
+        if not asks_name(expr):
+            return places.everywhere
+        bits = places.unknown.bit
+        if truth_of_name(expr, "", "") is not False:
+            bits |= places.document.bit
+        for name, where in places.by_name.items():
+            if truth_of_name(expr, namespace_of(name), local_of(name)) is not False:
+                bits |= where
+        return bits
 
     # -- where a path first occurs
 
@@ -216,41 +230,13 @@ class Knowledge:
         """
         key = (place.index, targets, on_path & place.reach, with_self)
         if key not in self._occurrences:
-            hits: list[Occurrence] = []
-            whole = self._search(place, (), targets, on_path | place.bit, with_self, hits)
-            self._occurrences[key] = tuple(hits) if whole else None
+            search = _Search(self, targets, with_self)
+            try:
+                hits = search.below(place, 0, on_path | place.bit)
+            except _TooDeep:
+                hits = None
+            self._occurrences[key] = None if hits is None else hits.occurrences
         return self._occurrences[key]
-
-    def _search(
-        self,
-        place: Place,
-        path: tuple[Place, ...],
-        targets: int,
-        on_path: int,
-        with_self: bool,
-        occurrences: list[Occurrence],
-    ) -> bool:
-        """Searches depth first; returns False when the limit is exceeded."""
-        most = self.limits.branches
-        ways, together = self._ways_down(place, targets)
-        if place.open or together & on_path:
-            occurrences.append(Occurrence(path, True))
-            return len(occurrences) <= most
-        if with_self and place.bit & targets:
-            occurrences.append(Occurrence(path, False))
-        for child in ways:
-            longer = (*path, child)
-            hit = child.bit & targets
-            if hit and not with_self:
-                occurrences.append(Occurrence(longer, False))
-            if len(occurrences) > most or len(longer) > _DEEPEST:
-                return False
-            deeper = child.reach & targets or (with_self and hit)
-            if deeper and not self._search(
-                child, longer, targets, on_path | child.bit, with_self, occurrences
-            ):
-                return False
-        return len(occurrences) <= most
 
     def common_prefix(
         self, place: Place, targets: int, on_path: int, with_self: bool
@@ -270,20 +256,91 @@ class Knowledge:
 
     def ways(self, place: Place, targets: int) -> list[Place]:
         """Returns the children that are targets or lead to some."""
-        return self._ways_down(place, targets)[0]
+        return self.ways_down(place, targets)[0]
 
-    def _ways_down(self, place: Place, targets: int) -> tuple[list[Place], int]:
-        """Returns the same, and the set of them."""
+    def ways_down(self, place: Place, targets: int) -> tuple[list[Place], int]:
+        """Returns the children that are targets or lead to some, and the set of them."""
         key = (place.index, targets)
         ways = self._ways.get(key)
         if ways is None:
             _forget_when_large(self._ways)
-            children = [c for c in place.children.values() if (c.bit | c.reach) & targets]
+            children = [c for c in place.children.values() if c.span & targets]
             together = 0
             for child in children:
                 together |= child.bit
             ways = self._ways[key] = (children, together)
         return ways
+
+
+class _Hits(NamedTuple):
+    """The first occurrences below a place, and how many steps were looked at."""
+
+    occurrences: tuple[Occurrence, ...]
+    depth: int
+
+
+class _TooDeep(Exception):
+    """A way is longer than queries are expanded."""
+
+
+class _Search:
+    """Finds the first occurrences of targets, depth first.
+
+    Ways meet again further down, so each place is searched once for all that lead there; what is on
+    the way matters only where the schema recurses.
+    """
+
+    __slots__ = ("_hits", "_know", "_most", "_targets", "_with_self")
+
+    def __init__(self, know: Knowledge, targets: int, with_self: bool) -> None:
+        self._know = know
+        self._most = know.limits.branches
+        self._targets = targets
+        self._with_self = with_self
+        self._hits: dict[tuple[int, int], _Hits] = {}
+
+    def below(self, place: Place, depth: int, on_path: int) -> _Hits | None:
+        """Returns the occurrences below a place that is so many steps down; None if too many.
+
+        Raises:
+            _TooDeep: A way is too long.
+        """
+        key = (place.index, on_path & place.reach)
+        hits = self._hits.get(key)
+        if hits is None:
+            hits = self._find(place, depth, on_path)
+            if hits is not None:
+                self._hits[key] = hits
+        elif depth + hits.depth > _DEEPEST:
+            raise _TooDeep
+        return hits
+
+    def _find(self, place: Place, depth: int, on_path: int) -> _Hits | None:
+        targets, with_self = self._targets, self._with_self
+        ways, together = self._know.ways_down(place, targets)
+        occurrences: list[Occurrence] = []
+        deepest = 0
+        if place.open or together & on_path:
+            occurrences.append(Occurrence((), True))
+            ways = []
+        elif with_self and place.bit & targets:
+            occurrences.append(Occurrence((), False))
+        for child in ways:
+            if depth >= _DEEPEST:
+                raise _TooDeep
+            deepest = max(deepest, 1)
+            hit = child.bit & targets
+            if hit and not with_self:
+                occurrences.append(Occurrence((child,), False))
+            if child.reach & targets or (with_self and hit):
+                hits = self.below(child, depth + 1, on_path | child.bit)
+                if hits is None:
+                    return None
+                deepest = max(deepest, hits.depth + 1)
+                occurrences += [Occurrence((child, *path), end) for path, end in hits.occurrences]
+            if len(occurrences) > self._most:
+                return None
+        return None if len(occurrences) > self._most else _Hits(tuple(occurrences), deepest)
 
 
 def goes_down(steps: tuple[Step, ...]) -> bool:

@@ -104,7 +104,7 @@ class Prefixes:
         if self._last is None or self._last[0] is not namespaces:
             self._last = namespaces, self._names(namespaces)
         names = self._last[1]
-        return expr if names is None else _rename(expr, names)
+        return expr if names is None else _renamed(expr, names)
 
     def _names(self, namespaces: Mapping[str, str]) -> _Names | None:
         """Returns the renaming for some bindings; None if every prefix is the table's own.
@@ -124,12 +124,14 @@ class Prefixes:
 class _Names:
     """Maps the prefixes of some queries to those of the table."""
 
-    __slots__ = ("_bound", "_prefixes", "exprs", "namespaces", "steps")
+    __slots__ = ("_bound", "_prefixes", "_signs", "exprs", "namespaces", "steps")
 
     def __init__(self, prefixes: Prefixes, namespaces: dict[str, str]) -> None:
         self.namespaces = namespaces
         self._prefixes = prefixes
         self._bound: dict[str, str] = {}
+        # For prefixes that become others, or may, how they look in a text.
+        self._signs = {prefix: f"{prefix}:" for prefix in namespaces}
         # As they were written, to what they became.
         self.steps: dict[Step, Step] = {}
         self.exprs: dict[Expr, Expr] = {}
@@ -141,8 +143,15 @@ class _Names:
             return own == namespaces
         if any(own.get(prefix, uri) != uri for prefix, uri in namespaces.items()):
             return False
-        own.update(namespaces)
+        for prefix, uri in namespaces.items():
+            if prefix not in own:
+                own[prefix] = uri
+                self._signs[prefix] = f"{prefix}:"
         return True
+
+    def may_change(self, text: str) -> bool:
+        """Whether an expression of this text may use a prefix that becomes another."""
+        return any(sign in text for sign in self._signs.values())
 
     def of_table(self, prefix: str) -> str:
         """Returns the table's prefix for one of the query; an unbound one stays."""
@@ -152,6 +161,8 @@ class _Names:
         if bound is None:
             bound = self._prefixes.prefix(self.namespaces[prefix], prefix)
             self._bound[prefix] = bound
+            if bound == prefix:
+                del self._signs[prefix]
         return bound
 
 
@@ -161,7 +172,8 @@ def _rename(expr: Expr, names: _Names) -> Expr:
         if len(names.exprs) > _MOST_REMEMBERED:
             names.exprs.clear()
             names.steps.clear()
-        known = names.exprs[expr] = _renamed(expr, names)
+        known = _renamed(expr, names) if names.may_change(str(expr)) else expr
+        names.exprs[expr] = known
     return known
 
 

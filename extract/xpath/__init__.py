@@ -13,8 +13,8 @@ Which to use:
     `traverse` walks through them and changes them; `types` says what an expression gives and
     whether a predicate counts positions; `functions` which functions there are. `parameters` says
     which literals are parameters of the shape of a query, and `tokens` makes a key of a text, by
-    which its shape is found without parsing; `numbers` converts as libxml2 does. `later` stands
-    apart: XPath 2.0 and later, as elementpath parses it.
+    which its shape is found without parsing; `numbers` converts as libxml2 does. `native` finds
+    what of this was compiled. `later` stands apart: XPath 2.0 and later, as elementpath parses it.
 
 Always holds:
     What ``etree.XPath`` compiles parses, and nothing else does; only sizes are limited further (see

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
-from extract.xpath.node import Node
+from extract.xpath.node import Node, initialise_in_c
 
 T = TypeVar("T")
 
@@ -96,14 +96,14 @@ class Step(Node):
     predicates: tuple[Expr, ...] = ()
 
     def _format(self) -> str:
-        if self.axis in _DOTS and not self.predicates and self.test == ANY_NODE:
-            return _DOTS[self.axis]
-        test = str(self.test)
-        if self.axis == "attribute":
+        axis, predicates, test = self.axis, self.predicates, str(self.test)
+        if axis == "attribute":
             test = f"@{test}"
-        elif self.axis != "child":
-            test = f"{self.axis}::{test}"
-        return test + "".join([f"[{p}]" for p in self.predicates])
+        elif axis != "child":
+            if axis in _DOTS and not predicates and self.test == ANY_NODE:
+                return _DOTS[axis]
+            test = f"{axis}::{test}"
+        return test + "".join([f"[{p}]" for p in predicates]) if predicates else test
 
     def where(self, *predicates: Expr) -> Step:
         """The same step with these predicates added after its own."""
@@ -160,9 +160,17 @@ class Binary(Node):
 
     def _format(self) -> str:
         strength = PRECEDENCE[self.op]
-        left, right = _operand(self.left, strength), _operand(self.right, strength + 1)
+        row, left = [_operand(self.right, strength + 1)], self.left
+        while isinstance(left, Binary) and left.op == self.op:  # whose texts nobody asks for
+            row.append(_operand(left.right, strength + 1))
+            left = left.left
+        text, between = _operand(left, strength), f" {self.op} "
+        if not text.endswith("/") and not any(one.endswith("/") for one in row[1:]):
+            return between.join([text, *reversed(row)])
         # A lone "/" would take the operator for its first step: "/ or a" is the path "/or" and "a".
-        return f"({left}) {self.op} {right}" if left.endswith("/") else f"{left} {self.op} {right}"
+        for right in reversed(row):
+            text = f"({text}){between}{right}" if text.endswith("/") else f"{text}{between}{right}"
+        return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,6 +267,9 @@ Expr: TypeAlias = (
     | Parameter
 )
 
+initialise_in_c(NameTest, KindTest, Step, LocationPath, FilterPath, Union, Binary)
+initialise_in_c(Negate, FunctionCall, StringLiteral, Number, Variable, Parameter)
+
 _SHARED: Final = 1 << 16  # how many equal nodes are kept as one
 
 
@@ -278,6 +289,12 @@ def make_step(axis: Axis, test: NodeTest, predicates: tuple[Expr, ...] = ()) -> 
 def make_path(absolute: bool, steps: tuple[Step, ...]) -> LocationPath:
     """A `LocationPath`; equal ones are mostly one object, which makes them quick to compare."""
     return LocationPath(absolute, steps)
+
+
+@lru_cache(maxsize=_SHARED)
+def make_parameter(index: int, kind: ParameterType) -> Parameter:
+    """A `Parameter` without a value; equal ones are mostly one object."""
+    return Parameter(index, kind)
 
 
 TRUE: Final = FunctionCall("true")

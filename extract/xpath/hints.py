@@ -21,7 +21,7 @@ _LOOP: Final = "for, some, every and let are XPath 2.0; in XPath 1.0 write a pre
 _DIGIT: Final = "a name cannot start with a digit; the first a is a[1]"
 
 # Where an operator could stand: words and signs of other languages, and what to write instead.
-_JOIN: Final = "queries that join documents are XSCL: give them to `extract join`"
+_JOIN: Final = "JOIN and FOLLOWED BY are for `extract join`, and stand between two whole patterns"
 _OPERATORS: Final = {
     "JOIN": _JOIN,
     "FOLLOWED": _JOIN,

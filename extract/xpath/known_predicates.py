@@ -14,7 +14,7 @@ from extract.xpath.ast import Expr, FunctionCall
 from extract.xpath.mentions import Mention, Parsed
 
 _MOST: Final = 1 << 12
-_LONGEST: Final = 500  # characters
+LONGEST: Final = 500  # characters
 # A predicate with no other inside, in which no quote hides a bracket; else its brackets one by one.
 _SIMPLE: Final = re.compile(r"""\[[^\[\]'"]*\]""")
 _BRACKET: Final = re.compile(r"""[\[\]]|'[^']*'|"[^"]*\"""")
@@ -97,11 +97,11 @@ def predicate_text(text: str, start: int) -> str:
     >>> predicate_text("a[b[']'] = 1][2]", 1)
     "[b[']'] = 1]"
     """
-    simple = _SIMPLE.match(text, start, start + _LONGEST)
+    simple = _SIMPLE.match(text, start, start + LONGEST)
     if simple is not None:
         return simple[0]
     depth = 0
-    for bracket in _BRACKET.finditer(text, start, start + _LONGEST):
+    for bracket in _BRACKET.finditer(text, start, start + LONGEST):
         if bracket[0] == "[":
             depth += 1
         elif bracket[0] == "]":

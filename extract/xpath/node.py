@@ -6,12 +6,12 @@ was compiled (``_node.pyx``). ``EXTRACT_SUBSCRIPTIONS=off`` in the environment t
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Callable
 from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
+
+from extract.xpath.native import native
 
 
 class PythonNode:
@@ -67,16 +67,19 @@ def _values(node: object) -> object:
     return _VALUES[type(node)](node)
 
 
-def _native() -> Any:
-    if os.environ.get("EXTRACT_SUBSCRIPTIONS") == "off":
-        return PythonNode
-    try:
-        return importlib.import_module("extract.xpath._node").Node
-    except ImportError:  # there was no compiler
-        return PythonNode
-
+_NATIVE: Final = native("_node")
 
 if TYPE_CHECKING:
     Node = PythonNode
 else:
-    Node = _native()
+    Node = PythonNode if _NATIVE is None else _NATIVE.Node
+
+
+def initialise_in_c(*kinds: type) -> None:
+    """Has nodes of these classes initialised in C, where that was compiled.
+
+    What a frozen dataclass does takes longer than all else in making a node.
+    """
+    if _NATIVE is not None:
+        for kind in kinds:
+            _NATIVE.initialised_here(kind)

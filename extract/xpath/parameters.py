@@ -13,6 +13,8 @@ All other literals are shape:
 
 * positions: in a predicate that is a number (``b[2]``, ``b[string-length("x")]``), and in a
   comparison or call with ``position()`` or ``last()``;
+* names: in a comparison or call with ``local-name()``, ``name()`` or ``namespace-uri()``, which a
+  schema decides;
 * what is decided without a document: ``1 = 2``, ``contains("ab", "b")``;
 * truth: ``a["x"]``, ``not("")``, ``(a = 1) = "no"``;
 * what feeds ``id()``, ``lang()``, ``table()`` or a regular expression, and the target of
@@ -26,7 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from extract.xpath.ast import (
     Binary,
@@ -42,11 +44,14 @@ from extract.xpath.ast import (
     Step,
     StringLiteral,
     Variable,
+    make_parameter,
     make_path,
     make_step,
     quote,
 )
 from extract.xpath.functions import FUNCTIONS, Type
+from extract.xpath.name_functions import is_name
+from extract.xpath.native import native
 from extract.xpath.parser import parse
 from extract.xpath.traverse import children, rebuild
 from extract.xpath.types import counts, type_of
@@ -54,6 +59,7 @@ from extract.xpath.types import counts, type_of
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _SEARCHES: Final = frozenset({"contains", "starts-with", "substring-before", "substring-after"})
 _PLACEHOLDER: Final = re.compile(r"""'[^']*'|"[^"]*"|\$(string|number)([0-9]+)""")
+_NATIVE: Final = native("_parser")
 _OPAQUE: Final = frozenset({"id", "lang", "table"})
 _VARIABLE: Final = _OPAQUE | {"position", "last"}  # the document decides, whatever the arguments
 
@@ -138,13 +144,23 @@ class Placeholder(NamedTuple):
     type: ParameterType
 
 
+_Divided: TypeAlias = tuple[tuple[str, ...], tuple[Placeholder, ...]]
+
+
 @lru_cache(maxsize=1 << 14)
-def divided(text: str) -> tuple[tuple[str, ...], tuple[Placeholder, ...]]:
+def divided(text: str) -> _Divided:
     """A text with parameters, divided: the parts between them, one more, and the parameters.
 
     >>> divided("/a[b = $string1][c = '$string1']")
     (('/a[b = ', "][c = '$string1']"), (Placeholder(number=0, type='string'),))
     """
+    if _NATIVE is not None:
+        return cast(_Divided, _NATIVE.divide(text, Placeholder))
+    return divided_in_python(text)
+
+
+def divided_in_python(text: str) -> _Divided:
+    """The same as `divided`, without the part in C."""
     parts: list[str] = []
     places: list[Placeholder] = []
     start = 0
@@ -234,7 +250,7 @@ def remember_shape(text: str, expr: Expr) -> None:
 def _with_parameters(expr: Expr) -> Expr:
     if isinstance(expr, Variable):
         kind: ParameterType = "string" if expr.name.startswith("string") else "number"
-        return Parameter(int(expr.name.removeprefix(kind)) - 1, kind)
+        return make_parameter(int(expr.name.removeprefix(kind)) - 1, kind)
     return rebuild(expr, _with_parameters)
 
 
@@ -287,7 +303,7 @@ class _Marker:
     def _pair(self, left: Expr, right: Expr, fixed: bool, opaque: bool) -> tuple[Expr, Expr]:
         """Two expressions whose values are compared, or sought in each other."""
         if not fixed:
-            fixed = counts(left) or counts(right)
+            fixed = counts(left) or counts(right) or is_name(left) or is_name(right)
         return (
             self._operand(left, right, fixed, opaque),
             self._operand(right, left, fixed, opaque),
@@ -315,7 +331,7 @@ class _Marker:
         self._add(expr, True)
         self.parameters += 1
         kind: ParameterType = "string" if isinstance(expr, StringLiteral) else "number"
-        return Parameter(self.parameters - 1, kind)
+        return make_parameter(self.parameters - 1, kind)
 
     def _add(self, literal: StringLiteral | Number, role: bool) -> None:
         self.roles.append(role)

@@ -10,6 +10,9 @@ Only size is judged differently: libxml2 stops at 499 nested brackets, a million
 names of 50,000 bytes before some characters; the limits below are stricter, so that whatever is
 accepted here compiles there.
 
+``_parser.pyx`` reads the same in C, where that was compiled, and leaves to this module what is
+wrong or out of the ordinary.
+
 A parse also notes where prefixes, functions and variables stand, so that what libxml2 would only
 find out during evaluation is reported at once, with a caret: see `extract.xpath.check`.
 """
@@ -17,6 +20,7 @@ find out during evaluation is reported at once, with a caret: see `extract.xpath
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Final, cast
 
@@ -58,6 +62,7 @@ from extract.xpath.known_predicates import (
 )
 from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import NCNAME, NOT_XML
+from extract.xpath.native import native
 from extract.xpath.plain_steps import PLAIN_STEPS, plain_steps
 from extract.xpath.tokens import length_limit_passed
 
@@ -91,6 +96,12 @@ def parse(xpath: str) -> Expr:
 
 def parse_with_mentions(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
     """Like `parse`, and where prefixes, functions and variables stand."""
+    parsed = None if _PARSE is None else _PARSE(xpath, limits)
+    return parse_in_python(xpath, limits) if parsed is None else parsed
+
+
+def parse_in_python(xpath: str, limits: Limits = DEFAULTS) -> Parsed:
+    """The same, without the part in C."""
     passed = length_limit_passed(xpath, limits)
     if passed:
         offset = min(len(xpath) - 1, limits.xpath_chars)
@@ -573,3 +584,7 @@ class ExpressionParser:
 
 def _joined_height(left: int, right: int) -> int:
     return max(left, right) + 1
+
+
+_NATIVE: Final = native("_parser")
+_PARSE: Final[Callable[[str, Limits], Parsed | None] | None] = _NATIVE and _NATIVE.parse

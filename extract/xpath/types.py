@@ -7,6 +7,7 @@ Every XPath 1.0 expression has a type that can be read off its text. Whether a p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from extract.xpath.ast import (
@@ -14,6 +15,7 @@ from extract.xpath.ast import (
     Expr,
     FilterPath,
     FunctionCall,
+    KindTest,
     LocationPath,
     Negate,
     Number,
@@ -21,11 +23,13 @@ from extract.xpath.ast import (
     Step,
     StringLiteral,
     Union,
+    Variable,
 )
 from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS, Type
 from extract.xpath.traverse import children
 
 _ARITHMETIC = frozenset({"+", "-", "*", "div", "mod"})
+_NODE = KindTest("node")
 
 
 def type_of(expr: Expr) -> Type:
@@ -78,6 +82,49 @@ def counts(expr: Expr) -> bool:
     return any(map(counts, children(expr)))
 
 
+def conjuncts(expr: Expr) -> list[Expr]:
+    """Splits ``a and b`` into two filters, unless one of them would become a position.
+
+    >>> from extract.xpath.parser import parse
+    >>> [str(one) for one in conjuncts(parse("a and b = 1"))], len(conjuncts(parse("a and 1")))
+    (['a', 'b = 1'], 1)
+    """
+    if isinstance(expr, Binary) and expr.op == "and":
+        parts = [*conjuncts(expr.left), *conjuncts(expr.right)]
+        if not any(is_positional(p) for p in parts):
+            return parts
+    return [expr]
+
+
 def has_positions(step: Step) -> bool:
     """Whether any predicate of the step is positional."""
     return bool(step.predicates) and any(map(is_positional, step.predicates))
+
+
+def may_be_document(expr: Expr) -> bool:
+    """Whether the document node may be among the nodes of an expression that is evaluated on it.
+
+    >>> from extract.xpath.parser import parse
+    >>> [may_be_document(parse(p)) for p in ("//a/..", "/ | //a", "(.//.)[2]", "$nodes")]
+    [True, True, True, True]
+    >>> [may_be_document(parse(p)) for p in ("//a[../b]", "(//a)[2]", "//node()", "id('a')")]
+    [False, False, False, False]
+    """
+    if isinstance(expr, Union):
+        return any(map(may_be_document, expr.parts))
+    if isinstance(expr, LocationPath):
+        return _ends_at_document(True, expr.steps)
+    if isinstance(expr, FilterPath):
+        return _ends_at_document(may_be_document(expr.primary), expr.steps)
+    return isinstance(expr, Variable)
+
+
+def _ends_at_document(start: bool, steps: Sequence[Step]) -> bool:
+    for step in steps:
+        if step.test != _NODE:
+            start = False
+        elif step.axis in ("parent", "ancestor", "ancestor-or-self"):
+            start = True
+        elif step.axis not in ("self", "descendant-or-self"):
+            start = False
+    return start

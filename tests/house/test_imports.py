@@ -157,6 +157,8 @@ ONLY: Final = {
     "starlette": ("extract.broker", "extract.bench.hello_server"),
     "uvicorn": (
         "extract.broker.server",
+        "extract.broker.http.connections",
+        "extract.broker.http.rehearsal",
         "extract.broker.http.single_documents",
         "extract.bench.hello_server",
     ),

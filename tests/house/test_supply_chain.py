@@ -29,7 +29,7 @@ PICKLES = {
     "extract/filtertool/spark/frames.py": "tasks from a driver to its own workers",
     "extract/filtertool/spark/join_streams.py": "rows from workers to workers of one query",
     "extract/filtertool/spark/joins.py": "tasks and rejections between a driver and its workers",
-    "extract/filtertool/spark/worker/join_states.py": "of a checkpoint, only three classes of data",
+    "extract/filtertool/spark/worker/join_states.py": "of a checkpoint, only plain values",
     "extract/filtertool/spark/worker/join_tasks.py": "documents from workers to workers of one run",
     "extract/filtertool/spark/worker/checkpoint.py": "a directory that only this user can write to",
     "extract/filtertool/spark/worker/findings_file.py": "files of this run's own workers",

@@ -387,7 +387,7 @@ def test_the_oracle_finds_a_wrong_rule(name: str, monkeypatch: Patch) -> None:
     WRONG[name](monkeypatch)
     closed = world("closed")
     plays = (lambda rng: round_of(rng, 100), lambda rng: closed.play(rng, 60))
-    assert any(finds_a_difference(play, rounds=60) for play in reversed(plays))
+    assert any(finds_a_difference(play, rounds=240) for play in reversed(plays))
 
 
 def test_the_oracle_finds_certainty_below_open_places(monkeypatch: Patch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from extract.schema.model import local_of, namespace_of
 from extract.transtool.branch import Spine
 from extract.transtool.knowledge import COMPARISONS
 from extract.xpath.ast import (
@@ -21,9 +22,10 @@ from extract.xpath.ast import (
     union,
 )
 from extract.xpath.functions import Type
+from extract.xpath.name_functions import asks_name, truth_of_name
 from extract.xpath.parameters import literal_text
 from extract.xpath.traverse import rebuild
-from extract.xpath.types import is_positional, type_of
+from extract.xpath.types import conjuncts, is_positional, type_of
 
 if TYPE_CHECKING:
     from extract.transtool.context import Context
@@ -88,15 +90,6 @@ def in_text_order(exprs: Iterable[Expr]) -> list[Expr]:
     return [texts[text] for text in sorted(texts)]
 
 
-def conjuncts(expr: Expr) -> list[Expr]:
-    """Splits ``a and b`` into two filters, unless one of them would become a position."""
-    if isinstance(expr, Binary) and expr.op == "and":
-        parts = [*conjuncts(expr.left), *conjuncts(expr.right)]
-        if not any(is_positional(p) for p in parts):
-            return parts
-    return [expr]
-
-
 def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
     """Returns the expression as a condition; `TRUE` or `FALSE` where the schema decides it."""
     if isinstance(expr, LocationPath):
@@ -111,6 +104,11 @@ def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
             return TRUE
         left = [p for p in parts if p != FALSE]
         return united(left) if left else FALSE
+    if asks_name(expr) and not spine.place.unknown:
+        name = spine.place.name
+        holds = truth_of_name(expr, namespace_of(name), local_of(name))
+        if holds is not None:
+            return TRUE if holds else FALSE
     if isinstance(expr, Binary):
         if expr.op in ("and", "or"):
             return _connect(expr, spine, context)

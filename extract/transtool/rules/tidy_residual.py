@@ -7,10 +7,10 @@ from functools import lru_cache
 from extract.transtool.branch import spell
 from extract.transtool.rules.fold_descendant import fold_descendant
 from extract.transtool.rules.fold_self import fold_self
-from extract.transtool.rules.simplify_filter import conjuncts, in_order, united
+from extract.transtool.rules.simplify_filter import in_order, united
 from extract.xpath.ast import Expr, LocationPath, Step, Union, make_path, make_step
 from extract.xpath.traverse import rebuild
-from extract.xpath.types import is_positional
+from extract.xpath.types import conjuncts, is_positional
 
 
 @lru_cache(maxsize=1 << 14)

@@ -59,6 +59,7 @@ class Expressions(Paths):
             (7, self._existence),
             (4, self._comparison),
             (4, self._position),
+            (2, self._naming),
             (2, self._boolean),
             (1, self._number),
             (1, self._string),
@@ -68,6 +69,24 @@ class Expressions(Paths):
         if chance(self.rng, 6):
             return self.absolute(depth - 1)[0]
         return self.relative(where, depth - 1, longest=weighted(self.rng, ((3, 1), (1, 2))))[0]
+
+    def _naming(self, where: Where, depth: int) -> Tokens:
+        """A question about the name of the node itself."""
+        nearby = where.kind == "element" and chance(self.rng, 60)
+        keys = self.walk.elements(where.keys if nearby else self.walk.everywhere)
+        name = self.walk.name(pick(self.rng, keys)) if keys else "a"
+        asked = weighted(self.rng, ((5, "local-name"), (3, "name"), (1, "namespace-uri")))
+        local = name.rpartition(":")[2]
+        text = local if asked == "local-name" else name
+        if asked == "namespace-uri":
+            text = pick(self.rng, ("", *self.walk.prefixes))
+        call = self._call(asked, [["."]] if chance(self.rng, 20) else [])
+        if chance(self.rng, 15):
+            function = pick(self.rng, ("contains", "starts-with"))
+            return self._call(function, [call, [f"'{text[:1]}'"]])
+        sides = [call, [f"'{text}'"]]
+        left, right = sides if chance(self.rng, 80) else sides[::-1]
+        return [*left, "=" if chance(self.rng, 75) else "!=", *right]
 
     def _position(self, where: Where, depth: int) -> Tokens:
         position, last = ["position", "(", ")"], ["last", "(", ")"]
@@ -151,8 +170,9 @@ class Expressions(Paths):
 
     def _condition(self, where: Where, depth: int) -> Tokens:
         return self._one_of(
-            where, depth, (3, self._existence), (3, self._comparison), (1, self._boolean)
-        )
+            where, depth, (6, self._existence), (6, self._comparison), (2, self._boolean),
+            (1, self._naming),
+        )  # fmt: skip
 
     def _number(self, where: Where, depth: int) -> Tokens:
         if depth <= 0 or self.steps_left <= 0:
