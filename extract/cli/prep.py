@@ -104,10 +104,20 @@ def _summary(scheme: Scheme, seconds: float) -> None:
         click.echo(f"Note: {note}", err=True)
     chunk_table(scheme).show(err=True)
     click.echo(err=True)
+    templates = _counted(counts["templates"], "template", "templates")
     click.echo(
-        f"{counts['registered']:,} queries in {seconds:.1f} s: "
+        f"{_counted(counts['registered'], 'query', 'queries')} in {seconds:.1f} s: "
         f"{counts['satisfiable']:,} can match ({counts['canonical']:,} different of "
-        f"{counts['templates']:,} templates; {counts['potpourri']:,} in the potpourri), "
+        f"{templates}; {counts['potpourri']:,} in the potpourri), "
         f"{counts['unsatisfiable']:,} unsatisfiable, {counts['rejected']:,} rejected",
         err=True,
     )
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    """A number of things, in words.
+
+    >>> _counted(1, "query", "queries"), _counted(2_000, "query", "queries")
+    ('1 query', '2,000 queries')
+    """
+    return f"{number:,} {one if number == 1 else several}"

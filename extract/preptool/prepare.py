@@ -30,6 +30,8 @@ from extract.scheme.statistics import Statistics
 from extract.subscriptions import Subscriptions
 from extract.transtool.expansion import Expansion
 
+_MANY: Final = 10_000  # values of a scheme that are not worth a walk of the garbage collector
+
 WEIGHTS: dict[str, Weigh] = {"one": one_each, "subscribers": by_subscribers}
 
 
@@ -81,11 +83,11 @@ def prepare(
     """
     _check(chunks, workers, weights)
     weigh = WEIGHTS[weights] if isinstance(weights, str) else weights
-    statistics = sample_statistics(sample, schema) if sample else _expected(schema)
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
-    with no_collection():
+    with no_collection(_MANY):
+        statistics = sample_statistics(sample, schema) if sample else _expected(schema)
         registry = register_all(schema, subscriptions, expansion, limits, progress)
         tables, forms, parts = registry.tables(), registry.forms, registry.parts
         later, rejected = tuple(registry.later.values()), tuple(registry.rejected.values())

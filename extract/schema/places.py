@@ -34,6 +34,7 @@ class Place:
         children: Where each known child name leads.
         open: Whether children beyond the known names may occur.
         reach: Bit set of the places that are below this one, at any depth.
+        span: The same with this one.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Place:
         "name",
         "open",
         "reach",
+        "span",
     )
 
     def __init__(
@@ -63,11 +65,14 @@ class Place:
         self.name = name
         self.declarations = declarations
         self.children: dict[str, Place] = {}
-        self.reach = 0
+        self.reach = self.span = 0
         self._unknown = unknown or self
-        self._wildcards = (*wildcards, *(w for d in declarations for w in d.wildcards))
+        self._wildcards = wildcards
         self._names = {a.name for d in declarations for a in d.attributes}
-        self._attribute_wildcards = tuple(w for d in declarations for w in d.attribute_wildcards)
+        self._attribute_wildcards: tuple[Wildcard, ...] = ()
+        for declaration in declarations:
+            self._wildcards += declaration.wildcards
+            self._attribute_wildcards += declaration.attribute_wildcards
         self.open = bool(self._wildcards) or unknown is None
 
     @property
@@ -128,35 +133,59 @@ class Places:
         self.document = Place(1, "", (), self.unknown, beyond)
         self.all: list[Place] = [self.unknown, self.document]
         self._by_set: dict[tuple[int, ...], Place] = {}
+        self._sayable: dict[str, bool] = {}
+        self._linked: dict[tuple[int, ...], tuple[dict[str, Place], bool]] = {}
         self._build(schema)
+        self._linked.clear()
+        self._sayable.clear()
         self.by_name: Mapping[str, int] = self._index_names()
         self.everywhere = (1 << len(self.all)) - 1
         self.elements = self.everywhere & ~self.document.bit
-        self.recursive = self._reachability()
-        self._parents, self._ancestors = self._upwards()
+        self.recursive, self._parents, self._ancestors = self._reachability()
         self._above: dict[tuple[int, bool], int] = {}
         self._with_attribute: tuple[dict[str, int], dict[tuple[Wildcard, ...], int]] | None = None
 
     def _build(self, schema: Schema) -> None:
-        self._link(schema, self.document, schema.roots)
+        self._link(schema, self.document, tuple(schema.roots))
         done = 2
         while done < len(self.all):  # breadth first; `_link` appends
             place = self.all[done]
-            self._link(schema, place, [k for d in place.declarations for k in d.children])
+            keys: tuple[int, ...] = ()
+            for declaration in place.declarations:
+                keys += declaration.children
+            self._link(schema, place, keys)
             done += 1
 
-    def _link(self, schema: Schema, place: Place, keys: list[int] | tuple[int, ...]) -> None:
+    def _link(self, schema: Schema, place: Place, keys: tuple[int, ...]) -> None:
+        linked = self._linked.get(keys)  # elements of one type have the same children
+        if linked is None:
+            children = self._children(schema, keys)
+            # An element that XPath has no way to name can only be reached by "*".
+            linked = self._linked[keys] = children, all(map(self._is_sayable, children))
+        place.children = linked[0]
+        place.open = place.open or not linked[1]
+
+    def _children(self, schema: Schema, keys: tuple[int, ...]) -> dict[str, Place]:
         groups: dict[str, set[int]] = {}
+        declarations = schema.declarations
         for key in keys:
-            name = schema.declarations[key].name
+            name = declarations[key].name
             # A DTD name with a prefix that nothing binds: no well-formed document can have it, and
             # no XPath can say it.
-            if ":" not in name or name.startswith("{"):
-                groups.setdefault(name, set()).add(key)
-        for name, group in groups.items():
-            place.children[name] = self._place(schema, name, tuple(sorted(group)))
-            # An element that XPath has no way to name can only be reached by "*".
-            place.open = place.open or not is_sayable(name)
+            if ":" not in name or name[0] == "{":
+                if name in groups:
+                    groups[name].add(key)
+                else:
+                    groups[name] = {key}
+        return {
+            name: self._place(schema, name, tuple(sorted(group))) for name, group in groups.items()
+        }
+
+    def _is_sayable(self, name: str) -> bool:
+        sayable = self._sayable.get(name)
+        if sayable is None:
+            sayable = self._sayable[name] = is_sayable(name)
+        return sayable
 
     def _place(self, schema: Schema, name: str, keys: tuple[int, ...]) -> Place:
         merged = self._by_set.get(keys)
@@ -176,16 +205,38 @@ class Places:
             out[place.name] = out.get(place.name, 0) | place.bit
         return out
 
-    def _reachability(self) -> int:
-        """Fills in `Place.reach`; the bit set of places on a cycle."""
-        below = {place.index: list(self.members(place.child_bits)) for place in self.all}
-        children = {index: [child.index for child in some] for index, some in below.items()}
+    def _reachability(self) -> tuple[int, list[int], list[int]]:
+        """Fills in `Place.reach`.
+
+        Returns:
+            The bit set of places on a cycle; for each place the set of its parents, and of its
+            ancestors.
+        """
+        every = self.all
+        parents, ancestors = [0] * len(every), [0] * len(every)
+        children: dict[int, list[int]] = {}
+        alike: dict[int, tuple[list[int], int]] = {}  # children of many places, and these places
+        for place in every:
+            same = id(place.children) if place.children and not place.open else -1 - place.index
+            below, places = alike.get(same, (None, 0))
+            if below is None:
+                several = {child.index for child in place.children.values()}
+                if place.open:
+                    several.add(self.unknown.index)
+                below = sorted(several)
+            children[place.index] = below
+            alike[same] = below, places | place.bit
+        for below, places in alike.values():
+            for index in below:
+                parents[index] |= places
+        components = strong_components(children)
         recursive = 0
-        for members in strong_components(children):
-            own = sum(1 << i for i in members)
+        for members in components:  # from below
+            own = sum([every[i].bit for i in members])
             reach = 0
             for i in members:
-                for child in below[i]:
+                for index in children[i]:
+                    child = every[index]
                     reach |= child.bit
                     if not child.bit & own:
                         reach |= child.reach
@@ -193,24 +244,17 @@ class Places:
                 recursive |= own
                 reach |= own
             for i in members:
-                self.all[i].reach = reach
-        return recursive
-
-    def _upwards(self) -> tuple[list[int], list[int]]:
-        """For each place the sets of its parents and of its ancestors."""
-        parents, ancestors = [0] * len(self.all), [0] * len(self.all)
-        above: dict[int, int] = {}  # places by what is below them: on a cycle all have the same
-        for place in self.all:
-            bit = place.bit
-            for child in place.children.values():
-                parents[child.index] |= bit
-            if place.open:
-                parents[self.unknown.index] |= bit
-            above[place.reach] = above.get(place.reach, 0) | bit
-        for reach, places in above.items():
-            for below in self.members(reach):
-                ancestors[below.index] |= places
-        return parents, ancestors
+                every[i].reach = reach
+                every[i].span = reach | every[i].bit
+        for members in reversed(components):  # from above
+            above = 0
+            for i in members:
+                above |= parents[i] | ancestors[i]
+            for i in members:
+                ancestors[i] = above
+                for index in children[i]:
+                    ancestors[index] |= above | every[i].bit
+        return recursive, parents, ancestors
 
     def parents(self, places: int) -> int:
         """The places that have a child among these."""

@@ -44,6 +44,13 @@ def scheme(tmp_path: Path) -> str:
 # -- prep
 
 
+def test_the_summary_counts_one_query_as_one() -> None:
+    result = prep("one\t/db/student/name\n", "-o", "-")
+    assert result.exit_code == 0, result.stderr
+    assert "1 query in " in result.stderr
+    assert "(1 different of 1 template; " in result.stderr
+
+
 def test_a_scheme_and_a_summary(tmp_path: Path) -> None:
     path = tmp_path / "scheme.json"
     result = prep(QUERIES, "--chunks", "3", "-o", str(path))

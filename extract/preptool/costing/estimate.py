@@ -170,10 +170,17 @@ class Estimator:
             for number in bits(paths):
                 reached |= self._named(self._child_bits[number], step)
             return reached
-        for number in bits(self._by_name.get(name, 0)):
-            again = self._recursive >> number & 1 and paths & self.subtree(number)
-            if again or paths >> self.parents[number] & 1:
+        named = self._by_name.get(name, 0)
+        for number in bits(named & self._recursive):
+            if paths & self.subtree(number):
                 reached |= 1 << number
+        if paths & (paths - 1):
+            for number in bits(named):
+                if paths >> self.parents[number] & 1:
+                    reached |= 1 << number
+        elif paths:  # one path, as where patterns start
+            below = self.children[paths.bit_length() - 1].get(name)
+            reached |= 0 if below is None else 1 << below
         return reached
 
     def _name(self, step: Step) -> str | None:
@@ -260,6 +267,8 @@ def bits(numbers: int) -> list[int]:
     >>> bits(0b1010), bits(0)
     ([1, 3], [])
     """
+    if not numbers:
+        return []
     text = bin(numbers)[:1:-1]  # arithmetic would copy all bits for each one that is set
     out: list[int] = []
     at = text.find("1")

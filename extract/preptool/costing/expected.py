@@ -10,7 +10,7 @@ documents are taken to be of one size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Final
 
@@ -36,13 +36,14 @@ def expected_statistics(schema: Schema) -> Statistics:
     """Returns the statistics to expect of a schema's documents, for an assumed size."""
     tree = PathTree(schema.places, _MOST_PATHS)
     returns = _grow(tree, schema)
-    for node in _downwards(tree.document):
+    nodes = list(_downwards(tree.document))
+    for node in nodes:
         if node.recursive and node.elements:
             inside = min(_MOST_RETURNS, returns.get(node, 0.0) / node.elements)
             for below in _downwards(node):
                 below.elements /= 1 - inside
                 below.owners /= 1 - inside
-    _weigh(tree)
+    _weigh(tree.document, nodes)
     return tree.finish("schema", _DOCUMENTS, _DOCUMENT_BYTES * _DOCUMENTS)
 
 
@@ -123,24 +124,29 @@ def _count(particle: Particle, times: float, expected: dict[int, float]) -> None
         _count(part, share, expected)
 
 
-def _weigh(tree: PathTree) -> None:
-    """Computes the bytes of the paths, for so many documents of the assumed size."""
+def _weigh(document: PathNode, nodes: Sequence[PathNode]) -> None:
+    """Computes the bytes of the paths, for so many documents of the assumed size.
+
+    Args:
+        document: The document node.
+        nodes: It and all paths, parents first.
+    """
     total = 0.0
-    for node in _downwards(tree.document):
+    for node in nodes:
         tags, text = _bytes_each(node)
         node.tag_bytes, node.text_bytes = tags * node.elements, text * node.elements
         total += node.tag_bytes + node.text_bytes
     scale = _DOCUMENTS * _DOCUMENT_BYTES / (total or 1.0)
-    for node in _downwards(tree.document):
+    for node in nodes:
         # A document has one document element, however large it is.
-        depth_1 = node.parent is tree.document
+        depth_1 = node.parent is document
         factor = _DOCUMENTS if depth_1 else scale
-        inside_1 = node.parent is not None and node.parent.parent is tree.document
+        inside_1 = node.parent is not None and node.parent.parent is document
         node.elements *= factor
         node.owners *= _DOCUMENTS if depth_1 or inside_1 else scale
         node.tag_bytes *= factor
         node.text_bytes *= factor
-    for node in reversed(list(_downwards(tree.document))):
+    for node in reversed(nodes):
         node.subtree_elements += node.elements
         node.subtree_bytes += node.tag_bytes + node.text_bytes
         if node.parent is not None:

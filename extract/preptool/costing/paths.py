@@ -13,6 +13,7 @@ from extract.schema.places import Place, Places
 from extract.scheme.statistics import PathCount, Source, Statistics
 
 MOST_PATHS: Final = 4_000
+_UNKNOWN: Final = PathCount("", -1, 0, 0, 0, 0, 0, 0, False)
 REST: Final = "*"  # name of the row for elements that are not counted separately
 
 
@@ -40,6 +41,8 @@ class PathNode:
 
     def below(self) -> list[PathNode]:
         """Returns the paths one step below, by name, without folded ones."""
+        if not self.children:
+            return []
         return sorted({c for c in self.children.values() if c.parent is self}, key=_name)
 
 
@@ -99,19 +102,10 @@ class PathTree:
 
         def add(node: PathNode, parent: int) -> tuple[int, int]:
             number = len(rows)
-            own = PathCount(
-                node.name,
-                parent,
-                round(node.elements),
-                round(node.owners),
-                round(node.tag_bytes),
-                round(node.text_bytes),
-                0,
-                0,
-                node.recursive,
-            )
-            rows.append(own)
-            elements, size = own.elements, own.tag_bytes + own.text_bytes
+            tags, text = round(node.tag_bytes), round(node.text_bytes)
+            elements, size = round(node.elements), tags + text
+            own = (node.name, parent, elements, round(node.owners), tags, text)
+            rows.append(_UNKNOWN)  # until the rows below are known
             for child in node.below():
                 more = add(child, number)
                 elements, size = elements + more[0], size + more[1]
@@ -119,7 +113,7 @@ class PathTree:
             if node.in_cycle:
                 # A subtree that is folded into a path above is below this one as well.
                 shown = round(node.subtree_elements), round(node.subtree_bytes)
-            rows[number] = own._replace(subtree_elements=shown[0], subtree_bytes=shown[1])
+            rows[number] = PathCount(*own, *shown, node.recursive)
             return elements, size
 
         for root in self.document.below():

@@ -178,13 +178,15 @@ class _Tracer:
 
     def walk(self, steps: tuple[Step, ...], contexts: Contexts, need: Need) -> Contexts:
         end = len(steps) - 1
+        plain = 0  # child steps by name up to here, which are taken together
         for i, step in enumerate(steps):
             last = i == end
             if step.axis == "child" and not step.predicates and isinstance(step.test, NameTest):
-                contexts = frozenset([(*context, step) for context in contexts])
-                if len(contexts) > _MOST_PATTERNS:
-                    raise _WholeDocument(_TOO_MANY)
+                plain += 1
                 continue
+            if plain:
+                contexts = _below(contexts, steps[i - plain : i])
+                plain = 0
             if step.axis == "namespace":
                 raise _WholeDocument("the namespace axis is answered on the whole document")
             if step.axis == "attribute":
@@ -212,6 +214,8 @@ class _Tracer:
                 self.want(selected, Need.NODE)
             self.predicates(step.predicates, selected)
             contexts = selected
+        if plain:
+            contexts = _below(contexts, steps[len(steps) - plain :])
         if need is Need.SUBTREE:
             # The document node as a result has no row.
             self.want(contexts & _DOCUMENT, Need.NODE)
@@ -269,6 +273,13 @@ class _Tracer:
         if axis in ("self", "descendant-or-self", "ancestor-or-self"):
             selected |= contexts
         return selected | _DOCUMENT if axis.startswith("ancestor") else selected
+
+
+def _below(contexts: Contexts, steps: tuple[Step, ...]) -> Contexts:
+    """Returns the places at the end of plain child steps."""
+    if len(contexts) > _MOST_PATTERNS:
+        raise _WholeDocument(_TOO_MANY)
+    return frozenset([context + steps for context in contexts])
 
 
 def _parents(contexts: Contexts) -> Contexts:
