@@ -14,7 +14,7 @@ from tests.support.commands import report, rows, run, shell
 
 compiled = pytest.mark.skipif(not native_available(), reason="the engine is not compiled")
 
-QUERIES = "ibm\t/stock[symbol = 'IBM']\nsecond\t//price[2]\n"
+QUERIES = "ibm\t/stock[symbol = 'IBM']\neight\t//price[. = 8 and name(..) = 'stock']\n"
 IBM = "<stock><symbol>IBM</symbol><price>9</price><price>8</price></stock>"
 ENTITY = f"<!DOCTYPE stock [<!ENTITY e 'x'>]>{IBM}"
 LARGE = IBM.replace("<symbol>", "<price/>" * 50_000 + "<symbol>")
@@ -109,4 +109,4 @@ def test_standard_input_is_there_for_whoever_matches_it(text: str) -> None:
     args = ["--queries", "q.tsv", "--schema", "none", "--select", "doc"]
     done = shell("match", *args, "-", stdin=text)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == ["ibm", "second"]
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == ["ibm", "eight"]

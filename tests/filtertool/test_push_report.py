@@ -16,8 +16,8 @@ from tests.support.commands import run
 QUERIES = [
     *[Subscription(f"s{n}", f"/stock[symbol = 'S{n}'][price > {n}]") for n in range(5)],
     Subscription("same", "/stock[ symbol='S9'][price>4 ]"),
-    Subscription("second", "//price[2]"),
-    Subscription("third", "//price[3]"),
+    Subscription("second", "//descendant::price[2]"),
+    Subscription("third", "//descendant::price[3]"),
     Subscription("up", "//price/following-sibling::name"),
     Subscription("truth", "//price > 3"),
     Subscription("later", "//price[. = (1, 2)]", version="2.0"),

@@ -55,12 +55,12 @@ def test_members_stay_in_the_database(database: str) -> None:
     assert isinstance(opened, SqlScheme)
     assert opened.stored is not None
     assert len(opened.members) == 0
-    assert opened.stored.rest.num_rows == 2  # a position and a regular expression
+    assert opened.stored.rest.num_rows == 1  # a regular expression
     assert opened.counts() == scheme.counts()
     assert list(opened.directory.ids) == list(scheme.directory.ids)
     assert opened.registered == scheme.registered
     figures = Filter(opened, matcher="sql").figures()
-    assert figures["sql_questions"] == len(QUERIES) - 2
+    assert figures["sql_questions"] == len(QUERIES) - 1
     opened.stored.tables.close()
 
 

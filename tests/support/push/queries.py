@@ -13,9 +13,13 @@ from tests.support.push.vocabulary import ATTRIBUTES, ELEMENTS, NUMBERS, STRINGS
 
 _OPERATORS: Final = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
 _ODD: Final = (
-    *("2", "last()", "position() > 1", "following-sibling::*", "..", "ancestor::a", "comment()"),
-    *("string-length(.) > 1", "self::a", "preceding-sibling::b = 'x'", "name() = 'a'", "(b)[1]"),
-    *("b = c", "sum(b) > 1", "substring(., 2) = 'y'", "normalize-space(b) = '1'", "node()"),
+    *("following::a", "following-sibling::*[2]", "..", "ancestor::a", "comment()"),
+    *("sum(b | a) > 1", "self::a", "preceding-sibling::text()", "name() = 'a'", "(b)[1]"),
+    *("(b | a) = c", "descendant::a[2]", "name(a) = 'y'", "id(b)", "node()"),
+)
+_PLACES: Final = (
+    *("1", "2", "last()", "position() > 1", "position() = last()", "not(position() = 1)"),
+    *("position() mod 2 = 1", "last() - 1", "last() > 2", "count(*)", "position() = count(a)"),
 )
 
 
@@ -65,7 +69,12 @@ class TemplateWriter:
     def _truth(self) -> str:
         """A condition on the document."""
         path = self._path(True, 1)
-        match self._random.randrange(7):
+        match self._random.randrange(9):
+            case 7 | 8:
+                parts = (f"count({path})", f"sum({self._path(True, 1)})", self._path(True, 0))
+                return " ".join(
+                    [parts[0], "-", parts[1], self._random.choice(_OPERATORS), parts[2]]
+                )
             case 0:
                 return f"boolean({path})"
             case 1:
@@ -146,15 +155,51 @@ class TemplateWriter:
             return f"not({self._condition(depth - 1)})"
         if kind == 3:
             return self._operand(depth)
+        if kind == 4 and random.randrange(3) == 0:
+            return f"{self._text(depth)} = {self._text(depth)}"
         if kind == 4:
             function = random.choice(("contains", "starts-with"))
             return f"{function}({self._one(depth)}, {self._string()})"
         if kind == 5:
             return self._value_condition(depth)
+        if kind == 6:
+            return self._place_condition(depth)
         return self._comparison(self._operand(depth))
 
+    def _place_condition(self, depth: int) -> str:
+        """A position, a condition on siblings or nodes above, or one on two node sets."""
+        random, kind = self._random, self._random.randrange(11)
+        if kind > 7:
+            return self._above_condition(depth)
+        if kind < 3:
+            return random.choice(_PLACES)
+        if kind < 6:
+            axis = random.choice(("following-sibling", "preceding-sibling"))
+            inner = f"[{self._condition(depth - 1)}]" if depth > 0 and random.randrange(2) else ""
+            first = random.choice(("", "", "[1]"))
+            path = f"{axis}::{self._name(ELEMENTS)}{first}{inner}"
+            path = f"{self._path(False, 0)}/{path}" if random.randrange(4) == 0 else path
+            path = f"{path}/{self._path(False, depth)}" if random.randrange(3) == 0 else path
+            if "@" in path.split(axis)[0] or "text()" in path or "attribute" in path:
+                return "*"
+            kinds = (path, f"count({path}) > {self._number()}", f"{self._one(depth)} = {path}")
+            return random.choice(kinds)
+        return f"{self._one(depth)} {random.choice(_OPERATORS)} {self._one(depth)}"
+
+    def _above_condition(self, depth: int) -> str:
+        random = self._random
+        above = random.choice(("..", "..", f"ancestor::{self._name(ELEMENTS)}"))
+        if depth > 0 and above != ".." and random.randrange(3) == 0:
+            above = f"{above}[{self._condition(depth - 1)}]"
+        if random.randrange(3):
+            above = f"{above}/{self._path(False, depth)}"
+        kinds = (above, f"not({above})", f"count({above}) > {self._number()}")
+        return random.choice((*kinds, self._comparison(above)))
+
     def _value_condition(self, depth: int) -> str:
-        kind = self._random.randrange(6)
+        kind = self._random.randrange(10)
+        if kind > 5:
+            return self._number_condition(depth)
         if kind < 2:
             return self._comparison(f"count({self._one(depth)})")
         if kind == 2:
@@ -165,6 +210,52 @@ class TemplateWriter:
         if kind == 4:
             return f"{self._operand(depth)} {self._random.choice(('=', '!='))} {truth}"
         return f"{truth} = {self._operand(depth)}"
+
+    def _number_condition(self, depth: int) -> str:
+        """A comparison of numbers, one of which is calculated."""
+        random, operator = self._random, self._random.choice(_OPERATORS)
+        left = self._calculation(depth, 2)
+        right = random.choice((self._one, self._text))(depth) if random.randrange(2) else ""
+        right = right or self._calculation(depth, 1)
+        if random.randrange(3) == 0:
+            return self._comparison(f"({left})")
+        left, right = (left, right) if random.randrange(2) else (right, left)
+        return f"{left} {operator} {right}"
+
+    def _calculation(self, depth: int, nested: int) -> str:
+        random, kind = self._random, self._random.randrange(12)
+        if nested and kind < 6:
+            parts = [self._calculation(depth, nested - 1) for _ in range(2)]
+            operator = random.choice(("+", "-", "*", "div", "mod"))
+            return f"({parts[0]} {operator} {parts[1]})"
+        match kind:
+            case 0 | 1 | 2:
+                return f"sum({self._one(depth)})"
+            case 3 | 6:
+                return f"count({self._path(random.randrange(3) == 0, depth)})"
+            case 4:
+                return f"string-length({self._text(depth)})"
+            case 5 | 7:
+                return f"number({self._text(depth)})"
+            case 8:
+                return f"{random.choice(('floor', 'ceiling', 'round'))}({self._one(depth)})"
+            case 9:
+                return f"-({self._one(depth)})"
+            case _:
+                return random.choice(("0", "1", "0.5", "2", "1e3", "10 div 0"))
+
+    def _text(self, depth: int) -> str:
+        one = self._one(depth)
+        functions = (
+            *(f"normalize-space({one})", f"concat({one}, '1')", f"string({one})", one),
+            *(f"translate({one}, '1ä.x', '2ö')", f"translate({one}, 'xy', {one})"),
+            *(
+                f"substring({one}, 2)",
+                f"substring({one}, count(*), 1.5)",
+                f"substring({one}, {one})",
+            ),
+        )
+        return self._random.choice(functions)
 
     def _operand(self, depth: int) -> str:
         if self._random.randrange(8) == 0:

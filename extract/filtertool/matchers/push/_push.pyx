@@ -423,7 +423,8 @@ cdef class Machine:
             For each document 1 if it was matched, 2 if the other machine did it, 3 if it breaks
             the schema and is for neither, 0 if the scan does not take it, -1 if it takes too long;
             what was found, and what the other machine found, or None if it did nothing: the
-            columns of results and of queries that may match, and descriptions of nodes, or None;
+            columns of results and of queries that may match, descriptions of nodes, or None, and
+            columns of queries that are numbers, whose values have the bits of these, or None;
             and the first edges that are not in the schema, by document.
         """
         cdef Py_ssize_t count = len(documents), i
@@ -458,7 +459,7 @@ cdef class Machine:
 
     cdef int begin_batch(self, const int32_t[::1] conditions, Py_ssize_t documents) except -1:
         self.ends = np.empty(documents, np.int64)
-        self.m.results.count = self.m.candidates.count = 0
+        self.m.results.count = self.m.candidates.count = self.m.numbers.count = 0
         self.outputs.count = self.outputs.texts = self.outputs.used = 0
         px_descriptions_begin(&self.descriptions)
         self.descriptions.condition_count = <size_t>conditions.shape[0]
@@ -471,6 +472,7 @@ cdef class Machine:
             _columns(&self.m.results, self.m.select, None if self.m.select else self.ends),
             _columns(&self.m.candidates, 0, None),
             _described(&self.descriptions) if self.describes else None,
+            _columns(&self.m.numbers, 1, None) if self.m.numbers.count else None,
         )
 
     cdef int8_t match_one(self, const uint8_t *data, size_t length, int32_t unit) noexcept nogil:

@@ -12,8 +12,10 @@ from extract.filtertool.matchers.push.conditions import (
     Always,
     And,
     Compare,
+    CompareNumber,
     Condition,
     First,
+    NodesComparison,
     Operator,
     Or,
     Path,
@@ -171,7 +173,7 @@ def _cost(cover: Cover) -> float:
 
 
 def _is_plain(path: Path) -> bool:
-    return path.plain and not path.absolute
+    return path.plain and not path.absolute and path.goes_down
 
 
 def _is_structure(condition: Condition) -> bool:
@@ -179,6 +181,8 @@ def _is_structure(condition: Condition) -> bool:
     if isinstance(condition, And):
         return all(map(_is_structure, condition.parts))
     if not isinstance(condition, There) or condition.path.absolute:
+        return False
+    if not condition.path.goes_down:
         return False
     conditions = [one.condition for one in condition.path.steps if one.condition is not None]
     return all(map(_is_structure, conditions))
@@ -227,10 +231,12 @@ class _Facts:
             cover = _cover_of(condition, anchor)
             if cover:
                 self.covers.append(cover)
-        elif isinstance(condition, (There, Compare)) or (
+        elif isinstance(condition, (There, Compare, CompareNumber)) or (
             isinstance(condition, First) and _needs_node(condition)
         ):
             path = condition.path
+            if not path.goes_down:
+                return
             base = () if path.absolute else anchor
             slot = SlotPath(base, step_names(path.steps))
             self._groups.setdefault(base, {})[slot] = None
@@ -238,6 +244,9 @@ class _Facts:
             if cover:
                 self.covers.append(cover)
             self._add_inner(path, base, base == anchor)
+        elif isinstance(condition, NodesComparison):
+            self.add(There(condition.left), anchor)
+            self.add(There(condition.right), anchor)
 
     def _add_inner(self, path: Path, base: Names, near: bool) -> None:
         """Adds what the conditions of a path's steps imply, at the first step that has one.
@@ -290,7 +299,12 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
     if isinstance(condition, Or):
         parts = [_cover_of(part, anchor) for part in condition.parts]
         return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
-    if isinstance(condition, There):
+    if isinstance(condition, NodesComparison):
+        return _cover_of(There(condition.left), anchor)
+    located = (There, Compare, CompareNumber, First)
+    if isinstance(condition, located) and not condition.path.goes_down:
+        return ()
+    if isinstance(condition, (There, CompareNumber)):
         return (Atom(_slot(condition.path, anchor), AtomKind.EXISTS),)
     if isinstance(condition, (Compare, First)):
         slot = _slot(condition.path, anchor)

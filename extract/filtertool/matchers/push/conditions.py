@@ -21,6 +21,10 @@ class PathAxis(IntEnum):
     NEAR = 2
     ATTRIBUTE = 3
     TEXT = 4
+    FOLLOWING = 6  # siblings: only in conditions, which have no slots
+    PRECEDING = 7
+    NEXT = 8  # the nearest of those with the name
+    PREVIOUS = 9
 
 
 class Operator(IntEnum):
@@ -75,6 +79,11 @@ class Path(NamedTuple):
     def plain(self) -> bool:
         """Whether no step has a condition."""
         return all(step.condition is None for step in self.steps)
+
+    @property
+    def goes_down(self) -> bool:
+        """Whether no step leads to siblings."""
+        return all(step.axis <= PathAxis.TEXT for step in self.steps)
 
 
 class Cell(NamedTuple):
@@ -204,7 +213,32 @@ class JoinedText(NamedTuple):
     parts: tuple[Text, ...]
 
 
-Text: TypeAlias = FixedText | ConstantText | ValueText | NormalisedText | DividedText | JoinedText
+class TranslatedText(NamedTuple):
+    """A text with other characters in place of some, or none."""
+
+    text: Text
+    source: Text
+    target: Text
+
+
+class PartOfText(NamedTuple):
+    """The characters of a text from a number on; to its end if there is no length."""
+
+    text: Text
+    start: Calculation
+    length: Calculation | None
+
+
+Text: TypeAlias = (
+    FixedText
+    | ConstantText
+    | ValueText
+    | NormalisedText
+    | DividedText
+    | JoinedText
+    | TranslatedText
+    | PartOfText
+)
 
 
 class TextComparison(NamedTuple):
@@ -223,6 +257,114 @@ class TextLength(NamedTuple):
     text: Text
 
 
+class NumberKind(IntEnum):
+    """What makes a number, as in ``conditions.h``."""
+
+    LITERAL = 0
+    CELL = 1
+    COUNT = 2
+    SUM = 3
+    VALUE = 4
+    LENGTH = 5
+    MINUS = 6
+    ADD = 7
+    SUBTRACT = 8
+    MULTIPLY = 9
+    DIVIDE = 10
+    MODULO = 11
+    FLOOR = 12
+    CEILING = 13
+    ROUND = 14
+    POSITION = 15
+    LAST = 16
+
+
+class FixedNumber(NamedTuple):
+    """A number that is part of a query's shape."""
+
+    value: float
+
+
+class ConstantNumber(NamedTuple):
+    """A constant as a number, by the number of its cell."""
+
+    cell: int
+
+
+class NodesNumber(NamedTuple):
+    """How many nodes a path selects, or the sum of their values."""
+
+    operation: NumberKind
+    path: Path
+
+
+class TextNumber(NamedTuple):
+    """A text as a number, or how many characters it has."""
+
+    operation: NumberKind
+    text: Text
+
+
+class Calculated(NamedTuple):
+    """A number that is made of one or two others."""
+
+    operation: NumberKind
+    parts: tuple[Calculation, ...]
+
+
+class SiblingNumber(NamedTuple):
+    """Which of its siblings a node is, or how many of these there are.
+
+    Attributes:
+        operation: `NumberKind.POSITION` or `NumberKind.LAST`.
+        step: The siblings that count.
+    """
+
+    operation: NumberKind
+    step: PathStep
+
+
+Calculation: TypeAlias = (
+    FixedNumber | ConstantNumber | NodesNumber | TextNumber | Calculated | SiblingNumber
+)
+
+
+class NumberComparison(NamedTuple):
+    """Two numbers compare."""
+
+    operator: Operator
+    left: Calculation
+    right: Calculation
+
+
+class CompareNumber(NamedTuple):
+    """The value of one of the nodes that a path selects compares with a number."""
+
+    operator: Operator
+    number: Calculation
+    path: Path
+
+
+class NodesComparison(NamedTuple):
+    """The values of two nodes compare, one of each path."""
+
+    operator: Operator
+    left: Path
+    right: Path
+
+
+class NumberTruth(NamedTuple):
+    """A number is neither 0 nor NaN."""
+
+    number: Calculation
+
+
+class NumberValue(NamedTuple):
+    """This holds always: the query asks for the number."""
+
+    number: Calculation
+
+
 Condition: TypeAlias = (
     And
     | Or
@@ -235,6 +377,11 @@ Condition: TypeAlias = (
     | InReference
     | TextComparison
     | TextLength
+    | NumberComparison
+    | CompareNumber
+    | NodesComparison
+    | NumberTruth
+    | NumberValue
 )
 
 TRUE: Final = Always(True)

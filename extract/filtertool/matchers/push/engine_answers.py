@@ -118,21 +118,34 @@ class EngineFound(NamedTuple):
         matches: The queries that match.
         candidates: Queries that may match, of those that the engine does not decide.
         nodes: The nodes, where they are asked for.
+        numbers: Then also, by document, the values of queries that are numbers.
     """
 
     matches: EngineRows
     candidates: EngineRows
     nodes: EngineNodes | None
+    numbers: Mapping[int, Mapping[int, float]]
 
     @classmethod
     def of(cls, columns: Any) -> EngineFound:
         """The same from tuples of columns, as C returns them."""
-        matches, candidates, nodes = columns
+        matches, candidates, nodes, numbers = columns
         return cls(
             EngineRows(*matches),
             EngineRows(*candidates),
             None if nodes is None else EngineNodes(*nodes),
+            {} if numbers is None else _by_document(*numbers),
         )
+
+
+def _by_document(
+    unit: Indices, query: Indices, value: NDArray[np.int64], _: Indices
+) -> dict[int, dict[int, float]]:
+    found: dict[int, dict[int, float]] = {}
+    numbers = value.view(np.float64).tolist()
+    for document, number, own in zip(unit.tolist(), query.tolist(), numbers, strict=True):
+        found.setdefault(document, {})[number] = own
+    return found
 
 
 class BatchAnswers(NamedTuple):

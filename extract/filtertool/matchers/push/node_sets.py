@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extract.xpath.ast import ANY_NODE, Expr, FilterPath, LocationPath, NameTest, Step, Union
+from extract.xpath.ast import (
+    ANY_NODE,
+    Expr,
+    FilterPath,
+    FunctionCall,
+    LocationPath,
+    NameTest,
+    Step,
+    Union,
+)
+from extract.xpath.parser import parse
 from extract.xpath.types import is_positional
 
 NODE_SETS: Final = (LocationPath, Union, FilterPath)
 PARENT: Final = Step("parent", ANY_NODE)
 HERE: Final = LocationPath(False, (Step("self", ANY_NODE),))
+_WITH_ID: Final = parse("//*[@xml:id]")
 
 
 def location_paths(expr: Expr) -> tuple[LocationPath, ...] | None:
@@ -34,6 +45,24 @@ def location_paths(expr: Expr) -> tuple[LocationPath, ...] | None:
     if inner is None or not all(path.steps for path in inner):
         return None
     return tuple([_continued(path, expr) for path in inner])
+
+
+def path_with_ids(expr: Expr) -> LocationPath | None:
+    """For the nodes of ``id()``, or what follows it: a path that selects some wherever they do.
+
+    Other attributes are IDs only where a document declares them itself, and the engine leaves such
+    documents to others.
+
+    >>> from extract.xpath.parser import parse
+    >>> str(path_with_ids(parse("id('x')/name"))), path_with_ids(parse("(//x)[1]"))
+    ('//*[@xml:id]', None)
+    """
+    if isinstance(expr, FilterPath):
+        return path_with_ids(expr.primary)
+    if not isinstance(expr, FunctionCall) or expr.prefix or expr.name != "id":
+        return None
+    assert isinstance(_WITH_ID, LocationPath)
+    return _WITH_ID
 
 
 def _continued(path: LocationPath, rest: FilterPath) -> LocationPath:

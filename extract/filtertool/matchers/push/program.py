@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from extract.filtertool.matchers.protocol import Question
@@ -16,9 +16,11 @@ from extract.filtertool.matchers.push.conditions import (
     Always,
     Cell,
     NameNumbers,
+    NumberValue,
     Path,
 )
-from extract.filtertool.matchers.push.node_sets import location_paths
+from extract.filtertool.matchers.push.lifted_filters import lifted
+from extract.filtertool.matchers.push.node_sets import location_paths, path_with_ids
 from extract.filtertool.matchers.push.translator import Translator
 from extract.filtertool.matchers.push.words import TemplateWords
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Union
@@ -52,9 +54,10 @@ def compile_question(
     empty: frozenset[int] = frozenset(),
     values: bool = False,
 ) -> CompiledTemplate:
-    """Compiles a question: as it was written, or in its normal form if only that can be expressed.
+    """Compiles a question: as it was written, with filters on nodes above moved up to these, or in
+    its normal form; the first of these that can be expressed.
 
-    On documents that keep the schema both select the same; the engine leaves others alone.
+    On documents that keep the schema all select the same; the engine leaves others alone.
 
     Args:
         question: The question.
@@ -62,15 +65,24 @@ def compile_question(
         empty: Parameters that are empty strings.
         values: As for `compile_query`.
     """
-    texts = [(question.original,)] if question.original else []
     templates = []
-    for text in [*texts, question.branches]:
-        expressions = [parse_shape(one) for one in text]
+    for expressions in _ways(question):
         translator = Translator(names, empty)
         templates.append(compile_query(expressions, question.type, translator, values))
         if templates[-1].exact:
             return templates[-1]
     return templates[0]  # as it was written: what may fail there is not left out
+
+
+def _ways(question: Question) -> Iterator[list[Expr]]:
+    """The expressions that may be compiled for a question, each list in place of the others."""
+    texts = [(question.original,)] if question.original else []
+    for text in [*texts, question.branches]:
+        expressions = [parse_shape(one) for one in text]
+        yield expressions
+        moved = list(map(lifted, expressions))
+        if moved != expressions:
+            yield moved
 
 
 def compile_query(
@@ -94,8 +106,10 @@ def compile_query(
         elif type_ is Type.NODES:
             clauses += [path_clause(path) for path in _paths(expression, translator)]
         elif values and type_ is not Type.BOOLEAN:
-            translator.exact = False
-            clauses.append(document_clause(Always(True)))
+            number = translator.number(expression) if type_ is Type.NUMBER else None
+            translator.exact = number is not None
+            asked = Always(True) if number is None else NumberValue(number)
+            clauses.append(document_clause(asked))
         else:
             clauses.append(document_clause(translator.truth(expression, True)))
     cells = tuple(translator.cells)
@@ -126,6 +140,10 @@ def _paths(expression: Expr, translator: Translator) -> list[Path]:
         expression = paths[0]
     if isinstance(expression, Union):
         return [path for part in expression.parts for path in _paths(part, translator)]
+    with_ids = path_with_ids(expression)
+    if with_ids is not None:
+        translator.exact = False
+        return _paths(with_ids, translator)
     if isinstance(expression, FilterPath):
         translator.exact = False
         if not isinstance(expression.primary, (LocationPath, FilterPath, Union)):

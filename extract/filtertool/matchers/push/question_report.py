@@ -201,7 +201,8 @@ def _refused_steps(path: LocationPath) -> Iterator[str]:
             yield _refused_step(step)
             return
         for predicate in step.predicates:
-            if is_positional(predicate):
+            counted = step.axis == "child" and isinstance(step.test, NameTest)
+            if is_positional(predicate) and not (counted and _is_taken(predicate)):
                 yield f"the position [{predicate}]"
             elif not _is_taken(predicate):
                 yield from _refused_truth(predicate)

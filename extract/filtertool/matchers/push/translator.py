@@ -19,28 +19,42 @@ from extract.filtertool.matchers.push.conditions import (
     FALSE,
     TRUE,
     Always,
+    Calculated,
+    Calculation,
     Cell,
     Compare,
+    CompareNumber,
     Condition,
+    ConstantNumber,
     ConstantText,
     Count,
     DividedText,
     First,
+    FixedNumber,
     FixedText,
     InReference,
     JoinedText,
     NameNumbers,
+    NodesComparison,
+    NodesNumber,
     NormalisedText,
     Not,
+    NumberComparison,
+    NumberKind,
+    NumberTruth,
     Operator,
     Or,
+    PartOfText,
     Path,
     PathAxis,
     PathStep,
+    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
+    TextNumber,
     There,
+    TranslatedText,
     ValueText,
     both,
     either,
@@ -52,6 +66,7 @@ from extract.filtertool.matchers.push.node_sets import (
     PARENT,
     leaves_root,
     location_paths,
+    path_with_ids,
 )
 from extract.xpath.ast import (
     ANY_DEPTH,
@@ -62,13 +77,15 @@ from extract.xpath.ast import (
     LocationPath,
     NameTest,
     Negate,
+    Number,
     Parameter,
     Step,
     StringLiteral,
 )
 from extract.xpath.functions import Type
+from extract.xpath.numbers import to_number
 from extract.xpath.reference_tables import compared_column
-from extract.xpath.types import is_positional, type_of
+from extract.xpath.types import type_of
 
 _OPERATORS: Final = {
     "=": Operator.EQ,
@@ -84,10 +101,38 @@ _AXES: Final = {
     "descendant-or-self": PathAxis.NEAR,
     "attribute": PathAxis.ATTRIBUTE,
 }
+_SIBLINGS: Final = {
+    "following-sibling": PathAxis.FOLLOWING,
+    "preceding-sibling": PathAxis.PRECEDING,
+}
+_NEAREST: Final = {
+    PathAxis.FOLLOWING: PathAxis.NEXT,
+    PathAxis.PRECEDING: PathAxis.PREVIOUS,
+}
+_FIRST: Final = (Number("1"),)
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
 _EMPTY: Final = FixedText("")
+_ARITHMETIC: Final = {
+    "+": NumberKind.ADD,
+    "-": NumberKind.SUBTRACT,
+    "*": NumberKind.MULTIPLY,
+    "div": NumberKind.DIVIDE,
+    "mod": NumberKind.MODULO,
+}
+_ROUNDING: Final = {
+    "floor": NumberKind.FLOOR,
+    "ceiling": NumberKind.CEILING,
+    "round": NumberKind.ROUND,
+}
+_NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_NEAREST, *_NEAREST.values()}
+_PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
+_OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
 _TEXT_FUNCTIONS: Final = frozenset(
-    {"string", "normalize-space", "concat", "substring-before", "substring-after"}
+    {
+        *("string", "normalize-space", "concat", "translate"),
+        *("substring", "substring-before", "substring-after"),
+    }
 )
 
 
@@ -135,6 +180,8 @@ class Translator:
     searched: set[int] = field(default_factory=set)
     references: bool = False
     _inside: int = 0  # how many predicates are around; in none, the context is the document node
+    _place: PathStep | None = None  # the siblings among which the context has its position
+    _element: bool = True  # whether the context is an element, or the document node
 
     # -- paths
 
@@ -169,7 +216,7 @@ class Translator:
                         raise Untranslatable(())
                     last = steps.pop()
                     own = [] if last.condition is None else [last.condition]
-                    more = self._predicates(step.predicates, above)
+                    more = self._predicates(step.predicates, above, last, False)
                     steps.append(last._replace(condition=_unless_true(both([*own, more]))))
                 continue
             if step == PARENT and not anywhere:
@@ -186,7 +233,7 @@ class Translator:
     def _go_up(self, path: LocationPath, number: int, steps: list[PathStep]) -> None:
         """Takes the step ``..``: where ``a/b[c]/..`` leads, an ``a`` has a ``b[c]``."""
         before = tuple(steps)
-        if not steps or steps[-1].axis is PathAxis.NEAR:
+        if not steps or steps[-1].axis in _NOT_FROM_PARENT:
             raise Untranslatable(before)
         last = steps.pop()
         at_document = not steps and (path.absolute or not self._inside)
@@ -206,7 +253,10 @@ class Translator:
         self, steps: list[PathStep], step: Step, anywhere: bool, absolute: bool, above: bool
     ) -> None:
         """Adds a step, and what it has to begin with if it follows ``//``."""
-        axis, number = self._axis_and_test(step, tuple(steps))
+        axis, number = self._axis_and_test(step, tuple(steps), anywhere)
+        predicates = step.predicates
+        if axis in _NEAREST and predicates[:1] == _FIRST:
+            axis, predicates = _NEAREST[axis], predicates[1:]
         if axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
             if step.axis == "descendant-or-self" and not (steps or absolute):
                 raise Untranslatable(())  # the context may be a text itself
@@ -214,12 +264,19 @@ class Translator:
                 steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
         elif anywhere and axis is PathAxis.CHILD:
             axis = PathAxis.DESCENDANT
-        condition = self._predicates(step.predicates, above) if step.predicates else TRUE
-        steps.append(PathStep(axis, number, _unless_true(condition)))
+        bare = PathStep(axis, number)
+        condition: Condition = TRUE
+        if predicates:
+            condition = self._predicates(predicates, above, bare, step.axis == "child")
+        steps.append(bare._replace(condition=_unless_true(condition)))
 
-    def _axis_and_test(self, step: Step, before: tuple[PathStep, ...]) -> tuple[PathAxis, int]:
+    def _axis_and_test(
+        self, step: Step, before: tuple[PathStep, ...], anywhere: bool
+    ) -> tuple[PathAxis, int]:
         test = step.test
         axis = _AXES.get(step.axis)
+        if axis is None and self._inside and not anywhere and isinstance(test, NameTest):
+            axis = _SIBLINGS.get(step.axis) if before or self._element else None
         if axis is None:
             raise Untranslatable(before)
         if isinstance(test, NameTest):
@@ -231,14 +288,39 @@ class Translator:
             return PathAxis.TEXT, ANY_TEST
         raise Untranslatable(before)
 
-    def _predicates(self, predicates: Sequence[Expr], above: bool) -> Condition:
-        self._inside += 1
-        condition = both([self._predicate(predicate, above) for predicate in predicates])
-        self._inside -= 1
-        return condition
+    def _predicates(
+        self, predicates: Sequence[Expr], above: bool, step: PathStep, counted: bool
+    ) -> Condition:
+        """Translates the predicates of a step.
+
+        Args:
+            predicates: The predicates.
+            above: As for `path`.
+            step: The step without them.
+            counted: Whether its nodes have their positions among their siblings.
+        """
+        around, self._inside = (self._place, self._element), self._inside + 1
+        self._element = step.axis not in (PathAxis.ATTRIBUTE, PathAxis.TEXT)
+        counted = counted and self._element
+        conditions: list[Condition] = []
+        for predicate in predicates:
+            before, self.exact = self.exact, True
+            condition = _unless_true(both(conditions))
+            self._place = PathStep(PathAxis.CHILD, step.test, condition) if counted else None
+            conditions.append(self._predicate(predicate, above))
+            counted &= self.exact
+            self.exact &= before
+        (self._place, self._element), self._inside = around, self._inside - 1
+        return both(conditions)
 
     def _predicate(self, predicate: Expr, above: bool) -> Condition:
-        return self._unknown(above) if is_positional(predicate) else self.truth(predicate, above)
+        if type_of(predicate) is not Type.NUMBER:
+            return self.truth(predicate, above)
+        number = self.number(predicate)
+        if number is None or self._place is None:
+            return self._unknown(above)
+        position = SiblingNumber(NumberKind.POSITION, self._place)
+        return NumberComparison(Operator.EQ, position, number)
 
     # -- conditions
 
@@ -248,7 +330,7 @@ class Translator:
 
     def truth(self, expr: Expr, above: bool) -> Condition:
         """Translates the truth of an expression; ``above`` as for `path`."""
-        if isinstance(expr, NODE_SETS):
+        if isinstance(expr, NODE_SETS) or path_with_ids(expr) is not None:
             return self._over_paths(expr, above, There)
         if isinstance(expr, Binary):
             if expr.op in ("and", "or"):
@@ -260,7 +342,76 @@ class Translator:
             return self._call(expr, above)
         if isinstance(expr, StringLiteral):
             return Always(bool(expr.value))
-        return self._unknown(above)
+        return self._number_truth(expr, above)
+
+    # -- numbers
+
+    def number(self, expr: Expr) -> Calculation | None:
+        """Translates a number, or what is made one; None if that is not possible."""
+        if isinstance(expr, Number):
+            return FixedNumber(to_number(expr.text.encode()))
+        if isinstance(expr, Parameter):
+            return ConstantNumber(self._cell(Cell(expr.index, False)))
+        if isinstance(expr, Negate):
+            return self._calculated(NumberKind.MINUS, (expr.operand,))
+        if isinstance(expr, Binary):
+            if expr.op not in _ARITHMETIC:
+                return None
+            return self._calculated(_ARITHMETIC[expr.op], (expr.left, expr.right))
+        if isinstance(expr, FunctionCall) and not expr.prefix:
+            if expr.name in _PLACES:
+                place = self._place
+                return None if place is None else SiblingNumber(_PLACES[expr.name], place)
+            if expr.name in _ROUNDING:
+                return self._calculated(_ROUNDING[expr.name], expr.arguments)
+            if expr.name in _OF_NODES:
+                return self._number_of_nodes(_OF_NODES[expr.name], expr.arguments[0])
+            if expr.name == "number" and expr.arguments:
+                return self.number(expr.arguments[0])
+            if expr.name in ("number", "string-length"):
+                text = self.text(expr.arguments[0] if expr.arguments else HERE)
+                operation = NumberKind.VALUE if expr.name == "number" else NumberKind.LENGTH
+                return None if text is None else TextNumber(operation, text)
+        text = self.text(expr)
+        return None if text is None else TextNumber(NumberKind.VALUE, text)
+
+    def _calculated(self, operation: NumberKind, operands: Sequence[Expr]) -> Calculated | None:
+        parts = tuple([part for one in operands if (part := self.number(one)) is not None])
+        return Calculated(operation, parts) if len(parts) == len(operands) else None
+
+    def _number_of_nodes(self, operation: NumberKind, expr: Expr) -> NodesNumber | None:
+        path = self._only_path(expr)
+        return None if path is None or not path.steps else NodesNumber(operation, path)
+
+    def _number_truth(self, expr: Expr, above: bool) -> Condition:
+        number = self.number(expr) if type_of(expr) is Type.NUMBER else None
+        return self._unknown(above) if number is None else NumberTruth(number)
+
+    def _numbers(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
+        """A comparison of two numbers, or of each node with a number."""
+        types = (type_of(left), type_of(right))
+        if types == (Type.NODES, Type.NODES):
+            return self._nodes(operator, left, right, above)
+        by_number = Type.NUMBER in types or operator not in (Operator.EQ, Operator.NE)
+        if not by_number or Type.BOOLEAN in types:
+            return self._unknown(above)
+        if types[1] is Type.NODES:
+            operator, left, right = _MIRRORED[operator], right, left
+        second = self.number(right)
+        if second is None:
+            return self._unknown(above)
+        if type_of(left) is Type.NODES:
+            return self._over_paths(left, above, lambda path: CompareNumber(operator, second, path))
+        first = self.number(left)
+        return self._unknown(above) if first is None else NumberComparison(operator, first, second)
+
+    def _nodes(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
+        """A comparison of each node with each of others."""
+        paths = self._only_path(left), self._only_path(right)
+        if paths[0] is not None and paths[1] is not None:
+            return NodesComparison(operator, paths[0], paths[1])
+        self.exact = False  # but there is a node on each side
+        return both([self.truth(left, True), self.truth(right, True)]) if above else FALSE
 
     # -- texts
 
@@ -276,6 +427,8 @@ class Translator:
             return self._value_of(expr)
         if not isinstance(expr, FunctionCall) or expr.prefix:
             return None
+        if expr.name == "substring":
+            return self._part_of_text(*expr.arguments)
         parts = [self.text(argument) for argument in expr.arguments or (HERE,)]
         if None in parts or expr.name not in _TEXT_FUNCTIONS:
             return None
@@ -287,16 +440,30 @@ class Translator:
                 return NormalisedText(texts[0])
             case "concat":
                 return JoinedText(texts)
+            case "translate":
+                return TranslatedText(*texts)
         return DividedText(expr.name == "substring-after", *texts)
 
+    def _part_of_text(self, whole: Expr, start: Expr, length: Expr | None = None) -> Text | None:
+        text, first = self.text(whole), self.number(start)
+        count = None if length is None else self.number(length)
+        if text is None or first is None or (length is not None and count is None):
+            return None
+        return PartOfText(text, first, count)
+
     def _value_of(self, expr: Expr) -> Text | None:
+        path = self._only_path(expr)
+        return None if path is None else ValueText(path)
+
+    def _only_path(self, expr: Expr) -> Path | None:
+        """The one path that selects the nodes of an expression; None if there is none."""
         paths = location_paths(expr)
         if paths is None or len(paths) > 1:
             return None
         path, whole, exact = self.path(paths[0], True)
         if path is None or not whole or not exact or self._is_document(path):
             return None
-        return ValueText(path)
+        return path
 
     def _strings(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
         """A comparison of two strings."""
@@ -309,7 +476,11 @@ class Translator:
         """A condition on some node of a node set."""
         parts = location_paths(expr)
         if parts is None:
-            return self._unknown(above)
+            with_ids = path_with_ids(expr)
+            if with_ids is None or not above:
+                return self._unknown(above)
+            self.exact = False
+            return self._over_paths(with_ids, True, There)
         conditions: list[Condition] = []
         for part in parts:
             path, whole, _ = self.path(part, above)
@@ -357,7 +528,7 @@ class Translator:
             )
         if call.name in _TEXT_FUNCTIONS:
             return self._strings(Operator.NE, call, StringLiteral(""), above)
-        return self._unknown(above)
+        return self._number_truth(call, above)
 
     def _first(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
         paths = location_paths(expr)
@@ -410,14 +581,14 @@ class Translator:
         if isinstance(left, FunctionCall) and not left.prefix and left.arguments:
             argument = left.arguments[0]
             if type_of(argument) is not Type.NODES:
-                return self._unknown(above)
+                return self._numbers(operator, left, right, above)
             if left.name == "count":
                 return self._counted(operator, cell._replace(is_string=False), argument, above)
             if left.name in ("string", "number"):
                 if left.name == "number":
                     cell = cell._replace(is_string=False)
                 return self._first(operator, cell, argument, above)
-        return self._unknown(above)
+        return self._numbers(operator, left, right, above)
 
     def _counted(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
         paths = location_paths(expr)
@@ -429,19 +600,18 @@ class Translator:
         return Count(operator, self._cell(cell), path)
 
     def _truths(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
-        """``a = true()``: whether there is any ``a``."""
-        if not isinstance(right, FunctionCall):
-            left, right = right, left
+        """``a = true()``: whether there is any ``a``; or a comparison of numbers."""
+        nodes, other = (left, right) if isinstance(right, FunctionCall) else (right, left)
         if (
-            isinstance(right, FunctionCall)
-            and right.name in ("true", "false")
+            isinstance(other, FunctionCall)
+            and other.name in ("true", "false")
             and operator in (Operator.EQ, Operator.NE)
-            and isinstance(left, NODE_SETS)
+            and isinstance(nodes, NODE_SETS)
         ):
-            if (right.name == "true") == (operator == Operator.EQ):
-                return self.truth(left, above)
-            return opposite(self.truth(left, not above))
-        return self._unknown(above)
+            if (other.name == "true") == (operator == Operator.EQ):
+                return self.truth(nodes, above)
+            return opposite(self.truth(nodes, not above))
+        return self._numbers(operator, left, right, above)
 
 
 class _PartialCondition:

@@ -18,30 +18,47 @@ from extract.filtertool.matchers.push.clauses import (
 from extract.filtertool.matchers.push.conditions import (
     Always,
     And,
+    Calculated,
+    Calculation,
     Cell,
     Compare,
+    CompareNumber,
     Condition,
+    ConstantNumber,
     ConstantText,
     Count,
     DividedText,
     First,
+    FixedNumber,
     FixedText,
     InReference,
     JoinedText,
+    NodesComparison,
+    NodesNumber,
     NormalisedText,
     Not,
+    NumberComparison,
+    NumberKind,
+    NumberTruth,
+    NumberValue,
     Or,
+    PartOfText,
     Path,
+    PathStep,
+    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
+    TextNumber,
     There,
+    TranslatedText,
     ValueText,
 )
 from extract.filtertool.matchers.push.translator import Translator
 
 _AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
-_LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER = range(7)
+_NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
+_LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART = range(9)
 
 
 class PathWords:
@@ -57,9 +74,13 @@ class PathWords:
     def _path(self, path: Path) -> list[int]:
         words = [len(path.steps)]
         for step in path.steps:
-            condition = [] if step.condition is None else _condition(self, step.condition)
-            words += (step.axis, step.test, len(condition), *condition)
+            words += self.step(step)
         return words
+
+    def step(self, step: PathStep) -> list[int]:
+        """A step."""
+        condition = [] if step.condition is None else _condition(self, step.condition)
+        return [step.axis, step.test, len(condition), *condition]
 
     def comparison(self, check: Compare | First | Count) -> list[int]:
         """The operands of a comparison."""
@@ -167,6 +188,18 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
             code, inner = _STRINGS, [operator, *_text(words, left), *_text(words, right)]
         case TextLength(operator, cell, text):
             code, inner = _LENGTH, [operator, cell, *_text(words, text)]
+        case NumberComparison(operator, first, second):
+            code = _NUMBERS
+            inner = [operator, *_number(words, first), *_number(words, second)]
+        case CompareNumber(operator, number, path):
+            inner = _number(words, number)
+            code, inner = _COMPARE_NUMBER, [operator, *inner, *words.located(path)]
+        case NodesComparison(operator, one, other):
+            inner = words.located(one)
+            code, inner = _NODES, [operator, len(inner), *inner, *words.located(other)]
+        case NumberTruth(number) | NumberValue(number):
+            code = _TRUTH if isinstance(condition, NumberTruth) else _NUMBER
+            inner = _number(words, number)
         case InReference():
             raise AssertionError("the engine knows no tables")
     return [code, len(inner), *inner]
@@ -187,6 +220,29 @@ def _text(words: PathWords, text: Text) -> list[int]:
         case DividedText(behind, part, mark):
             code = _AFTER if behind else _BEFORE
             inner = [*_text(words, part), *_text(words, mark)]
+        case TranslatedText(part, source, target):
+            inner = [*_text(words, part), *_text(words, source), *_text(words, target)]
+            code = _TRANSLATED
+        case PartOfText(part, start, length):
+            inner = [*_text(words, part), *_number(words, start)]
+            code, inner = _PART, inner + ([] if length is None else _number(words, length))
         case JoinedText(parts):
             code, inner = _TOGETHER, [word for part in parts for word in _text(words, part)]
+    return [code, len(inner), *inner]
+
+
+def _number(words: PathWords, number: Calculation) -> list[int]:
+    match number:
+        case FixedNumber(value):
+            code, inner = NumberKind.LITERAL, list(array("i", array("d", [value]).tobytes()))
+        case ConstantNumber(cell):
+            code, inner = NumberKind.CELL, [cell]
+        case NodesNumber(code, path):
+            inner = words.located(path)
+        case TextNumber(code, text):
+            inner = _text(words, text)
+        case SiblingNumber(code, step):
+            inner = words.step(step)
+        case Calculated(code, parts):
+            inner = [word for part in parts for word in _number(words, part)]
     return [code, len(inner), *inner]

@@ -13,22 +13,35 @@ from typing import Final, TypeVar
 
 from extract.filtertool.matchers.push.conditions import (
     And,
+    Calculated,
+    Calculation,
     Compare,
+    CompareNumber,
     Condition,
+    ConstantNumber,
     ConstantText,
     Count,
     DividedText,
     First,
     InReference,
     JoinedText,
+    NodesComparison,
+    NodesNumber,
     NormalisedText,
     Not,
+    NumberComparison,
+    NumberTruth,
+    NumberValue,
     Or,
+    PartOfText,
     Path,
+    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
+    TextNumber,
     There,
+    TranslatedText,
     ValueText,
     both,
 )
@@ -63,6 +76,14 @@ def has_constants(condition: Condition) -> bool:
             return True
         case TextComparison(_, left, right):
             return _text_has_constants(left) or _text_has_constants(right)
+        case NumberComparison(_, first, second):
+            return _number_has_constants(first) or _number_has_constants(second)
+        case CompareNumber(_, number, path):
+            return _number_has_constants(number) or path_has_constants(path)
+        case NodesComparison(_, one, other):
+            return path_has_constants(one) or path_has_constants(other)
+        case NumberTruth(number) | NumberValue(number):
+            return _number_has_constants(number)
     return False
 
 
@@ -81,8 +102,28 @@ def _text_has_constants(text: Text) -> bool:
             return _text_has_constants(part)
         case DividedText(_, part, mark):
             return _text_has_constants(part) or _text_has_constants(mark)
+        case TranslatedText(part, source, target):
+            return any(map(_text_has_constants, (part, source, target)))
+        case PartOfText(part, start, length):
+            numbers = [start] if length is None else [start, length]
+            return _text_has_constants(part) or any(map(_number_has_constants, numbers))
         case JoinedText(parts):
             return any(map(_text_has_constants, parts))
+    return False
+
+
+def _number_has_constants(number: Calculation) -> bool:
+    match number:
+        case ConstantNumber():
+            return True
+        case NodesNumber(_, path):
+            return path_has_constants(path)
+        case TextNumber(_, text):
+            return _text_has_constants(text)
+        case SiblingNumber(_, step):
+            return step.condition is not None and has_constants(step.condition)
+        case Calculated(_, parts):
+            return any(map(_number_has_constants, parts))
     return False
 
 

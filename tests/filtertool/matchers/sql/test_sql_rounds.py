@@ -17,8 +17,8 @@ def test_templates(database: str) -> None:
         counts += template_round(seed, database, select)  # type: ignore[arg-type]
     assert counts["answers"] > 1000
     assert counts["matches"] > 100
-    assert counts["sql_questions"] > 60
-    assert counts["sql_statements"] > 4
+    assert counts["sql_questions"] > 50
+    assert counts["sql_statements"] >= 4
 
 
 def test_any_query_on_documents_with_a_schema(database: str) -> None:

@@ -10,7 +10,7 @@ enum { STRING_GUARD = 1, STRING_LIST = 2, NUMBER_GUARD = 4, NUMBER_LIST = 8 };
 
 enum { SHORT = 16 }; /* postings of a list; more are next to each other anyway */
 
-static int32_t wanted_of(const px_registry *r, int32_t slot)
+PX_IN_TUNED int32_t wanted_of(const px_registry *r, int32_t slot)
 {
     uint8_t flags = r->slot_flags[slot];
     const px_values *values = flags & PX_MORE ? r->values[slot] : NULL;
@@ -19,7 +19,7 @@ static int32_t wanted_of(const px_registry *r, int32_t slot)
            (values != NULL && values->equal[1] ? NUMBER_LIST : 0);
 }
 
-static int gather(px_machine *m)
+PX_IN_TUNED int gather(px_machine *m)
 {
     const px_registry *r = m->registry;
     size_t count = 0;
@@ -36,7 +36,7 @@ static int gather(px_machine *m)
 }
 
 /* Makes values, and loads what is needed to find out which strings they are. */
-static int hash_values(px_machine *m)
+PX_IN_TUNED int hash_values(px_machine *m)
 {
     const px_strings *strings = &m->registry->strings;
     for (size_t i = 0; i < m->ahead_count; i++) {
@@ -57,7 +57,7 @@ static int hash_values(px_machine *m)
     return PX_OK;
 }
 
-static void reach(px_machine *m, const px_ahead *a, int kind, int32_t constant)
+PX_IN_TUNED void reach(px_machine *m, const px_ahead *a, int kind, int32_t constant)
 {
     const px_map *lists = &m->registry->lists;
     uint64_t key = px_key(a->slot << 2 | kind, constant);
@@ -67,7 +67,7 @@ static void reach(px_machine *m, const px_ahead *a, int kind, int32_t constant)
 }
 
 /* Finds out which constants values equal, and sets guards. */
-static int find_constants(px_machine *m)
+PX_IN_TUNED int find_constants(px_machine *m)
 {
     const px_registry *r = m->registry;
     m->reached_count = 0;
@@ -99,7 +99,7 @@ static int find_constants(px_machine *m)
 }
 
 /* From keys to lists. */
-static void find_lists(px_machine *m)
+PX_IN_TUNED void find_lists(px_machine *m)
 {
     const px_registry *r = m->registry;
     size_t count = 0;
@@ -119,7 +119,7 @@ static void find_lists(px_machine *m)
 
 /* Takes the postings of short lists that the guards let pass, and loads what they name. A pair that
  * holds is sure. */
-static int take_postings(px_machine *m, int *rows)
+PX_IN_TUNED int take_postings(px_machine *m, int *rows)
 {
     const px_registry *r = m->registry;
     size_t count = 0, many = 0;
@@ -158,7 +158,7 @@ static int take_postings(px_machine *m, int *rows)
     return PX_OK;
 }
 
-static void look_at_crowd(const px_crowd *crowd)
+PX_IN_TUNED void look_at_crowd(const px_crowd *crowd)
 {
     enum { LINE = 16, MOST_LINES = 16 }; /* owners in a line of the cache */
     for (uint32_t i = 0; i < crowd->count && i < LINE * MOST_LINES; i += LINE)
@@ -166,7 +166,7 @@ static void look_at_crowd(const px_crowd *crowd)
 }
 
 /* Loads what postings lead to; `rows`: some of them to rows. */
-static void look_behind(const px_machine *m, int rows)
+PX_IN_TUNED void look_behind(const px_machine *m, int rows)
 {
     const px_registry *r = m->registry;
     for (size_t i = 0; i < m->posted_count; i++) {
@@ -194,6 +194,7 @@ static void look_behind(const px_machine *m, int rows)
     }
 }
 
+PX_TUNED
 int px_look_ahead(px_machine *m)
 {
     if (gather(m) != PX_OK || hash_values(m) != PX_OK || find_constants(m) != PX_OK)

@@ -69,6 +69,7 @@ cdef extern from "push.h" nogil:
         px_states states
         px_results results
         px_results candidates
+        px_results numbers
         px_figures figures
     px_registry *px_registry_new(const uint64_t *secret)
     void px_registry_free(px_registry *r)

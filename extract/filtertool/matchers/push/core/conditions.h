@@ -18,6 +18,12 @@
  *   PX_COUNT                     operator, cell, absolute, path: so does the number of nodes
  *   PX_TEXTS                     operator, text, text: the first one compares so with the second
  *   PX_LENGTH                    operator, cell, text: so does its number of characters
+ *   PX_CALCULATED                   operator, number, number: the first one compares so with the second
+ *   PX_COMPARE_CALCULATED            operator, number, absolute, path: so does one of its nodes with it
+ *   PX_TRUTH                     a number: it is neither 0 nor NaN
+ *   PX_NODES                     operator, words of the first, absolute, path, absolute, path: so does
+ *                                a node of the first path with one of the second
+ *   PX_RESULT                    a number: holds always, the number is a result
  * text:       operation, words behind this one, operands
  *   PX_TEXT_LITERAL              number of bytes, the bytes
  *   PX_TEXT_CELL                 cell
@@ -25,6 +31,16 @@
  *   PX_TEXT_NORMAL               a text
  *   PX_TEXT_BEFORE, PX_TEXT_AFTER  two texts
  *   PX_TEXT_TOGETHER             texts
+ *   PX_TEXT_TRANSLATED           three texts: in the first, characters of the second become those of the third
+ *   PX_TEXT_PART                 a text, the number of its first character, and perhaps how many
+ * number:     operation, words behind this one, operands
+ *   PX_NUMBER_LITERAL            the bytes of a double
+ *   PX_NUMBER_CELL               cell
+ *   PX_NUMBER_COUNT, PX_NUMBER_SUM   absolute, path: of its nodes
+ *   PX_NUMBER_VALUE, PX_NUMBER_LENGTH  a text: as a number, its number of characters
+ *   PX_NUMBER_POSITION, PX_NUMBER_LAST  a step to children: the position of the node among its
+ *                                siblings that it selects, and how many these are
+ *   others                       one or two numbers
  */
 enum {
     PX_AND,
@@ -37,7 +53,12 @@ enum {
     PX_FIRST,
     PX_COUNT,
     PX_TEXTS,
-    PX_LENGTH
+    PX_LENGTH,
+    PX_CALCULATED,
+    PX_COMPARE_CALCULATED,
+    PX_TRUTH,
+    PX_RESULT,
+    PX_NODES
 };
 enum {
     PX_TEXT_LITERAL,
@@ -46,7 +67,28 @@ enum {
     PX_TEXT_NORMAL,
     PX_TEXT_BEFORE,
     PX_TEXT_AFTER,
-    PX_TEXT_TOGETHER
+    PX_TEXT_TOGETHER,
+    PX_TEXT_TRANSLATED,
+    PX_TEXT_PART
+};
+enum {
+    PX_NUMBER_LITERAL,
+    PX_NUMBER_CELL,
+    PX_NUMBER_COUNT,
+    PX_NUMBER_SUM,
+    PX_NUMBER_VALUE,
+    PX_NUMBER_LENGTH,
+    PX_NUMBER_MINUS,
+    PX_NUMBER_ADD,
+    PX_NUMBER_SUBTRACT,
+    PX_NUMBER_MULTIPLY,
+    PX_NUMBER_DIVIDE,
+    PX_NUMBER_MODULO,
+    PX_NUMBER_FLOOR,
+    PX_NUMBER_CEILING,
+    PX_NUMBER_ROUND,
+    PX_NUMBER_POSITION,
+    PX_NUMBER_LAST
 };
 enum { PX_EQ, PX_NE, PX_LT, PX_LE, PX_GT, PX_GE, PX_HAS, PX_BEGINS };
 
@@ -71,6 +113,17 @@ int px_exists(px_context *c, const int32_t *path); /* from the document node */
 /* The first node that a path selects, in document order; -1: none. */
 int px_first_of(px_context *c, const int32_t *path, int32_t node, int32_t *first);
 int px_texts_hold(px_context *c, const int32_t *condition, int32_t node); /* texts.c */
+/* A text as a number, or the number of its characters. */
+int px_text_number(px_context *c, const int32_t *text, int32_t node, int length, double *number);
+/* numbers.c: 0 with the number, or an error as above */
+int px_number(px_context *c, const int32_t *expression, int32_t node, double *number);
+int px_numbers_hold(px_context *c, const int32_t *condition, int32_t node);
+/* evaluate.c: whether a step selects a node that its axis leads to */
+int px_step_passes(px_context *c, const int32_t *step, int32_t node);
+int px_spend(px_context *c); /* takes note of a node that is looked at */
+/* What was found out about something that does not depend on a node; `known->turn` says whether
+ * anything was. */
+px_known *px_known_of(px_context *c, const int32_t *words);
 int px_texts_test(px_bytes at, size_t length, int operator_, px_bytes other, size_t size);
 static inline int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant)
 {

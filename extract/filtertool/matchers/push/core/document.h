@@ -35,14 +35,16 @@ typedef struct {
 
 typedef struct px_block px_block;
 
-/* Whether a condition that does not depend on a node holds for the constants of a row: rules say at
- * each of their candidates what holds in the whole document. */
+/* Whether a condition that does not depend on a node holds for the constants of a row, or what such a
+ * number is: rules say at each of their candidates what holds in the whole document. */
 enum { PX_KNOWN = 64 };
 typedef struct {
     const int32_t *condition;
     const px_cell *cells;
     uint32_t turn; /* of the document */
     int holds;
+    double number;
+    int32_t parent, node; /* of a position: that of this child */
 } px_known;
 
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then

@@ -11,7 +11,7 @@ static int has_name(const px_context *c, int32_t symbol, int32_t test)
     return (size_t)symbol < c->registry->symbols && c->registry->namespaces[symbol] == PX_NAMESPACE - test;
 }
 
-static int spend(px_context *c) { return --c->document->budget < 0 ? -PX_COSTLY : 0; }
+int px_spend(px_context *c) { return --c->document->budget < 0 ? -PX_COSTLY : 0; }
 
 /* The nodes that a step may select from one node: first, behind the last, whether only children. */
 typedef struct {
@@ -32,6 +32,12 @@ static range range_of(const px_document *d, int32_t axis, int32_t node)
         return (range){node + 1, node < 0 ? in->rows : d->last[node], 0};
     case PX_NEAR:
         return (range){node < 0 ? 0 : node, node < 0 ? in->rows : d->last[node], 0};
+    case PX_FOLLOWING:
+    case PX_NEXT:
+        return node < 0 || in->parent[node] < 0 ? none : (range){d->last[node], d->last[in->parent[node]], 1};
+    case PX_PRECEDING:
+    case PX_PREVIOUS:
+        return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node] + 1, node, 1};
     case PX_ATTRIBUTE:
         return node < 0 ? none
                         : (range){in->rows + d->attribute_first[node],
@@ -53,9 +59,27 @@ typedef struct {
 
 enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
 
-static int begin_nodes(px_document *d, const int32_t *step, int32_t node, cursor *it)
+/* The nearest sibling with the name, of those in a range. */
+static range nearest(const px_context *c, const int32_t *step, range all)
 {
+    const px_document *d = c->document;
+    range found = {0, 0, 0};
+    for (int32_t at = all.first; at < all.end; at = d->last[at]) {
+        if (!has_name(c, d->in.symbol[at], step[1]))
+            continue;
+        found = (range){at, at + 1, 0};
+        if (step[0] == PX_NEXT)
+            break;
+    }
+    return found;
+}
+
+static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor *it)
+{
+    px_document *d = c->document;
     range r = range_of(d, step[0], node);
+    if (step[0] >= PX_NEXT)
+        r = nearest(c, step, r);
     *it = (cursor){d, NULL, NULL, r.first, r.end, r.children};
     int far = step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
     if (!far || step[1] < 0 || r.end - r.first < MANY)
@@ -75,7 +99,7 @@ static inline int32_t next_node(cursor *it)
     return node;
 }
 
-static int passes(px_context *c, const int32_t *step, int32_t node)
+int px_step_passes(px_context *c, const int32_t *step, int32_t node)
 {
     const px_input *in = &c->document->in;
     if (step[0] == PX_ATTRIBUTE) {
@@ -93,14 +117,14 @@ static int walk(px_context *c, const int32_t *step, int32_t left, int32_t node, 
     if (left == 0)
         return visit(c, context, node);
     cursor it;
-    int code = begin_nodes(c->document, step, node, &it);
+    int code = begin_nodes(c, step, node, &it);
     if (code < 0)
         return code;
     const int32_t *next = step + 3 + step[2];
     for (int32_t at; (at = next_node(&it)) >= 0;) {
-        code = spend(c);
+        code = px_spend(c);
         if (code == 0)
-            code = passes(c, step, at);
+            code = px_step_passes(c, step, at);
         if (code > 0)
             code = walk(c, next, left - 1, at, visit, context);
         if (code)
@@ -132,7 +156,7 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
     int sorted = 1;
     for (size_t i = begin; i < end; i++) {
         cursor it;
-        int code = begin_nodes(d, step, d->set[i], &it);
+        int code = begin_nodes(c, step, d->set[i], &it);
         if (code < 0)
             return code;
         int far = step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
@@ -140,9 +164,9 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
             continue; /* inside of an earlier one */
         int32_t last = it.end;
         for (int32_t at; (at = next_node(&it)) >= 0;) {
-            code = spend(c);
+            code = px_spend(c);
             if (code == 0)
-                code = passes(c, step, at);
+                code = px_step_passes(c, step, at);
             if (code > 0) {
                 sorted &= d->set_count == end || d->set[d->set_count - 1] < at;
                 code = push_node(d, at);
@@ -158,6 +182,13 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
     d->set_count = begin + count;
     if (!sorted)
         qsort(d->set + begin, count, sizeof *d->set, ascending);
+    if (step[0] >= PX_FOLLOWING) { /* several nodes may have the same siblings */
+        size_t kept = begin;
+        for (size_t i = begin; i < d->set_count; i++)
+            if (kept == begin || d->set[kept - 1] != d->set[i])
+                d->set[kept++] = d->set[i];
+        d->set_count = kept;
+    }
     return 0;
 }
 
@@ -310,16 +341,27 @@ static int is_absolute(const int32_t *condition)
     }
 }
 
-int px_holds_anywhere(px_context *c, const int32_t *condition)
+px_known *px_known_of(px_context *c, const int32_t *words)
 {
     px_document *d = c->document;
-    uintptr_t hash = ((uintptr_t)condition >> 2) * 31 + ((uintptr_t)c->cells >> 3);
+    uintptr_t hash = ((uintptr_t)words >> 2) * 31 + ((uintptr_t)c->cells >> 3);
     px_known *known = &d->known[(hash ^ hash >> 6 ^ hash >> 12) % PX_KNOWN];
-    if (known->turn == d->turn && known->condition == condition && known->cells == c->cells)
-        return known->holds;
+    if (known->turn != d->turn || known->condition != words || known->cells != c->cells)
+        *known = (px_known){words, c->cells, d->turn - 1, 0, 0, -1, -1};
+    return known;
+}
+
+int px_holds_anywhere(px_context *c, const int32_t *condition)
+{
+    const px_known *before = px_known_of(c, condition);
+    if (before->turn == c->document->turn)
+        return before->holds;
     int code = px_holds(c, condition, -1);
-    if (code >= 0)
-        *known = (px_known){condition, c->cells, d->turn, code};
+    if (code >= 0) { /* what was asked meanwhile may have taken its place */
+        px_known *known = px_known_of(c, condition);
+        known->holds = code;
+        known->turn = c->document->turn;
+    }
     return code;
 }
 
@@ -356,6 +398,12 @@ int px_holds(px_context *c, const int32_t *condition, int32_t node)
     case PX_TEXTS:
     case PX_LENGTH:
         return px_texts_hold(c, condition, node);
+    case PX_CALCULATED:
+    case PX_COMPARE_CALCULATED:
+    case PX_TRUTH:
+    case PX_RESULT:
+    case PX_NODES:
+        return px_numbers_hold(c, condition, node);
     default:
         return 0;
     }

@@ -66,6 +66,7 @@ void px_machine_free(px_machine *m)
     px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
+    results_free(&m->numbers);
     free(m);
 }
 

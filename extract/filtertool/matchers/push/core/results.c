@@ -87,12 +87,28 @@ int px_select_query(px_machine *m, int32_t owner)
     return PX_OK;
 }
 
+/* Adds the result of a query that is a number. */
+static int add_number(px_machine *m, int32_t unit, int32_t owner, const px_template *t, const int32_t *expression)
+{
+    double number;
+    int64_t bits;
+    m->context.cells = t->cells + (size_t)m->registry->owners[owner].row * (size_t)t->width;
+    int code = px_number(&m->context, expression, -1, &number);
+    if (code < 0)
+        return -code;
+    memcpy(&bits, &number, sizeof bits);
+    return add_result(&m->numbers, PX_SELECT_COUNT, unit, owner, bits, 0);
+}
+
 static int add_match(px_machine *m, int32_t unit, int32_t owner)
 {
     const px_registry *r = m->registry;
     px_document *d = &m->document;
     const px_template *t = &r->templates[r->owners[owner].template_];
     m->figures.matches++;
+    const int32_t *words = t->words + r->clauses[t->clause].path;
+    if (r->clauses[t->clause].condition && words[0] == PX_RESULT)
+        return add_number(m, unit, owner, t, words + 2);
     if (r->clauses[t->clause].condition)
         return add_result(&m->results, m->select, unit, owner, 1, 0);
     int code = px_select_query(m, owner);
@@ -128,7 +144,7 @@ static uint64_t marked_words(const uint8_t *marks)
 
 /* Moves the owners of 64 words of a set to the column of queries. Most words have one bit or two, which
  * are added without a branch. */
-static void move_owners(px_results *results, int32_t first, uint64_t *bits, uint64_t words)
+PX_IN_TUNED void move_owners(px_results *results, int32_t first, uint64_t *bits, uint64_t words)
 {
     int32_t *query = results->query + results->count;
     for (; words; words &= words - 1) {
@@ -160,7 +176,7 @@ static int move_matches(px_machine *m, int32_t unit, int32_t first, uint64_t *bi
 }
 
 /* Empties 64 words of a set, from `at` on, as `take_set` does. */
-static int take_words(px_machine *m, px_set *set, size_t at, px_results *results, int selected, int32_t unit)
+PX_IN_TUNED int take_words(px_machine *m, px_set *set, size_t at, px_results *results, int selected, int32_t unit)
 {
     uint64_t words = marked_words(set->marks + at);
     int code = PX_OK;
@@ -180,6 +196,7 @@ static int take_words(px_machine *m, px_set *set, size_t at, px_results *results
 
 /* Empties a set; with `results`, its owners are added to them before, and with `selected` what they
  * select. */
+PX_TUNED
 static int take_set(px_machine *m, px_set *set, px_results *results, int selected, int32_t unit)
 {
     int code = PX_OK;
@@ -218,7 +235,7 @@ static int add_known(px_results *results, const px_shape *known)
 
 int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 {
-    size_t results = m->results.count, candidates = m->candidates.count;
+    size_t results = m->results.count, candidates = m->candidates.count, numbers = m->numbers.count;
     int selected = m->select != PX_SELECT_DOC, only = known != NULL && !selected && m->hits.parts == 0;
     for (size_t i = 0; known != NULL && !only && i < known->owner_count; i++)
         px_set_add(&m->hits, known->owners[i]);
@@ -232,6 +249,7 @@ int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
     if (code != PX_OK) {
         m->results.count = results;
         m->candidates.count = candidates;
+        m->numbers.count = numbers;
         px_drop_matches(m);
     }
     return code;

@@ -1,5 +1,9 @@
 #include "push.h"
 
+#include "number.h"
+
+#include <limits.h>
+
 /* Expressions whose value is a string. What they make is on a stack of bytes, which a condition
  * leaves as it found it; the bytes may move while the stack grows, so they are known by offset. */
 
@@ -84,6 +88,91 @@ static int divide(px_context *c, int behind, const int32_t *at, int32_t node, te
     return 0;
 }
 
+static size_t character_size(uint8_t first)
+{
+    return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+/* Copies a text; each character that is in `source` becomes the one at its place in `target`, or
+ * none. */
+static int translate(px_context *c, const int32_t *at, int32_t node, text *t)
+{
+    px_document *d = c->document;
+    text source, target;
+    int code = evaluate(c, at, node, t);
+    at += 2 + at[1];
+    if (code == 0)
+        code = evaluate(c, at, node, &source);
+    at += 2 + at[1];
+    if (code == 0)
+        code = evaluate(c, at, node, &target);
+    if (code == 0)
+        code = reserve(d, t->length * 4); /* a character may become a longer one */
+    if (code < 0)
+        return code;
+    px_bytes from = bytes_of(d, t), what = bytes_of(d, &source), with = bytes_of(d, &target);
+    uint8_t *to = d->made + d->made_count;
+    size_t length = 0, size;
+    for (size_t i = 0; i < t->length; i += size) {
+        size_t at_source = 0, at_target = 0;
+        size = character_size(from[i]);
+        while (at_source < source.length &&
+               (character_size(what[at_source]) != size || memcmp(what + at_source, from + i, size) != 0)) {
+            at_source += character_size(what[at_source]);
+            at_target += at_target < target.length ? character_size(with[at_target]) : 0;
+        }
+        int is_there = at_source < source.length;
+        px_bytes new = is_there ? with + at_target : from + i;
+        size_t bytes = !is_there ? size : at_target < target.length ? character_size(*new) : 0;
+        memcpy(to + length, new, bytes);
+        length += bytes;
+    }
+    *t = (text){NULL, d->made_count, length};
+    d->made_count += length;
+    return 0;
+}
+
+static double rounded(double number)
+{
+    double down = floor(number);
+    return number - down >= 0.5 ? down + 1.0 : down;
+}
+
+/* The characters of a text from one number to another, as libxml2 rounds and limits them. */
+static int take_part(px_context *c, const int32_t *at, const int32_t *end, int32_t node, text *t)
+{
+    double start = 0, count = 0;
+    int code = evaluate(c, at, node, t), first = 1, behind = INT_MAX;
+    at += 2 + at[1];
+    if (code == 0)
+        code = px_number(c, at, node, &start);
+    at += 2 + at[1];
+    if (code == 0 && at < end)
+        code = px_number(c, at, node, &count);
+    if (code < 0)
+        return code;
+    if (!(start < INT_MAX)) /* or NaN */
+        first = INT_MAX;
+    else if (start >= 1.0)
+        first = (int)rounded(start);
+    if (at < end) {
+        double stop = rounded(start) + rounded(count);
+        if (!(stop >= 1.0))
+            behind = 1;
+        else if (stop < INT_MAX)
+            behind = (int)stop;
+    }
+    px_bytes bytes = bytes_of(c->document, t);
+    size_t from = 0, to = 0;
+    int number = 1;
+    for (; from < t->length && number < first; number++)
+        from += character_size(bytes[from]);
+    for (to = from; to < t->length && number < behind; number++)
+        to += character_size(bytes[to]);
+    *t = (text){t->at == NULL ? NULL : t->at + from, t->offset + from, to - from};
+    return 0;
+}
+
 static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
 {
     const int32_t *at = expression + 2, *end = at + expression[1];
@@ -112,6 +201,10 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, text
     case PX_TEXT_NORMAL:
         code = evaluate(c, at, node, t);
         return code < 0 ? code : normalise(c->document, t);
+    case PX_TEXT_TRANSLATED:
+        return translate(c, at, node, t);
+    case PX_TEXT_PART:
+        return take_part(c, at, end, node, t);
     case PX_TEXT_BEFORE:
     case PX_TEXT_AFTER:
         return divide(c, expression[0] == PX_TEXT_AFTER, at, node, t);
@@ -132,17 +225,27 @@ static int compare(px_context *c, const int32_t *operands, int32_t node)
                          right.length);
 }
 
+int px_text_number(px_context *c, const int32_t *expression, int32_t node, int length, double *number)
+{
+    size_t begin = c->document->made_count;
+    text it;
+    int code = evaluate(c, expression, node, &it);
+    if (code == 0) {
+        px_bytes bytes = bytes_of(c->document, &it);
+        size_t characters = 0;
+        for (size_t i = 0; length && i < it.length; i++)
+            characters += (bytes[i] & 0xC0) != 0x80;
+        *number = length ? (double)characters : number_of(bytes, it.length);
+    }
+    c->document->made_count = begin;
+    return code;
+}
+
 static int measure(px_context *c, const int32_t *operands, int32_t node)
 {
-    text it;
-    int code = evaluate(c, operands + 2, node, &it);
-    if (code < 0)
-        return code;
-    px_bytes bytes = bytes_of(c->document, &it);
-    size_t characters = 0;
-    for (size_t i = 0; i < it.length; i++)
-        characters += (bytes[i] & 0xC0) != 0x80;
-    return px_compare((double)characters, operands[0], c->cells[operands[1]].number);
+    double characters = 0;
+    int code = px_text_number(c, operands + 2, node, 1, &characters);
+    return code < 0 ? code : px_compare(characters, operands[0], c->cells[operands[1]].number);
 }
 
 int px_texts_hold(px_context *c, const int32_t *condition, int32_t node)
