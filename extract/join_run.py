@@ -109,7 +109,7 @@ def run_joins(
 
     Raises:
         FileExistsError: The directory has something else in it.
-        JoinError: The state is full; or there are several processes, and a limit for it.
+        JoinError: The state is full.
     """
     return _into_directory(
         lambda writer: join_into(writer, joins, inputs, before, jobs, keep), joins, directory, form

@@ -33,6 +33,7 @@ from extract.filtertool.joins.members import JoinMember
 from extract.filtertool.joins.numbering import late_document
 from extract.filtertool.joins.parallel import ParallelJoins, Progress
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.room import StateLimit, dropped_document
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
 from extract.join_patterns import PatternFilter, pattern_candidates
@@ -93,6 +94,7 @@ class Joins:
         self._limits = limits or DEFAULTS
         self._lock = threading.RLock()
         self._engine = JoinEngine(self._limits)
+        self._limit = None if max_state is None else StateLimit(max_state, when_full == "drop")
         if max_state is not None:
             self._engine.store.limit(max_state)
         self._patterns = PatternFilter(self._engine.edges, self.schemas, self._limits)
@@ -254,13 +256,9 @@ class Joins:
     def parallel(self, jobs: int) -> ParallelJoins:
         """Returns joins in several processes, which go on from here; see `take_over`.
 
-        Raises:
-            JoinError: There is a limit for the state, which holds for one process only.
+        Each process has an equal part of the limit for the state.
         """
         with self._lock:
-            if self._max_state is not None:
-                hint = "join in one process, or without the limit"
-                raise JoinError("--max-state holds for one process only", hint)
             progress = Progress(
                 self._clock,
                 StreamCounts(self._counts.inputs, self._counts.places),
@@ -269,7 +267,7 @@ class Joins:
                 tuple(self._engine.store.needed()),
             )
             job = self._job([(member, query) for query, member in self._queries.values()])
-        return ParallelJoins(job, jobs, progress)
+        return ParallelJoins(job, jobs, progress, self._limit)
 
     def take_over(self, progress: Progress) -> None:
         """Goes on from where joins in several processes have ended."""
@@ -371,7 +369,9 @@ class Joins:
                     document.stream, "", document.time, document.data, published=True
                 )
             self._rejected += self._engine.read(document, self._patterns.candidates)
-            self._make_room(document)
+            if self._limit is not None:
+                dropped = self._limit.make_room(self._engine.store, document)
+                self._rejected += [dropped_document(one) for one in dropped]
             done = self._engine.join(document, self._counts, self._latest)
             self._accept(document)
             self._rejected += done.rejections
@@ -397,26 +397,6 @@ class Joins:
                 self._horizon = horizon if self._horizon is None else max(self._horizon, horizon)
         self._engine.keep(document)
         self._engine.release(self._horizon, self._counts)
-
-    def _make_room(self, document: JoinDocument) -> None:
-        """Makes sure that the state can take one more document."""
-        if self._max_state is None or not document.links:
-            return
-        store = self._engine.store
-        if store and store.bytes + document.bytes > self._max_state:
-            store.compact()
-        while store and store.bytes + document.bytes > self._max_state:
-            if self._when_full == "stop":
-                reason = f"the state would take more than {self._max_state:,} bytes (--max-state)"
-                hint = (
-                    "raise the limit, make windows or the lateness smaller, "
-                    "or have the oldest dropped (--when-full drop)"
-                )
-                raise JoinError(reason, hint, document.name)
-            reason = "dropped from the state before its windows had passed (--max-state)"
-            self._rejected += [
-                Rejection(one.name, None, "state", reason) for one in store.drop_oldest()
-            ]
 
     # -- snapshots
 

@@ -143,8 +143,6 @@ def join(
         raise click.UsageError("--state and --max-state are for --engine local.")
     if engine == "spark" and jobs > 1:
         raise click.UsageError("--jobs is for --engine local; of Spark, the master says how many.")
-    if jobs > 1 and max_state:
-        raise click.UsageError("--max-state is for one process: leave out --jobs.")
     form = form or ("jsonl" if output == "-" else "parquet")
     if output == "-" and form in ("parquet", "xml"):
         raise click.UsageError(f"--format {form} needs a directory: name one with -o.")
@@ -155,6 +153,7 @@ def join(
         lateness=_seconds(lateness), max_state=_bytes(max_state), when_full=when_full,
     )  # fmt: skip
     files, skipped = _files(documents, messages, output)
+    _warn_of_unread(joins, {stream for stream, _ in files})
     inputs = in_order(files, time, namespaces, limits)
     timed: _TimeOptions = {"time": time, "namespaces": namespaces}
     if output == "-":
@@ -243,6 +242,16 @@ def _files(
         files += [(stream, one) for one in found.documents if not inside(one.name)]
         skipped += rejected_files(one for one in found.skipped if not inside(one.path))
     return files, skipped
+
+
+def _warn_of_unread(joins: Joins, given: set[str]) -> None:
+    """Tells of streams that no query reads: their names may be misspelt."""
+    read = {stream for query in joins.queries.values() for stream in query.streams}
+    if EVERY_STREAM in read:
+        return
+    for stream in sorted(given - read):
+        names = ", ".join(sorted(read - joins.published))
+        warn(f"no query reads the stream {stream!r}; queries read {names}\n")
 
 
 def _seconds(text: str | None) -> str | None:

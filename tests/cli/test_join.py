@@ -179,7 +179,11 @@ def test_several_processes_write_the_same_and_go_on_from_a_state() -> None:
     assert sorted(row[:2] for row in joined("out2")) == sorted(row[:2] for row in EXPECTED)
     both = [join(*TIMES, "--jobs", n, "-o", "-", "--format", "jsonl").stdout for n in "13"]
     assert both[0] == both[1] != ""
-    assert join("--jobs", "2", "--max-state", "1MB", "-o", "out").exit_code == 2
+    done = join(*TIMES, "--jobs", "2", "--max-state", "1KB", "-o", "out")
+    assert done.exit_code == 2
+    assert "one of 2 equal parts of --max-state" in done.output
+    assert join(*TIMES, "--jobs", "2", "--max-state", "1MB", "-o", "out").exit_code == 1
+    assert len(joined()) == len(EXPECTED)
     assert join("--jobs", "2", "--engine", "spark", "-o", "out").exit_code == 2
 
 
@@ -199,3 +203,11 @@ def test_schemas_do_not_change_rows() -> None:
 def test_the_report_as_json() -> None:
     done = join(*TIMES, "-o", "out", "--json")
     assert json.loads(done.stdout)["rows"] == 3
+
+
+def test_a_stream_that_no_query_reads_is_told() -> None:
+    Path("q.tsv").write_text("q\ta//o->x[k->i] FOLLOWED BY{i=j, 10} b//p->y[k->j]")
+    done = join(*TIMES, "-o", "out", documents=("a=orders", "packs=packs"))
+    assert done.exit_code == 0
+    assert "no query reads the stream 'packs'; queries read a, b" in done.output
+    assert "no query reads" not in join(*TIMES, "-o", "out").output

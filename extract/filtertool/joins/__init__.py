@@ -9,11 +9,13 @@ Which module:
     patterns, shared; `witnesses` evaluates them. `graphs` has what queries join, `members` the
     queries that join the same. `plan` knows how long one kind of window needs documents and
     finds those that share values (`search`, `postings`); `combinations` finds their bindings,
-    `outputs` makes the XML. `store` keeps documents, in columns (`blocks`, `structures`).
+    `outputs` makes the XML. `store` keeps documents, in columns (`blocks`, `structures`), for which
+    `room` has the limit.
     `documents` has a document and its nodes; `snapshot` saves and loads all. For several processes,
-    `job` has the queries and `by_value` joins documents that share a value: on this machine by
-    `shares` of the values, which `parallel` gives work; on Spark with `numbering`, the places of
-    documents among all (`arriving` those of a stream).
+    `job` has the queries and `by_value` joins documents of a share of the values: on this machine
+    by `shares`, which `parallel` gives work; on Spark with `numbering`, the places of documents
+    among all (`arriving` those of a stream, whose state is bytes: `plain_blocks`). `chains` follows
+    what queries publish.
 
 Always holds:
     Rows are those of all pairs of accepted documents, each once, whatever arrives first. A document

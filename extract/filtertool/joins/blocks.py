@@ -180,7 +180,8 @@ class WitnessBlock:
         stream, published = self.streams[self.stream[row]]
         structure = structure_of(self.structures[self.structure[row]])
         ranks = self.value_rank[_span(self.value_end, row)]
-        halves = np.stack((self.digest_high[ranks], self.digest_low[ranks]), axis=1, dtype=HALF)
+        halves = np.empty((len(ranks), 2), HALF)
+        halves[:, 0], halves[:, 1] = self.digest_high[ranks], self.digest_low[ranks]
         digests = halves.tobytes()
         keys = [b""] * len(structure.locators)
         for number, node in enumerate(structure.compared):

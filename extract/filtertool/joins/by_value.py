@@ -1,4 +1,4 @@
-"""Joins of the documents that have a value: the part of all joins that one task can do alone.
+"""Joins by value: the part of all joins that one task or process can do alone.
 
 Each join graph has a pair of edges whose values two documents have to share. A document goes to
 every value that it has there; two documents may meet in several. Their rows are made where they
@@ -7,9 +7,10 @@ meet first, so that no row comes twice and no one has to compare rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from extract.filtertool.joins.blocks import WitnessBlock
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
 from extract.filtertool.joins.graphs import JoinGraph
@@ -17,6 +18,7 @@ from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.room import StateLimit, dropped_document
 from extract.filtertool.results.outcome import Rejection
 
 
@@ -26,7 +28,8 @@ class PlacedRow(NamedTuple):
     Attributes:
         trigger: The clock of the document that led to it.
         order: The order of its query.
-        left, right: The clocks of its documents.
+        left, right: The clocks of its documents; of a rejection in the stage ``state`` the number
+            of the document, and whether it was published.
         rank: Its number among the combinations of nodes.
         publish: The stream that it is published to; empty if it is not.
         row: The row, or the rejection.
@@ -41,24 +44,55 @@ class PlacedRow(NamedTuple):
     row: Joined | Rejection
 
 
+class JoinPart(NamedTuple):
+    """Some of the join graphs.
+
+    Attributes:
+        pairs: For each of them the pair of edges by whose values documents are joined.
+        edges: All these edges.
+    """
+
+    pairs: Mapping[JoinGraph, tuple[int, int]]
+    edges: frozenset[int]
+
+
 class ValueJoins:
-    """Finds witnesses and values of documents, and joins those that have one value.
+    """Finds witnesses and values of documents, and joins those that share some.
 
     Args:
         job: The queries.
+        limit: How much memory kept documents may take; None for as much as they need.
+
+    Attributes:
+        alone: The queries that take part in no chain: no other reads what they publish, and they
+            read nothing that others publish.
+        chains: The other queries; those of two chains have nothing to do with each other.
+        later: The queries that read what others publish.
     """
 
-    def __init__(self, job: JoinJob) -> None:
+    def __init__(self, job: JoinJob, limit: StateLimit | None = None) -> None:
         self._engine = JoinEngine(job.limits)
+        self._limit = limit
+        if limit is not None:
+            self._engine.store.limit(limit.own)
         self._candidates = job.filtering(self._engine.edges)
         stages = job.stages()
-        self._stages: dict[JoinGraph, int] = {}
-        self._edges: dict[int, set[int]] = {stage: set() for stage in stages.values()}
+        graphs: list[JoinGraph] = []
+        by_stage: dict[int, set[JoinGraph]] = {}
         for member, query in job.queries:
             self._engine.add(member, query)
             graph = self._engine.graph_of(member.id)
-            stage = self._stages[graph] = stages[member.id]
-            self._edges[stage].update(graph.edge_pairs[0])
+            graphs.append(graph)
+            by_stage.setdefault(stages[member.id], set()).add(graph)
+        chained = _chains(job, graphs)
+        self._stages = {stage: _part(some) for stage, some in by_stage.items()}
+        self.later = _part(graph for stage, some in by_stage.items() if stage for graph in some)
+        self.chains = [_part(some) for some in chained]
+        self.alone = _part(set(graphs).difference(*chained))
+
+    def stage(self, number: int) -> JoinPart:
+        """Returns the queries of a stage: see `JoinJob.stages`."""
+        return self._stages.get(number, _NOTHING)
 
     def read(self, document: JoinDocument) -> list[Rejection]:
         """Finds the witnesses of a document.
@@ -71,59 +105,43 @@ class ValueJoins:
         """
         return self._engine.read(document, self._candidates)
 
-    def keys(self, document: JoinDocument, stage: int) -> set[bytes]:
-        """Returns the keys of the values at which queries of a stage may join a document."""
-        edges = self._edges[stage] & document.links.keys()
+    def keys(self, document: JoinDocument, part: JoinPart) -> set[bytes]:
+        """Returns the keys of the values at which some queries may join a document."""
+        edges = part.edges & document.links.keys()
         return {key for edge in edges for key in _keys(document, edge)}
-
-    def join(
-        self,
-        key: bytes,
-        stage: int,
-        documents: Iterable[tuple[JoinDocument, Arrival]],
-        kept: Iterable[JoinDocument] = (),
-    ) -> Iterator[PlacedRow]:
-        """Joins documents that have a value.
-
-        Args:
-            key: The key of the value.
-            stage: The stage of the queries.
-            documents: The documents, with their numbers, in the order of their arrival.
-            kept: What was kept of earlier ones.
-        """
-
-        engine = self._engine
-        engine.store.clear()
-        for document in kept:
-            engine.keep(document)
-        for document, arrival in documents:
-            yield from self.go_on(document, arrival, key.__eq__, stage, stage)
 
     def go_on(
         self,
         document: JoinDocument,
         arrival: Arrival,
-        mine: Callable[[bytes], bool],
-        first: int = 0,
-        last: int | None = None,
+        part: JoinPart,
+        mine: Callable[[bytes], bool] | None = None,
     ) -> Iterator[PlacedRow]:
         """Joins a document with those that are kept, and keeps it.
 
         Args:
             document: The document, with its numbers.
             arrival: Where it stands among all.
-            mine: Whether documents are joined here, from the first key that they share.
-            first, last: The stages of the queries; None for all from the first on.
+            part: The queries.
+            mine: Whether documents are joined here, from the first key that they share; None if all
+                are.
+
+        Raises:
+            JoinError: The state is full.
         """
+        pairs = part.pairs
 
         def here(graph: JoinGraph, left: JoinDocument, right: JoinDocument) -> bool:
-            stage = self._stages[graph]
-            if stage < first or (last is not None and stage > last):
-                return False
-            one, other = graph.edge_pairs[0]
-            return mine(min(_keys(left, one) & _keys(right, other), default=b""))
+            pair = pairs.get(graph)
+            if pair is None or mine is None:
+                return pair is not None
+            return mine(min(_keys(left, pair[0]) & _keys(right, pair[1]), default=b""))
 
         engine = self._engine
+        if self._limit is not None:
+            for gone in self._limit.make_room(engine.store, document):
+                why = dropped_document(gone)
+                yield PlacedRow(document.clock, -1, gone.seq, gone.published, -1, "", why)
         # A later time than its own: so what it may precede is looked for as well.
         done = engine.join(document, arrival.counts, document.time + 1, here)
         for (member, row), place in zip(done.rows, done.places, strict=True):
@@ -146,19 +164,52 @@ class ValueJoins:
         """What is kept of documents."""
         return self._engine.state
 
-    def kept(self, counts: StreamCounts, horizon: int | None) -> list[JoinDocument]:
-        """Returns what later documents may still join, of those that were joined last.
+    def begin(self, kept: Sequence[WitnessBlock] = ()) -> None:
+        """Forgets all documents, whose clocks may stand for others now, but for some.
+
+        Args:
+            kept: What `end` returned for these.
+        """
+        self._engine.forget()
+        self._engine.store.clear()
+        self._engine.store.load(kept)
+
+    def end(self, counts: StreamCounts, horizon: int | None) -> Sequence[WitnessBlock]:
+        """Returns what later documents may still join.
 
         Args:
             counts: The numbers of documents so far.
             horizon: No document will be accepted whose time is earlier; None if any may.
         """
         self._engine.release(horizon, counts)
-        return list(self._engine.store.needed())
+        return self._engine.store.dump()
 
-    def begin(self) -> None:
-        """Forgets the documents of the task before, whose clocks may stand for others now."""
-        self._engine.forget()
+
+def _part(graphs: Iterable[JoinGraph]) -> JoinPart:
+    pairs = {graph: graph.edge_pairs[0] for graph in graphs}
+    return JoinPart(pairs, frozenset([edge for pair in pairs.values() for edge in pair]))
+
+
+_NOTHING: Final = JoinPart({}, frozenset())
+
+
+def _chains(job: JoinJob, graphs: Sequence[JoinGraph]) -> list[set[JoinGraph]]:
+    """The graphs of queries that are connected by what they publish and read, in their order."""
+    read = {stream for _, query in job.queries for stream in query.streams} & job.published
+    groups: dict[JoinGraph | str, list[JoinGraph | str]] = {}
+    for (member, query), graph in zip(job.queries, graphs, strict=True):
+        links = read.intersection((member.publish, *query.streams))
+        if not links:
+            continue
+        group = groups.setdefault(graph, [graph])
+        for stream in sorted(links):
+            other = groups.setdefault(stream, [stream])
+            if other is not group:
+                small, group = sorted((group, other), key=len)
+                group += small
+                groups |= dict.fromkeys(small, group)
+    different = {id(group): group for group in groups.values()}
+    return [{one for one in group if not isinstance(one, str)} for group in different.values()]
 
 
 def _keys(document: JoinDocument, edge: int) -> set[bytes]:

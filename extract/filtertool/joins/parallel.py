@@ -12,22 +12,23 @@ Rows and their order are those of one process.
 from __future__ import annotations
 
 import pickle
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from time import time_ns
-from typing import Final, NamedTuple
+from typing import Final
 
 from extract.errors import JoinError
 from extract.filtertool.joins.by_value import PlacedRow, ValueJoins
+from extract.filtertool.joins.chains import ChainJoins, InputResult
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.inputs import JoinInput
 from extract.filtertool.joins.job import JoinJob
-from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.joined import JoinState
 from extract.filtertool.joins.numbering import Arrival, late_document
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.room import StateLimit
 from extract.filtertool.joins.shares import JoinShare, ReadDocument, ShareAnswer
 from extract.filtertool.processes.crew import Crew
 from extract.filtertool.results.outcome import Rejection
@@ -55,18 +56,6 @@ class Progress:
     kept: Sequence[JoinDocument] = ()
 
 
-class InputResult(NamedTuple):
-    """What one input document leads to.
-
-    Attributes:
-        rows: The rows, in the order of one process.
-        rejections: What was rejected.
-    """
-
-    rows: list[Joined]
-    rejections: list[Rejection]
-
-
 class ParallelJoins:
     """Joins documents in several processes.
 
@@ -74,19 +63,28 @@ class ParallelJoins:
         job: The queries.
         jobs: How many processes.
         progress: How far the documents have come; it changes as they go on.
+        limit: How much memory all kept documents may take.
 
     Attributes:
         state: What all processes keep; a document may be kept by several.
     """
 
-    def __init__(self, job: JoinJob, jobs: int, progress: Progress) -> None:
+    def __init__(
+        self, job: JoinJob, jobs: int, progress: Progress, limit: StateLimit | None = None
+    ) -> None:
         self._job = job
         self._progress = progress
         self._first_clock = progress.clock
         self._clocks: list[int] = []  # of input documents that processes number one by one
         self._counted = {s for _, q in job.queries if q.window.events for s in q.streams}
-        self._later = ValueJoins(job) if any(job.stages().values()) else None
-        self._crew = Crew(partial(JoinShare, job, jobs), jobs)
+        chained = any(job.stages().values())
+        if limit is not None:
+            limit = replace(limit, parts=jobs + chained)
+        self._later = ValueJoins(job, limit) if chained else None
+        places = {stream: progress.counts.places[stream] for stream in job.published}
+        part = None if self._later is None else self._later.later
+        self._chains = ChainJoins(self._later, part, progress.clock, places)
+        self._crew = Crew(partial(JoinShare, job, jobs, limit), jobs)
         self.state = JoinState(0, 0, 0)
         kept = [one.bare() for one in progress.kept]
         inputs = [pickle.dumps(one) for one in kept if not one.published]
@@ -105,7 +103,7 @@ class ParallelJoins:
         """Yields what each input leads to, in order.
 
         Raises:
-            JoinError: A stream is published by a query.
+            JoinError: A stream is published by a query, or the state is full.
             ExtractError: A process was killed.
         """
         waiting = iter(inputs)
@@ -186,56 +184,16 @@ class ParallelJoins:
         rejections: list[Rejection],
     ) -> InputResult:
         """Puts rows in order, and joins what they publish."""
-        result, now = InputResult([], rejections), self._progress
-        self._clocks[arrival.clock - self._first_clock] = now.clock
-        inputs = Counter(arrival.counts.places)  # of this moment: the batch goes on
+        self._clocks[arrival.clock - self._first_clock] = self._chains.clock
+        document: JoinDocument | None = None
         if self._later is not None and read.content is not None:
-            document: JoinDocument = pickle.loads(read.content)
-            counts = self._counts(arrival.seq, inputs)
-            numbers = arrival._replace(clock=now.clock, counts=counts)
-            numbers.number(document)
-            found = [*found, *self._later.go_on(document, numbers, _always, first=1)]
-        now.clock += 1
-        inputs[read.stream] += 1
-        waiting = deque(self._take(found, result))
-        while waiting:
-            published = waiting.popleft()
-            place = now.counts.places[published.stream]
-            name = f"{published.stream}#{place}"
-            counts = self._counts(arrival.seq + 1, inputs)
-            time, horizon = published.time, arrival.horizon
-            numbers = Arrival(name, time, place, place, now.clock, counts, horizon)
-            numbers.number(published)
-            now.clock += 1
-            now.counts.places[published.stream] += 1
-            if self._later is not None:
-                result.rejections.extend(self._later.read(published))
-                rows = list(self._later.go_on(published, numbers, _always, first=1))
-                waiting += self._take(rows, result)
-        return result
-
-    def _counts(self, seq: int, inputs: Mapping[str, int]) -> StreamCounts:
-        """The numbers of documents before one: input documents, and all that were published."""
-        places = self._progress.counts.places
-        return StreamCounts(seq, {**inputs, **{one: places[one] for one in self._job.published}})
-
-    @staticmethod
-    def _take(found: list[PlacedRow], result: InputResult) -> list[JoinDocument]:
-        """Adds rows to a result, and returns the documents that they publish."""
-        published: list[JoinDocument] = []
-        for placed in sorted(found, key=lambda one: one[1:5]):
-            if isinstance(placed.row, Rejection):
-                result.rejections.append(placed.row)
-                continue
-            result.rows.append(placed.row)
-            if placed.publish:
-                later = max(placed.row.left_time, placed.row.right_time)
-                data = placed.row.output.encode()
-                published.append(JoinDocument(placed.publish, "", later, 0, 0, 0, True, data))
-        return published
+            document = pickle.loads(read.content)
+        return self._chains.follow(read.stream, document, arrival, found, rejections)
 
     def end(self) -> Progress:
         """Returns how far the documents have come, with all that are still needed."""
+        self._progress.clock = self._chains.clock
+        self._progress.counts.places |= self._chains.places
         kept: dict[int, JoinDocument] = {}
         for documents in self._crew.call("needed", [()] * len(self._crew)):
             for document in documents:
@@ -246,7 +204,3 @@ class ParallelJoins:
             kept |= {document.clock: document for document in self._later.needed()}
         self._progress.kept = [kept[clock] for clock in sorted(kept)]
         return self._progress
-
-
-def _always(_: bytes) -> bool:
-    return True

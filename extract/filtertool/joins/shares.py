@@ -7,7 +7,7 @@ it, and two documents are joined in that of the first value that they have in co
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from extract.chunktool.input.source import open_source
@@ -18,12 +18,18 @@ from extract.filtertool.joins.inputs import JoinInput
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import JoinState
 from extract.filtertool.joins.numbering import Arrival
+from extract.filtertool.joins.room import StateLimit
 from extract.filtertool.results.outcome import Rejection
 
 
 def share_of(key: bytes, shares: int) -> int:
     """Returns the number of the share that a value is of."""
     return int.from_bytes(key[-4:], "big") % shares
+
+
+def of_share(share: int, shares: int) -> Callable[[bytes], bool]:
+    """Returns what tells whether a value is of a share."""
+    return lambda key: share_of(key, shares) == share
 
 
 class ReadDocument(NamedTuple):
@@ -62,10 +68,11 @@ class JoinShare:
     Args:
         job: The queries.
         shares: How many shares there are.
+        limit: How much memory the documents of this share may take.
     """
 
-    def __init__(self, job: JoinJob, shares: int) -> None:
-        self._joins = ValueJoins(job)
+    def __init__(self, job: JoinJob, shares: int, limit: StateLimit | None = None) -> None:
+        self._joins = ValueJoins(job, limit)
         self._limits = job.limits
         self._shares = shares
 
@@ -86,7 +93,7 @@ class JoinShare:
             place = error.offset if error.offset >= 0 else None
             why = Rejection(name, None, "read", error.reason, error.line or None, place)
             return ReadDocument(one.stream, True, [why])
-        keys = self._joins.keys(document, 0)
+        keys = self._joins.keys(document, self._joins.stage(0))
         shares = frozenset([share_of(key, self._shares) for key in keys])
         content = pickle.dumps(document, pickle.HIGHEST_PROTOCOL) if document.links else None
         return ReadDocument(one.stream, False, rejections, shares, content)
@@ -96,19 +103,18 @@ class JoinShare:
         for content in documents:
             document: JoinDocument = pickle.loads(content)
             self._joins.read(document)
-            keys = self._joins.keys(document, 0)
+            keys = self._joins.keys(document, self._joins.stage(0))
             if share in {share_of(key, self._shares) for key in keys}:
                 self._joins.keep(document)
 
     def join(self, share: int, documents: Iterable[tuple[bytes, Arrival]]) -> ShareAnswer:
         """Joins documents, in the order of their arrival, with all earlier ones."""
         rows: list[PlacedRow] = []
+        mine = of_share(share, self._shares)
         for content, arrival in documents:
             document: JoinDocument = pickle.loads(content)
             arrival.number(document)
-            rows += self._joins.go_on(
-                document, arrival, lambda key: share_of(key, self._shares) == share, last=0
-            )
+            rows += self._joins.go_on(document, arrival, self._joins.stage(0), mine)
         return ShareAnswer(rows, self._joins.state)
 
     def needed(self) -> list[JoinDocument]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -114,8 +114,9 @@ class WitnessStore:
                     if keys[node]:
                         self._values.setdefault(keys[node], []).append((edge, clock))
         self._open[clock] = document, hold
-        self._open_bytes += document.bytes
-        self.bytes += document.bytes
+        size = document.bytes
+        self._open_bytes += size
+        self.bytes += size
         self.witnesses += len(document.locators)
         self._reason = _reason_of([(document, hold)], self._reason)
 
@@ -212,6 +213,17 @@ class WitnessStore:
         self._needs = Needs(None, None, 0)
         self._blocks = []
         self._clear_open()
+        self._count()
+
+    def dump(self) -> list[WitnessBlock]:
+        """Returns all that is kept as blocks, for `load`."""
+        self.compact()
+        self._seal()
+        return [kept.block for kept in self._blocks]
+
+    def load(self, blocks: Iterable[WitnessBlock]) -> None:
+        """Keeps the documents of blocks, where there are none."""
+        self._blocks = [_kept(block) for block in blocks]
         self._count()
 
     def _place(self, clock: int) -> tuple[WitnessBlock, int]:

@@ -42,6 +42,7 @@ class WitnessFinder:
             Edges that could not be evaluated, and why.
         """
         failures: list[tuple[PatternEdge, str]] = []
+        keys = self._document.keys
         waiting: list[tuple[PatternEdge, int, Any]] = [
             (one, ROOT, self._tree.tree) for one in roots
         ]
@@ -56,7 +57,8 @@ class WitnessFinder:
                 continue
             numbers = tuple([self._number(node) for node in nodes])
             if edge.compared:
-                self._add_keys(numbers, nodes)
+                for number, node in zip(numbers, nodes, strict=True):
+                    keys[number] = keys[number] or key_of(string_value(node))
             self._links.setdefault(edge.number, {})[above] = numbers
             for further in below(edge):
                 waiting += [(further, n, node) for n, node in zip(numbers, nodes, strict=True)]
@@ -70,8 +72,3 @@ class WitnessFinder:
             self._document.locators.append(locator)
             self._document.keys.append(b"")
         return number
-
-    def _add_keys(self, numbers: Iterable[int], nodes: Iterable[Any]) -> None:
-        keys = self._document.keys
-        for number, node in zip(numbers, nodes, strict=True):
-            keys[number] = keys[number] or key_of(string_value(node))

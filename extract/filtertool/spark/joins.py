@@ -2,8 +2,9 @@
 
     read      a Spark job   workers find times and witnesses; contents stay with Spark, on disk
     number    the driver    by time, then by path; late documents are rejected
-    join      a Spark job   documents go to the values that queries may join them by; those of one
-                            value are joined, in the order of their arrival, by the local engine
+    join      a Spark job   documents go to the shares of the values that queries may join them by;
+                            those of a share are joined, in the order of their arrival, by the
+                            local engine
     publish   the driver    takes rows that are published, and numbers them as documents
 
 A query that reads what others publish is of a later stage: documents are then numbered again, with
@@ -39,22 +40,24 @@ from extract.filtertool.spark.join_streams import join_stream
 from extract.filtertool.spark.session import open_context, use_this_python
 from extract.filtertool.spark.worker.join_tasks import (
     JOINED,
-    KEYED,
     PLACES,
     READ,
+    SHARED,
     TimeOfDocuments,
     joined_rows,
     joins_of,
-    keyed_rows,
     read_files,
     read_published,
     read_rows,
     record_batches,
     rejection_row,
+    shared_rows,
 )
 
 _COLUMNS: Final = tuple(Joined.__annotations__)
 _TASKS: Final = 4  # for each core
+_SHARES: Final = 1  # of the join values, for each core
+STREAM_SHARES: Final = 16
 _ORDER: Final = "position"  # a column of documents that says in which order they arrived
 
 
@@ -74,6 +77,7 @@ def join(
     namespaces: Mapping[str, str] | None = None,
     messages: MessageOptions = AS_NAMED,
     tagged: bool = False,
+    shares: int = STREAM_SHARES,
 ) -> DataFrame:
     """Returns the rows of joins, with the columns of `extract.filtertool.joins.joined.Joined`.
 
@@ -96,18 +100,22 @@ def join(
         tagged: Whether to return rejections as well, in a column ``rejection``, in rows that have
             nothing else. Without it, each rejected document is a warning; those of a stream are
             not told.
+        shares: Of a stream of Spark: into how many shares the join values are divided, each of
+            which one task joins. It cannot change with a checkpoint.
 
     Raises:
-        JoinError: A stream is published by a query; or the documents are a stream of Spark, and a
-            query reads what another publishes.
+        JoinError: A stream is published by a query.
         QuerySyntaxError: The XPath does not parse.
+        ValueError: There is no share.
     """
+    if shares < 1:
+        raise ValueError("shares must be 1 or more")
     columns = (*_COLUMNS, "rejection") if tagged else _COLUMNS
     job = joins.job()
     if isinstance(documents, DataFrame) and documents.isStreaming:
         use_this_python(spark.sparkContext)
         chosen, in_order = _document_columns(documents)
-        rows = join_stream(chosen, job, by_time=not in_order)
+        rows = join_stream(chosen, job, by_time=not in_order, shares=shares)
         return (rows if tagged else rows.where("rejection is null")).select(*columns)
     found = JoinedFrames(spark, job)
     if isinstance(documents, DataFrame):
@@ -164,6 +172,7 @@ class JoinedFrames:
         self._key = uuid.uuid4().hex
         use_this_python(spark.sparkContext)
         self._shipped = spark.sparkContext.broadcast(job)
+        self._shares = _share_names(spark, spark.sparkContext.defaultParallelism * _SHARES)
         self._numbers = DocumentNumbers(job)
         self._contents: list[DataFrame] = []
         self._joined: list[DataFrame] = []
@@ -316,17 +325,18 @@ class JoinedFrames:
             self.before += [one._replace(document=arrivals[key].name) for one in rejections]
         self._unnamed = {}
         shipped = self._spark.sparkContext.broadcast(arrivals)
+        shares = self._shares
 
-        def keyed(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-            return keyed_rows(joins, stage, shipped.value, batches)
+        def shared(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return shared_rows(joins, stage, shipped.value, shares, batches)
 
         def joined(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-            return joined_rows(joins, stage, batches)
+            return joined_rows(joins, stage, shares, batches)
 
         contents = reduce(DataFrame.unionAll, self._contents)
-        rows = self._mapped(contents, keyed, KEYED)
-        sorted_rows = rows.repartition("key").sortWithinPartitions("key", "clock")
-        return self._mapped(sorted_rows, joined, JOINED).persist(StorageLevel.DISK_ONLY)
+        rows = self._mapped(contents, shared, SHARED).repartition(len(shares), "share")
+        ordered = rows.sortWithinPartitions("share", "clock")
+        return self._mapped(ordered, joined, JOINED).persist(StorageLevel.DISK_ONLY)
 
     def _published(self, frame: DataFrame) -> list[tuple[str, PublishedBy, str]]:
         """What rows publish, with the documents that they join."""
@@ -360,6 +370,13 @@ class JoinedFrames:
             self._unnamed[row["file"], row["item"]] = pickle.loads(row["rejections"])
 
 
+def _share_names(spark: SparkSession, shares: int) -> Sequence[int]:
+    """What shares are called, so that Spark gives each to a task of its own."""
+    numbers = spark.range(64 * shares).selectExpr("id", f"pmod(hash(id), {shares}) as task")
+    names = {row["task"]: row["id"] for row in numbers.collect()}
+    return sorted(names.values())
+
+
 def _document_columns(frame: DataFrame) -> tuple[DataFrame, bool]:
     """The columns of documents, and whether they have numbers of their own."""
     in_order = _ORDER in frame.columns
@@ -368,8 +385,8 @@ def _document_columns(frame: DataFrame) -> tuple[DataFrame, bool]:
         text = "concat(cast(unix_micros(time) as string), 'e-6')"
     chosen = frame.selectExpr(
         f"cast({_ORDER if in_order else '0'} as bigint) {_ORDER}",
-        "cast(stream as string) stream",
-        "cast(name as string) name",
+        "coalesce(cast(stream as string), '') stream",
+        "coalesce(cast(name as string), '') name",
         "cast(content as binary) content",
         f"{text} time",
     )

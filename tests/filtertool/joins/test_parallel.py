@@ -74,5 +74,35 @@ def test_errors_of_several_processes() -> None:
     with pytest.raises(JoinError, match="published by a query"):
         list(shared.results([JoinInput("p", "x", b"<o/>", Decimal(0))]))
     shared.close()
-    with pytest.raises(JoinError, match="one process"):
-        Joins({"p": QUERIES["p1"]}, max_state=10**6).parallel(2)
+
+
+def test_all_processes_together_keep_to_the_limit_and_tell_what_they_drop() -> None:
+    queries = {name: QUERIES[name] for name in ("both", "last", "hidden")}
+    documents = stream_of(Random(4), 80)
+    expected, rejected = locally(Joins(queries), documents)
+    joins = Joins(queries, max_state=30_000, when_full="drop")
+    shared = joins.parallel(3)
+    rows, told, most = [], [], 0
+    try:
+        for result in shared.results(inputs(documents)):
+            rows += result.rows
+            told += result.rejections
+            most = max(most, shared.state.bytes)
+    finally:
+        shared.close()
+    dropped = [one.document for one in told if one.stage == "state"]
+    assert len(set(dropped)) == len(dropped) > 0  # each is told once
+    assert [one for one in told if one.stage != "state"] == rejected
+    assert 0 < most <= 30_000
+    missing = [row for row in expected if row not in rows]
+    assert missing
+    assert all(row.left in dropped or row.right in dropped for row in missing)
+    assert [row for row in expected if row in rows] == rows
+
+
+def test_a_process_that_is_full_stops_all() -> None:
+    shared = Joins(QUERIES, max_state=30_000).parallel(2)
+    with pytest.raises(JoinError, match="10,000 bytes") as raised:
+        list(shared.results(inputs(stream_of(Random(4), 80))))
+    assert "--when-full drop" in str(raised.value)
+    shared.close()

@@ -1,7 +1,8 @@
-"""What a worker does for joins of a stream: number documents, and join those of one value.
+"""What a worker does for joins of a stream: all that one group of documents needs, batch by batch.
 
-What it has to remember is in Spark's state store: bytes, one value for all numbers, and one for
-each join value.
+There is a group for each share of the values, and one for each chain of queries. Each gets the
+heads of all documents of a batch, and so numbers them as all others do; and the contents of those
+that it may join. What it has to remember is one row of Spark's state store.
 """
 
 from __future__ import annotations
@@ -9,124 +10,285 @@ from __future__ import annotations
 import io
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from extract.errors import JoinError
-from extract.filtertool.joins.arriving import ArrivingDocuments, queries_digest
+from extract.filtertool.joins.arriving import ArrivingDocuments
+from extract.filtertool.joins.blocks import WitnessBlock
 from extract.filtertool.joins.by_value import ValueJoins
+from extract.filtertool.joins.chains import ChainJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.job import JoinJob
-from extract.filtertool.joins.numbering import Arrival
-from extract.filtertool.spark.worker.join_tasks import joined_row, rejection_row
+from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.plain_blocks import block_from, plain_block
+from extract.filtertool.joins.shares import of_share, share_of
+from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.spark.worker.join_tasks import joined_values
 
-_IN_STATES: Final = {
-    (one.__module__, one.__qualname__): one for one in (ArrivingDocuments, JoinDocument, Counter)
-}
-NO_KEY: Final = b""  # of rejections
+_FORMAT: Final = 1
+_TELLS: Final = 0  # the group that tells rejections of documents
+_TOGETHER, _SIZE = 1_000, 4 << 20  # documents or rows in one value, about
 
-Numbered = tuple[bytes, int, bytes]
-"""The key of a value, the clock of a document, and the document; or what else a task is told."""
-
-
-def with_keys(joins: ValueJoins, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[bytes]]:
-    """Adds to documents of rows of `READ` the keys of their values, and pickles the rows."""
-    for row in rows:
-        content = row[-1]
-        if content is not None:
-            content = pickle.dumps((joins.keys(pickle.loads(content), 0), content))
-        yield (pickle.dumps((*row[:-1], content)),)
+T = TypeVar("T")
 
 
-def number_documents(
-    job: JoinJob, state: bytes | None, packed: Iterable[bytes], by_time: bool
-) -> tuple[bytes, list[Numbered]]:
-    """Numbers the documents of a batch.
+class StreamJoins(NamedTuple):
+    """How documents of a stream are joined.
+
+    Attributes:
+        job: The queries.
+        joins: Their joins.
+        shares: How many shares the values have.
+        by_time: Whether documents of a batch arrive by time, then by name; else by their numbers.
+        queries: Differs for other queries: see `queries_digest`.
+    """
+
+    job: JoinJob
+    joins: ValueJoins
+    shares: int
+    by_time: bool
+    queries: str
+
+    @property
+    def known_by(self) -> str:
+        """What differs if a state is of no use."""
+        return f"{self.queries} {self.shares}"
+
+    def groups(self) -> list[int]:
+        """Returns the numbers of groups: of shares, then of chains."""
+        shares = self.shares if self.joins.alone.pairs else _TELLS + 1
+        return [*range(shares), *range(self.shares, self.shares + len(self.joins.chains))]
+
+    def groups_of(self, document: JoinDocument) -> set[int]:
+        """Returns the numbers of the groups that may join a document."""
+        joins = self.joins
+        groups = {share_of(key, self.shares) for key in joins.keys(document, joins.alone)}
+        for number, chain in enumerate(joins.chains):
+            if joins.keys(document, chain):
+                groups.add(self.shares + number)
+        return groups
+
+
+Origin: TypeAlias = tuple[int, int]
+"""The number of a task, and that of a document in it: it tells documents of a batch apart."""
+
+
+class Head(NamedTuple):
+    """What all groups know of a document of a batch.
+
+    Attributes:
+        position: Its number, if documents have numbers.
+        stream, name, time: As of `JoinDocument`; None for a document without a time.
+        origin: Tells documents apart that have all this in common.
+        rejected: Whether it is rejected as a whole.
+        rejections: Why, and queries with patterns that cannot be evaluated; pickled.
+    """
+
+    position: int
+    stream: str
+    name: str
+    time: int | None
+    origin: Origin
+    rejected: bool
+    rejections: bytes
+
+
+def packed_documents(
+    stream: StreamJoins, rows: Iterable[tuple[Any, ...]], task: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yields for some documents what each group gets of them.
 
     Args:
-        job: The queries.
+        stream: How to join.
+        rows: The documents, as rows of `READ`.
+        task: The number of this task.
+    """
+    for some in _packs(enumerate(rows), lambda one: len(one[1][-1] or b"")):
+        heads: list[Head] = []
+        contents: dict[int, dict[Origin, bytes]] = {group: {} for group in stream.groups()}
+        for number, row in some:
+            position, _, source, name, time, rejected, rejections, content = row
+            origin = task, number
+            heads.append(Head(position, source, name, time, origin, rejected, rejections))
+            if content is not None:
+                for group in stream.groups_of(pickle.loads(content)):
+                    contents[group][origin] = content
+        told = [tuple(one) for one in heads]
+        untold = [tuple(one._replace(rejections=b"")) for one in heads]
+        for group, own in contents.items():
+            yield group, pickle.dumps((told if group == _TELLS else untold, own))
+
+
+@dataclass(slots=True)
+class GroupState:
+    """What a group remembers.
+
+    Attributes:
+        arriving: How far the input documents have come.
+        clock: How many documents there were, published ones included.
+        published: How many documents published streams have.
+        kept: The documents that later ones may join.
+    """
+
+    arriving: ArrivingDocuments = field(default_factory=ArrivingDocuments)
+    clock: int = 0
+    published: Mapping[str, int] = field(default_factory=dict)
+    kept: list[WitnessBlock] = field(default_factory=list)
+
+    def dump(self, stream: StreamJoins) -> bytes:
+        """Returns the state as bytes."""
+        now = self.arriving
+        numbers = (now.inputs, dict(now.places), now.latest, now.horizon, self.clock)
+        kept = [plain_block(block) for block in self.kept]
+        whole = (_FORMAT, stream.known_by, numbers, dict(self.published), kept)
+        return pickle.dumps(whole, pickle.HIGHEST_PROTOCOL)
+
+    @classmethod
+    def load(cls, data: bytes, stream: StreamJoins) -> GroupState:
+        """Returns the state that `dump` made bytes of.
+
+        Raises:
+            JoinError: It is the state of other queries, or none.
+        """
+        form, queries, numbers, published, kept = _PlainReader(io.BytesIO(data)).load()
+        if (form, queries) != (_FORMAT, stream.known_by):
+            hint = "go on with the queries and shares of before, or choose another checkpoint"
+            raise JoinError("the checkpoint is that of other queries or shares", hint)
+        inputs, places, latest, horizon, clock = numbers
+        arriving = ArrivingDocuments(inputs, Counter(places), latest, horizon)
+        return cls(arriving, clock, published, [block_from(one) for one in kept])
+
+
+def join_group(
+    stream: StreamJoins, group: int, state: bytes | None, packs: Iterable[bytes]
+) -> tuple[bytes, list[bytes]]:
+    """Joins the documents of a group.
+
+    Args:
+        stream: How to join.
+        group: The number of the group.
         state: What was returned for the batch before; None if there was none.
-        packed: The batch, as `with_keys` yields it.
-        by_time: Whether documents arrive by time, then by name; else by their numbers.
+        packs: What the group gets of the documents of a batch, from `packed_documents`.
 
     Returns:
-        What is to be remembered, and the documents at all their values.
+        What is to be remembered, and pickled lists of rows of `RESULTS`.
 
     Raises:
         JoinError: The state is that of other queries, or a stream is published by a query.
     """
-    rows = [pickle.loads(one) for one in packed]
-    digest = queries_digest(job)
-    arriving = ArrivingDocuments(digest) if state is None else _from_state(state)
-    if arriving.queries != digest:
-        hint = "go on with the queries of before, or choose another checkpoint"
-        raise JoinError("the checkpoint is that of other queries", hint)
-    if by_time:
-        rows.sort(key=lambda row: (row[4] is not None, row[4] or 0, row[3], row[0]))
+    now = GroupState() if state is None else GroupState.load(state, stream)
+    joins = stream.joins
+    joins.begin(now.kept)
+    heads: list[Head] = []
+    contents: dict[Origin, bytes] = {}
+    for pack in packs:
+        some, own = pickle.loads(pack)
+        heads += [Head(*one) for one in some]
+        contents |= own
+    if group < stream.shares:
+        found = _of_share(stream, group, now, heads, contents)
+        counts = now.arriving.counts()
     else:
-        rows.sort(key=lambda row: row[0])
-    numbered: list[Numbered] = []
-    for _, _, stream, name, time, rejected, rejections, content in rows:
-        if stream in job.published:
-            reason = f"the stream {stream!r} is published by a query"
-            raise JoinError(reason, "give documents of another stream", name)
-        late = None if time is None else arriving.late(name, time)
-        found = [late] if late else pickle.loads(rejections)
-        if found:
-            numbered.append((NO_KEY, arriving.inputs, pickle.dumps(found)))
-        if late or rejected:
+        part = joins.chains[group - stream.shares]
+        chain = ChainJoins(joins, part, now.clock, now.published)
+        found = _of_chain(stream, chain, now, heads, contents)
+        counts = chain.counts(now.arriving.counts())
+        now.clock, now.published = chain.clock, chain.places
+    now.kept = list(joins.end(counts, now.arriving.horizon))
+    parts = _packs(found, lambda row: len(row[-2] or ""))
+    return now.dump(stream), [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in parts]
+
+
+def _packs(some: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yields things together that are to be one value, neither many nor large."""
+    pack: list[T] = []
+    size = 0
+    for one in some:
+        pack.append(one)
+        size += size_of(one)
+        if len(pack) >= _TOGETHER or size >= _SIZE:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack
+
+
+def _of_share(
+    stream: StreamJoins,
+    share: int,
+    now: GroupState,
+    heads: list[Head],
+    contents: Mapping[Origin, bytes],
+) -> list[tuple[Any, ...]]:
+    """The rows of a share."""
+    found: list[tuple[Any, ...]] = []
+    joins, job, arriving = stream.joins, stream.job, now.arriving
+    mine = of_share(share, stream.shares)
+    for head in _in_order(stream, heads):
+        late = None if head.time is None else arriving.late(head.name, head.time)
+        if share == _TELLS:
+            told = [late] if late else pickle.loads(head.rejections)
+            found += [joined_values(one) for one in told]
+        if late or head.rejected or head.time is None:
             continue
-        keys, document = (set(), b"") if content is None else pickle.loads(content)
-        arrival = arriving.accept(stream, name, time, keys, job.lateness)
-        whole = pickle.dumps((document, arrival), pickle.HIGHEST_PROTOCOL)
-        numbered += [(key, arrival.clock, whole) for key in keys]
-    clock = arriving.inputs  # after all documents
-    told = Arrival("", 0, 0, 0, clock, arriving.counts(), arriving.horizon)
-    past = pickle.dumps((None, told))
-    numbered += [(key, clock, past) for key in arriving.past(job)]
-    return pickle.dumps(arriving, pickle.HIGHEST_PROTOCOL), numbered
-
-
-def join_value(
-    joins: ValueJoins, key: bytes, state: bytes | None, rows: list[tuple[int, bytes]]
-) -> tuple[bytes | None, list[bytes]]:
-    """Joins the documents of one value.
-
-    Args:
-        joins: The joins.
-        key: The key of the value.
-        state: What was returned before; None if there is nothing.
-        rows: Clocks, and documents or what else `number_documents` tells.
-
-    Returns:
-        What is to be remembered, None for nothing; and pickled rows of `JOINED`.
-    """
-    if key == NO_KEY:
-        rejections = [one for _, found in sorted(rows) for one in pickle.loads(found)]
-        return None, [pickle.dumps(rejection_row(one)) for one in rejections]
-    documents: list[tuple[JoinDocument, Arrival]] = []
-    for _, whole in sorted(rows, key=lambda row: row[0]):
-        content, arrival = pickle.loads(whole)
+        content = contents.get(head.origin)
         if content is not None:
-            document = pickle.loads(content)
+            document: JoinDocument = pickle.loads(content)
+            arrival = arriving.arrival(head.stream, head.name, head.time, job.lateness)
             arrival.number(document)
-            documents.append((document, arrival))
-    kept = [] if state is None else _from_state(state)
-    found = [pickle.dumps(joined_row(0, one)) for one in joins.join(key, 0, documents, kept)]
-    left = joins.kept(arrival.counts, arrival.horizon)
-    data = pickle.dumps(left, pickle.HIGHEST_PROTOCOL) if left else None
-    return data, found
+            rows = joins.go_on(document, arrival, joins.alone, mine)
+            found += [joined_values(one.row) for one in rows]
+        arriving.accept(head.stream, head.time, job.lateness)
+    return found
 
 
-class _StateReader(pickle.Unpickler):
+def _of_chain(
+    stream: StreamJoins,
+    chain: ChainJoins,
+    now: GroupState,
+    heads: list[Head],
+    contents: Mapping[Origin, bytes],
+) -> list[tuple[Any, ...]]:
+    """The rows of a chain."""
+    found: list[tuple[Any, ...]] = []
+    job, arriving = stream.job, now.arriving
+    for head in _in_order(stream, heads):
+        if head.rejected or head.time is None or arriving.late(head.name, head.time):
+            continue
+        content = contents.get(head.origin)
+        document: JoinDocument | None = None if content is None else pickle.loads(content)
+        arrival = arriving.arrival(head.stream, head.name, head.time, job.lateness)
+        result = chain.follow(head.stream, document, arrival)
+        rows: list[Joined | Rejection] = [*result.rows, *result.rejections]
+        found += [joined_values(row) for row in rows]
+        arriving.accept(head.stream, head.time, job.lateness)
+    return found
+
+
+def _in_order(stream: StreamJoins, heads: list[Head]) -> list[Head]:
+    """Documents in the order of their arrival, the same in all groups.
+
+    Raises:
+        JoinError: A stream is published by a query.
+    """
+    for head in heads:
+        if head.stream in stream.job.published:
+            reason = f"the stream {head.stream!r} is published by a query"
+            raise JoinError(reason, "give documents of another stream", head.name)
+    if stream.by_time:
+        return sorted(heads, key=_by_time)
+    return sorted(heads, key=lambda one: (one.position, one.origin))
+
+
+def _by_time(one: Head) -> tuple[Any, ...]:
+    return one.time is not None, one.time or 0, one.name, one.position, one.stream, one.origin
+
+
+class _PlainReader(pickle.Unpickler):
     """Reads states, which lie in files of a checkpoint: nothing in them can run code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Returns a class that states have."""
-        if (module, name) not in _IN_STATES:
-            raise JoinError(f"the checkpoint has a {module}.{name}, which no state of joins has")
-        return _IN_STATES[module, name]
-
-
-def _from_state(state: bytes) -> Any:
-    return _StateReader(io.BytesIO(state)).load()
+        """Raises: states have plain values."""
+        raise JoinError(f"the checkpoint has a {module}.{name}, which no state of joins has")

@@ -1,7 +1,8 @@
-"""What a worker does for joins: find the witnesses of documents, and join those of one value."""
+"""What a worker does for joins: find the witnesses of documents, and join those of a share."""
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -19,6 +20,7 @@ from extract.filtertool.joins.inputs import JoinInput, timed_documents
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
 from extract.filtertool.joins.numbering import Arrival, DocumentKey
+from extract.filtertool.joins.shares import of_share, share_of
 from extract.filtertool.output.arrow import REJECTED
 from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
@@ -38,12 +40,10 @@ READ: Final = pa.schema(
         ("document", pa.binary()),
     ]
 )
-KEYED: Final = pa.schema([("key", pa.binary()), ("clock", _NUMBER), ("document", pa.binary())])
+SHARED: Final = pa.schema([("share", _NUMBER), ("clock", _NUMBER), ("document", pa.binary())])
 PLACES: Final = ("stage", "trigger", "order", "left_clock", "right_clock", "rank")
-JOINED: Final = pa.schema(
+RESULTS: Final = pa.schema(
     [
-        *[(name, _NUMBER) for name in PLACES],
-        ("publish", _TEXT),
         ("query", _TEXT),
         ("left", _TEXT),
         ("right", _TEXT),
@@ -53,6 +53,7 @@ JOINED: Final = pa.schema(
         ("rejection", pa.struct(list(REJECTED))),
     ]
 )
+JOINED: Final = pa.schema([*[(name, _NUMBER) for name in PLACES], ("publish", _TEXT), *RESULTS])
 _ROWS, _SIZE = 1_000, 4 << 20  # of a record batch, about
 
 _loaded: dict[str, ValueJoins] = {}  # the joins of the last job
@@ -68,8 +69,10 @@ class TimeOfDocuments(NamedTuple):
 def joins_of(key: str, job: JoinJob) -> ValueJoins:
     """Returns the joins of a job; made once in a process."""
     if key not in _loaded:
+        gc.unfreeze()
         _loaded.clear()
         _loaded[key] = ValueJoins(job)
+        gc.freeze()  # else each collection goes through all queries
     joins = _loaded[key]
     joins.begin()
     return joins
@@ -146,10 +149,23 @@ def _load(given: Document, name: str, limits: Limits) -> bytes:
     return bytes(data)
 
 
-def keyed_rows(
-    joins: ValueJoins, stage: int, arrivals: Mapping[DocumentKey, Arrival], batches: Iterator[Any]
+def shared_rows(
+    joins: ValueJoins,
+    stage: int,
+    arrivals: Mapping[DocumentKey, Arrival],
+    shares: Sequence[int],
+    batches: Iterator[Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yields a row of `KEYED` for each document and value at which queries may join it."""
+    """Yields a row of `SHARED` for each document and share of values in which it may be joined.
+
+    Args:
+        joins: The queries.
+        stage: The stage of those to evaluate.
+        arrivals: The numbers of documents that were accepted.
+        shares: What each share is called.
+        batches: Rows of `READ`.
+    """
+    part = joins.stage(stage)
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("file", "item", "document")]
         for file, item, content in zip(*columns, strict=True):
@@ -157,42 +173,51 @@ def keyed_rows(
             if arrival is None or content is None:
                 continue
             document: JoinDocument = pickle.loads(content)
-            keys = joins.keys(document, stage)
-            if keys:
+            numbers = {share_of(key, len(shares)) for key in joins.keys(document, part)}
+            if numbers:
                 arrival.number(document)
                 whole = pickle.dumps((document, arrival), pickle.HIGHEST_PROTOCOL)
-                for key in keys:
-                    yield key, arrival.clock, whole
+                for number in numbers:
+                    yield shares[number], arrival.clock, whole
 
 
-def joined_rows(joins: ValueJoins, stage: int, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yields a row of `JOINED` for each row or rejection; batches are sorted by key and clock."""
+def joined_rows(
+    joins: ValueJoins, stage: int, shares: Sequence[int], batches: Iterator[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yields a row of `JOINED` for each row or rejection; batches are sorted by share and clock."""
+    part = joins.stage(stage)
     rows = (
         row
         for batch in batches
         for row in zip(
-            batch.column("key").to_pylist(), batch.column("document").to_pylist(), strict=True
+            batch.column("share").to_pylist(), batch.column("document").to_pylist(), strict=True
         )
     )
-    for key, documents in groupby(rows, itemgetter(0)):
-        numbered = (pickle.loads(content) for _, content in documents)
-        for placed in joins.join(bytes(key), stage, numbered):
-            yield joined_row(stage, placed)
+    for share, documents in groupby(rows, itemgetter(0)):
+        joins.begin()
+        mine = of_share(shares.index(share), len(shares))
+        for _, content in documents:
+            document, arrival = pickle.loads(content)
+            for placed in joins.go_on(document, arrival, part, mine):
+                yield joined_row(stage, placed)
 
 
 def joined_row(stage: int, placed: PlacedRow) -> tuple[Any, ...]:
     """Returns the row of `JOINED` of a row or rejection."""
     *place, publish, row = placed
+    return stage, *place, publish, *joined_values(row)
+
+
+def joined_values(row: Joined | Rejection) -> tuple[Any, ...]:
+    """Returns the row of `RESULTS` of a row or rejection."""
     if isinstance(row, Joined):
-        return stage, *place, publish, *row[:7], list(row.bindings.items()), row.output, None
-    return rejection_row(row, stage, place)
+        return *row[:7], list(row.bindings.items()), row.output, None
+    return *[None] * 9, row._asdict()
 
 
-def rejection_row(
-    one: Rejection, stage: int = 0, place: Sequence[int] = (-1,) * 5
-) -> tuple[Any, ...]:
-    """Returns the row of `JOINED` of a rejection."""
-    return stage, *place, "", *[None] * 9, one._asdict()
+def rejection_row(one: Rejection) -> tuple[Any, ...]:
+    """Returns the row of `JOINED` of a rejection that has no place."""
+    return 0, *[-1] * 5, "", *joined_values(one)
 
 
 def record_batches(rows: Iterable[tuple[Any, ...]], schema: Any) -> Iterator[Any]:
