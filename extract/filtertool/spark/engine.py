@@ -136,7 +136,7 @@ class _Run:
     def filter(self, documents: Sequence[InputFile], report: Report) -> None:
         """Surveys, plans and filters documents; repeats those that have changed meanwhile."""
         started = time.perf_counter()
-        documents = self._resumed(_with_stdin_as_file(documents, self._attempts), report)
+        documents = self._resumed(with_stdin_as_file(documents, self._attempts), report)
         cores = self._jobs.cores
         large = large_documents(documents, cores) if self._job.options.in_parts else []
         shares, surveys = self._survey(large)
@@ -242,12 +242,12 @@ def _remove(attempts: Path, directory: Path) -> None:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _with_stdin_as_file(documents: Sequence[InputFile], attempts: Path) -> list[InputFile]:
-    """Returns the documents, with standard input as a file that workers can open."""
+def with_stdin_as_file(documents: Sequence[InputFile], directory: Path) -> list[InputFile]:
+    """Returns the documents, with standard input as a file in a directory that workers see."""
     inputs = list(documents)
     for at, document in enumerate(inputs):
         if document.name == STDIN:
-            copy = attempts / "stdin"
+            copy = directory / "stdin"
             with copy.open("wb") as file:
                 shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), file)
             size = max(1, copy.stat().st_size)

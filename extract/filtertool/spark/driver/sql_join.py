@@ -4,6 +4,9 @@
     export          the database   constants of members, as Parquet
     join            Spark SQL      the same statements as in a database; Spark's planner chooses
                                    between broadcast and shuffle
+    [try members]   Spark jobs     in the usual way, one part of the members after the other: those
+                                   that no join decides, if they are very many; all, for documents
+                                   whose values cannot be read
 
 Only the members that match something are then read from the database. There are far fewer of them
 than of all, and the usual tasks give their rows. So no process has all subscriptions in memory.
@@ -14,13 +17,15 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import RDD, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -36,6 +41,7 @@ from extract.filtertool.matchers.sql.stored_subscriptions import (
     subscriptions_in_memory,
 )
 from extract.filtertool.spark.driver.jobs import job_error
+from extract.filtertool.spark.worker.member_rows import members_with_rows
 from extract.filtertool.spark.worker.value_files import ValueFile, ValueJob, write_values
 from extract.filtertool.sql_scheme import SqlScheme
 from extract.scheme.model import Scheme
@@ -82,10 +88,15 @@ def _reduced(
     directory.mkdir()
     try:
         files, unread = _read_values(context, job, stored, documents, directory)
-        if unread:
+        if unread and isinstance(stored.home, Scheme):  # they are in memory anyway
             return stored.everything()[0]
-        rows = pa.concat_tables(stored.undecided())
-        seqs = _joined(context, stored, files, directory)
+        undecided = stored.undecided()
+        rows = next(undecided)
+        found = [_joined(context, stored, files, directory)]
+        found += [_tried(context, job, stored, part, documents) for part in undecided]
+        if unread:
+            found += [_tried(context, job, stored, part, unread) for part in stored.all_members()]
+        seqs = np.setdiff1d(np.concatenate(found), np.asarray(rows["seq"]))
         if len(seqs):
             rows = pa.concat_tables([rows, stored.tables.rows(seqs)])
             rows = rows.sort_by("seq").combine_chunks()
@@ -102,32 +113,60 @@ def _read_values(
     stored: StoredSubscriptions,
     documents: Sequence[InputFile],
     directory: Path,
-) -> tuple[list[ValueFile], bool]:
-    """The files of values, and whether there is a document whose values cannot be read."""
+) -> tuple[list[ValueFile], list[InputFile]]:
+    """The files of values, and input files with a document whose values cannot be read."""
     forms = stored.empty.templates.forms
     satisfiable = tuple(stored.numbers.templates[forms >= 0].tolist())
     key = uuid.uuid4().hex
     sent = context.broadcast(
         ValueJob(key, stored.plan, satisfiable, job.options.limits, str(directory))
     )
-    size = sum([one.size for one in documents])
-    most = max(1, size // (_TASKS_A_CORE * context.defaultParallelism))
-    items = list(batches(documents, lambda one: one.size, most, lambda one: False))
 
     def work(
         some: Iterable[Sequence[InputFile]],
-    ) -> Iterator[tuple[list[ValueFile], bool]]:
+    ) -> Iterator[tuple[list[ValueFile], list[InputFile]]]:
         for files in some:
             yield write_values(sent.value, files)
 
-    parts = context.parallelize(items, max(1, len(items))).mapPartitions(work).collect()
-    return [file for files, _ in parts for file in files], any(unread for _, unread in parts)
+    parts = _in_batches(context, documents).mapPartitions(work).collect()
+    return [one for files, _ in parts for one in files], [one for _, some in parts for one in some]
+
+
+def _in_batches(context: SparkContext, documents: Sequence[InputFile]) -> RDD[Sequence[InputFile]]:
+    """Documents in batches, a task for each."""
+    size = sum([one.size for one in documents])
+    most = max(1, size // (_TASKS_A_CORE * context.defaultParallelism))
+    items = list(batches(documents, lambda one: one.size, most, lambda one: False))
+    return context.parallelize(items, max(1, len(items)))
+
+
+def _tried(
+    context: SparkContext,
+    job: Job,
+    stored: StoredSubscriptions,
+    rows: Any,
+    documents: Sequence[InputFile],
+) -> NDArray[np.int64]:
+    """The sequence numbers of those of some members that have rows, found in the usual way."""
+    key = uuid.uuid4().hex
+    options = replace(job.options, joined=())
+    sent = context.broadcast(Job(stored.scheme_of(rows, later=False), load_matcher(), options))
+
+    def work(some: Iterable[Sequence[InputFile]]) -> Iterator[list[int]]:
+        current: Any = TaskContext.get()
+        for files in some:
+            yield members_with_rows(key, sent.value, files, current.attemptNumber())
+
+    numbers = set[int]().union(*_in_batches(context, documents).mapPartitions(work).collect())
+    sent.destroy()
+    found: NDArray[np.int64] = np.asarray(rows["seq"])[sorted(numbers)]
+    return found
 
 
 def _joined(
     context: SparkContext, stored: StoredSubscriptions, files: Sequence[ValueFile], directory: Path
-) -> Any:
-    """The sequence numbers of members that match any document, ascending."""
+) -> NDArray[np.int64]:
+    """The sequence numbers of members that a join finds to match any document, ascending."""
     spark = SparkSession(context)
     frames: list[DataFrame] = []
     groups: dict[tuple[int, frozenset[int]], list[str]] = {}

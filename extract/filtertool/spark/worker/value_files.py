@@ -56,40 +56,48 @@ class ValueFile(NamedTuple):
 _readers: dict[str, DocumentValues] = {}
 
 
-def write_values(job: ValueJob, files: Sequence[InputFile]) -> tuple[list[ValueFile], bool]:
+def write_values(
+    job: ValueJob, files: Sequence[InputFile]
+) -> tuple[list[ValueFile], list[InputFile]]:
     """Writes the values of documents, or of the messages of files.
 
     Returns:
-        The files, and whether there is a document whose values cannot be read.
+        The files of values, and the input files with a document whose values cannot be read.
     """
     if job.key not in _readers:
         _readers.clear()
         _readers[job.key] = DocumentValues(job.plan, job.satisfiable, job.limits)
     reader = _readers[job.key]
     written: list[ValueFile] = []
-    unread = False
-    for documents in _batches(files, job.limits):
+    unread: dict[str, InputFile] = {}
+    for documents, sources in _batches(files, job.limits):
         batch = LoadedBatch(documents, MOST_BYTES, job.limits)
-        unread |= bool(batch.large)
+        missed = set(batch.large)
         found = reader.conforming(batch.loaded)
         written += _written(job, found)
-        odd = np.flatnonzero(found.done != 1).tolist()
-        if odd:
-            more = reader.any([batch.loaded[number] for number in odd])
-            unread |= bool((more.done < 0).any())
+        odd = np.flatnonzero(found.done != 1)
+        if len(odd):
+            more = reader.any([batch.loaded[number] for number in odd.tolist()])
+            missed.update(batch.places[odd[more.done < 0]].tolist())
             written += _written(job, more)
         batch.close()
-    return written, unread
+        for place in missed:
+            source = sources[place % len(sources)]
+            unread[source.name] = source
+    return written, list(unread.values())
 
 
-def _batches(files: Sequence[InputFile], limits: Limits) -> Iterator[Sequence[NamedDocument]]:
+def _batches(
+    files: Sequence[InputFile], limits: Limits
+) -> Iterator[tuple[Sequence[NamedDocument], Sequence[InputFile]]]:
+    """Documents that are read together, with the file of each, or the one file of all."""
     plain = [file for file in files if file.messages is None]
     if plain:
-        yield open_documents(plain)
+        yield open_documents(plain), plain
     for file in files:
         if file.messages is not None:
             for block in message_blocks(file, limits):
-                yield block.documents()
+                yield block.documents(), [file]
 
 
 def _written(job: ValueJob, values: ReadValues) -> Iterator[ValueFile]:
