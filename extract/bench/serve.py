@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from extract.bench.serve_client import AFTERWARDS_SECONDS, PROBE
@@ -30,8 +32,36 @@ _CONNECTIONS: Final = 64
 _BULK_CONNECTIONS: Final = 4
 _LINES: Final = 1_000
 _SECONDS: Final = 8.0
+_SLICES: Final = 5
 _BEHIND_SECONDS: Final = 0.2
 _PER_DOCUMENT: Final = (0.01, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A process that serves on a port of the loopback."""
+
+    port: int
+    process: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What a load did, in one slice of time.
+
+    Attributes:
+        rate: Documents, or answers, a second.
+        cpu: Microseconds of the server's processor time for each.
+        client_cpu: Those of the client.
+        request_ms: From POST to answer, median and 99th of a hundred.
+        notified_ms: From before the POST to the event.
+    """
+
+    rate: float
+    cpu: float
+    client_cpu: float
+    request_ms: tuple[float, float]
+    notified_ms: tuple[float, float]
 
 
 def run(data: Path | None, scale: float = 1.0) -> ResultTable:
@@ -39,62 +69,89 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
     rows: list[list[str | int | float]] = []
     seconds = max(1.0, _SECONDS * scale)
     subscriptions = max(100, int(_SUBSCRIPTIONS * min(scale, 1.0)))
-    with _hello() as (port, process):
-        cpu = _cpu(process)
-        result = _load(port, "hello", seconds, subscriptions, 0)
-        result["server_cpu"] = _cpu(process) - cpu
-        rows.append(_row("hello", "", "", result, None))
-    hello = float(rows[0][3])
-    for synced in (True, False):
-        for select in ("doc", "nodes"):
-            with (
-                tempfile.TemporaryDirectory(prefix="extract-bench-") as folder,
-                _broker(Path(folder), synced) as (port, process),
-            ):
-                _register(port, subscriptions, select)
-                for per_document in _PER_DOCUMENT:
-                    for kind in ("single", "bulk"):
-                        cpu = _cpu(process)
-                        result = _load(port, kind, seconds, subscriptions, per_document)
-                        behind = _drain(port)
-                        if behind > _BEHIND_SECONDS:  # matching took longer than taking them
-                            result["seconds"] += behind + AFTERWARDS_SECONDS
-                        result["server_cpu"] = _cpu(process) - cpu
-                        what = kind if synced else f"{kind}, not synced"
-                        rows.append(_row(what, per_document, select, result, hello))
+    with _hello() as hello:
+        for synced in (True, False):
+            for select in ("doc", "nodes"):
+                with (
+                    tempfile.TemporaryDirectory(prefix="extract-bench-") as folder,
+                    _broker(Path(folder), synced) as broker,
+                ):
+                    _register(broker.port, subscriptions, select)
+                    for per_document in _PER_DOCUMENT:
+                        for kind in ("single", "bulk"):
+                            plan = {
+                                "kind": kind,
+                                "seconds": seconds / _SLICES,
+                                "subscriptions": subscriptions,
+                                "per_document": per_document,
+                            }
+                            what = kind if synced else f"{kind}, not synced"
+                            rows.append(
+                                [what, per_document, select, *_compared(hello, broker, plan)]
+                            )
     columns = (
         "documents",
         "matches each",
         "select",
         "documents/s",
+        "hello/s",
         "x hello",
+        "CPU us each",
+        "hello CPU us",
         "POST p50 ms",
         "p99 ms",
         "notified p50 ms",
         "p99 ms ",
-        "server CPU us each",
         "client CPU us each",
     )
     title = f"extract serve: {subscriptions:,} subscriptions, quotes of 200 bytes, loopback"
-    return ResultTable(title, columns, rows)
+    remarks = (
+        f"Broker and hello take turns, {_SLICES} times each; rates and times are medians of these.",
+        "x hello is the median of the ratios of neighbours, so that what else the machine does",
+        "while it measures weighs on both.",
+    )
+    return ResultTable(title, columns, rows, remarks)
 
 
-def _row(
-    what: str, matches: float | str, select: str, result: dict[str, Any], hello: float | None
-) -> list[str | int | float]:
-    rate = result["documents"] / result["seconds"]
-    each = 1e6 / max(result["documents"], 1)
+def _compared(hello: _Server, broker: _Server, plan: dict[str, Any]) -> list[float]:
+    """A load on the broker and on the bare framework, in turns: the figures of a row."""
+    bare, own = [], []
+    for _ in range(_SLICES):
+        bare.append(_measured(hello, {**plan, "kind": "hello"}))
+        own.append(_measured(broker, plan))
+    ratios = [mine.rate / other.rate for mine, other in zip(own, bare, strict=True)]
+
+    def places(pairs: list[tuple[float, float]]) -> list[float]:
+        return [round(median(some), 2) for some in zip(*pairs, strict=True)]
+
     return [
-        what,
-        matches,
-        select,
-        round(rate),
-        1.0 if hello is None else round(rate / hello, 2),
-        *[round(one, 2) for one in result["request_ms"]],
-        *[round(one, 2) for one in result["notified_ms"]],
-        round(result.get("server_cpu", 0.0) * each, 1),
-        round(result["client_cpu"] * each, 1),
+        round(median([one.rate for one in own])),
+        round(median([one.rate for one in bare])),
+        round(median(ratios), 2),
+        round(median([one.cpu for one in own]), 1),
+        round(median([one.cpu for one in bare]), 1),
+        *places([one.request_ms for one in own]),
+        *places([one.notified_ms for one in own]),
+        round(median([one.client_cpu for one in own]), 1),
     ]
+
+
+def _measured(server: _Server, plan: dict[str, Any]) -> _Measured:
+    """A load on a server, until all that came of it is done."""
+    before = _cpu(server.process)
+    result = _load(server.port, **plan)
+    if plan["kind"] != "hello":
+        behind = _drain(server.port)
+        if behind > _BEHIND_SECONDS:  # matching took longer than taking them
+            result["seconds"] += behind + AFTERWARDS_SECONDS
+    each = 1e6 / max(result["documents"], 1)
+    return _Measured(
+        result["documents"] / result["seconds"],
+        (_cpu(server.process) - before) * each,
+        result["client_cpu"] * each,
+        tuple(result["request_ms"]),
+        tuple(result["notified_ms"]),
+    )
 
 
 def _cpu(process: int) -> float:
@@ -174,21 +231,21 @@ def _request(port: int, method: str, path: str, body: bytes | None) -> bytes:
 
 
 @contextlib.contextmanager
-def _broker(folder: Path, synced: bool) -> Iterator[tuple[int, int]]:
+def _broker(folder: Path, synced: bool) -> Iterator[_Server]:
     port = _free_port()
     options = ["--store", str(folder / "store"), "--port", str(port)]
     flags = [] if synced else ["--no-sync"]
     command = [sys.executable, "-m", "extract", "serve", *options, *flags]
     with _running(command, port) as process:
-        yield port, process
+        yield _Server(port, process)
 
 
 @contextlib.contextmanager
-def _hello() -> Iterator[tuple[int, int]]:
+def _hello() -> Iterator[_Server]:
     port = _free_port()
     command = [sys.executable, "-m", "extract.bench.hello_server", str(port)]
     with _running(command, port) as process:
-        yield port, process
+        yield _Server(port, process)
 
 
 @contextlib.contextmanager

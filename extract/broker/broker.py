@@ -19,6 +19,7 @@ from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
 from extract.broker.feed_filters import FeedFilters, read_body, select_of
+from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
 from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
 from extract.broker.matcher import MatchedBatch, MatchingThread
@@ -87,11 +88,12 @@ class Broker:
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         self.matcher = MatchingThread(
             lambda key: FeedFilters(self.limits, limits.notification_matches),
-            lambda key: self.registry.feeds_by_key[key].name,
+            self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
             self._save_joins,
             self.catalog.saw,
+            self._feed_ended,
             self.settings.max_delay_ms / 1000,
             self.metrics.batch_done,
         )
@@ -124,7 +126,7 @@ class Broker:
         self._webhooks = Webhooks(
             settings, self.webhook, self.notifications, self.journal, self.metrics, caller
         )
-        self._webhooks.wake(self.with_webhook)
+        self._webhooks.wake(list(self.with_webhook))
         self._trimming = self._loop.create_task(self._trim())
 
     async def _trim(self) -> None:
@@ -135,10 +137,14 @@ class Broker:
             )
             await asyncio.sleep(0 if more else _TRIM_SECONDS)
 
-    async def end_readers(self) -> None:
-        """Answers all who wait, so that connections can end; ends deliveries."""
+    def end_waiting(self) -> None:
+        """Answers all who wait for news, so that connections can end; in the event loop."""
         self.stopping = True
         self.readers.wake_all()
+
+    async def end_serving(self) -> None:
+        """Ends deliveries and what is done now and then."""
+        self.end_waiting()
         if self._trimming is not None:
             self._trimming.cancel()
             await asyncio.gather(self._trimming, return_exceptions=True)
@@ -188,6 +194,12 @@ class Broker:
             raise not_found("feed")
         return feed
 
+    def _checks(self, feed: FeedEntry) -> FeedSchemas:
+        checks = self.catalog.checks.get(feed.key)
+        if checks is None:  # it was deleted just now
+            raise not_found("feed")
+        return checks
+
     def schema_of(self, name: str) -> Schema | None:
         """The schema of a feed's documents; None if any may come.
 
@@ -221,14 +233,13 @@ class Broker:
             Problem: There is none.
         """
         row = self.registry.subscribers.get(identifier)
-        if row is None or not row.active:
+        if row is None:
             raise not_found("subscription")
         return row
 
     def is_active(self, key: int) -> bool:
         """Whether a subscription exists."""
-        row = self.registry.by_key.get(key)
-        return row is not None and row.active
+        return key in self.registry.by_key
 
     async def check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
@@ -307,7 +318,7 @@ class Broker:
         size = sum([len(one.content) for one in documents])
         self.rates.received(owner, size)
         self.pending.reserve(len(documents), size)
-        check: Any = self.catalog.checks[entry.key]
+        check: Any = self._checks(entry)
         refused: dict[int, Any] = refusals or {}
         reply = asyncio.get_running_loop().create_future()
         try:
@@ -332,7 +343,7 @@ class Broker:
         Raises:
             Problem: There is no such feed, or too much waits to be matched.
         """
-        check = self.catalog.checks[self.feed(feed).key]
+        check = self._checks(self.feed(feed))
         size = len(document.content)
         self.rates.received(owner, size)
         self.pending.reserve(1, size)
@@ -358,7 +369,13 @@ class Broker:
         self.matcher.hear(events)
         ended = [e.key for e in events if isinstance(e, SubscriptionChange) and e.body is None]
         if ended:
+            self.with_webhook.difference_update(ended)
             self.readers.wake(ended)
+
+    def _feed_ended(self, feed: int) -> None:
+        """No document of a feed that is gone is left; in the thread of the matcher."""
+        self.catalog.forget(feed)
+        self.registry.feed_names.pop(feed, None)
 
     def _matched(self, batch: MatchedBatch) -> None:
         """Has the outcome of a batch written; in the thread of the matcher."""
@@ -437,7 +454,7 @@ class Broker:
         row = self.registry.by_key.get(key)
         place = notification_rows.webhook(connection, key)
         bodies = subscription_rows.present_bodies(connection, [key])
-        if row is None or not row.active or place is None or key not in bodies:
+        if row is None or place is None or key not in bodies:
             return None
         url = read_body(bodies[key]).webhook
         if not isinstance(url, str) or key in self.barred:

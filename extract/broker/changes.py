@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from extract.broker.bodies import FeedBody, encode
@@ -12,6 +12,7 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.registry import FeedEntry
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
+from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.rows import FeedRow, SubscriberRow
 
@@ -55,6 +56,7 @@ def put_feed(
             row = FeedRow(feed.key, name, encode(body), feed.created)
             feed_rows.add_feed(connection, row)
             registry.feeds[name] = registry.feeds_by_key[feed.key] = feed
+            registry.feed_names[feed.key] = name
         else:
             feed.body = body
             feed_rows.change_feed(connection, feed.key, encode(body))
@@ -78,65 +80,47 @@ def put_subscriptions(
         entry = registry.feeds.get(feed)
         if entry is None:
             raise not_found("feed")
-        for one in some:
-            before = registry.subscribers.get(one.id)
-            _check_free(before, entry.key, owner)
-            _check_mode(before, one.id, mode)
-        new_ones = [one for one in some if not _is_active(registry.subscribers.get(one.id))]
-        if new_ones and registry.owned.get(owner, 0) + len(new_ones) > most:
+        present = [registry.subscribers.get(one.id) for one in some]
+        for one, before in zip(some, present, strict=True):
+            if before is not None:
+                _check_free(before, entry.key, owner)
+            _check_mode(before is not None, one.id, mode)
+        answers = [before is None for before in present]
+        if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
             raise Problem(403, reason, "delete some, or ask for more")
         revision = _next_revision(transaction)
-        new: list[SubscriberRow] = []
-        again: list[SubscriberRow] = []
-        answers = []
-        for one in some:
-            before = registry.subscribers.get(one.id)
-            if before is None:
-                row = SubscriberRow(registry.next_subscriber, one.id, entry.key, owner, 0, 0, True)
-                new.append(row)
-            elif not before.active:
-                start = registry.last_number(before.key)
-                row = replace(
-                    before, feed=entry.key, owner=owner, floor=start, start=start, active=True
-                )
-                again.append(row)
-            else:
-                row = before
-                again.append(row)
-            answers.append(before is None or not before.active)
-            registry.set_subscriber(row)
-            transaction.events.append(SubscriptionChange(entry.key, row.key, one.body, revision))
-        subscription_rows.add_subscribers(connection, new)
-        for row in again:
-            subscription_rows.change_subscriber(connection, row)
-        subscription_rows.end_versions(connection, revision, [row.key for row in again])
-        keys = [registry.subscribers[one.id].key for one in some]
-        bodies = zip(keys, [one.body for one in some], strict=True)
+        rows = [
+            registry.new_subscriber(one.id, entry.key, owner) if before is None else before
+            for one, before in zip(some, present, strict=True)
+        ]
+        new = [row for row, is_new in zip(rows, answers, strict=True) if is_new]
+        if new:
+            subscription_rows.add_subscribers(connection, new)
+            feed_rows.set_meta(connection, "next_subscriber", str(registry.next_subscriber))
+        again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
+        subscription_rows.end_versions(connection, revision, again)
+        bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
-        for key, one in zip(keys, some, strict=True):
+        for row, one, is_new in zip(rows, some, answers, strict=True):
+            transaction.events.append(SubscriptionChange(entry.key, row.key, one.body, revision))
             if one.webhook:
-                last = registry.last_number(key)
-                notification_rows.put_webhook(connection, key, last, one.secret)
-            elif key in {row.key for row in again}:
-                notification_rows.remove_webhook(connection, key)
+                last = registry.last_number(row.key)
+                notification_rows.put_webhook(connection, row.key, last, one.secret)
+            elif not is_new:
+                notification_rows.remove_webhook(connection, row.key)
         return answers
 
     return apply
 
 
-def _is_active(row: SubscriberRow | None) -> bool:
-    return row is not None and row.active
-
-
-def _check_free(before: SubscriberRow | None, feed: int, owner: str) -> None:
-    if before is not None and before.active and (before.feed != feed or before.owner != owner):
+def _check_free(before: SubscriberRow, feed: int, owner: str) -> None:
+    if before.feed != feed or before.owner != owner:
         reason = f"the id {before.id!r} is taken"
         raise Problem(409, reason, "ids are unique in the whole broker; choose another one")
 
 
-def _check_mode(before: SubscriberRow | None, identifier: str, mode: PutMode) -> None:
-    is_there = before is not None and before.active
+def _check_mode(is_there: bool, identifier: str, mode: PutMode) -> None:
     if mode == "create" and is_there:
         raise Problem(409, f"the id {identifier!r} is taken", "replace it, or choose another one")
     if mode == "replace" and not is_there:
@@ -149,7 +133,7 @@ def delete_subscription(key: int) -> Apply:
     def apply(transaction: Transaction) -> None:
         registry = transaction.registry
         before = registry.by_key.get(key)
-        if before is None or not before.active:
+        if before is None:
             raise not_found("subscription")
         end_subscriptions(transaction, [before])
 
@@ -160,14 +144,13 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     """Ends subscriptions, in one revision."""
     registry, connection = transaction.registry, transaction.connection
     revision = _next_revision(transaction)
-    for before in some:
-        last = registry.last_number(before.key)
-        row = replace(before, floor=last, start=last, active=False)
-        subscription_rows.change_subscriber(connection, row)
-        notification_rows.remove_notifications(connection, before.key)
-        registry.set_subscriber(row)
-        transaction.events.append(SubscriptionChange(before.feed, before.key, None, revision))
-    subscription_rows.end_versions(connection, revision, [one.key for one in some])
+    keys = [one.key for one in some]
+    past = [(one.id, registry.end_subscriber(one)) for one in some]
+    past_numbers.raise_past(connection, past)
+    notification_rows.remove_notifications(connection, keys)
+    subscription_rows.end_versions(connection, revision, keys)
+    subscription_rows.remove_subscribers(connection, keys)
+    transaction.events += [SubscriptionChange(one.feed, one.key, None, revision) for one in some]
 
 
 def delete_feed(name: str) -> Apply:
@@ -178,11 +161,11 @@ def delete_feed(name: str) -> Apply:
         feed = registry.feeds.get(name)
         if feed is None:
             raise not_found("feed")
-        rows = [one for one in registry.by_key.values() if one.active and one.feed == feed.key]
+        rows = [one for one in registry.by_key.values() if one.feed == feed.key]
         if rows:
             end_subscriptions(transaction, rows)
         feed_rows.remove_feed(connection, feed.key)
-        del registry.feeds[name]
+        del registry.feeds[name], registry.feeds_by_key[feed.key]
         transaction.events.append(FeedEnd(feed.key))
 
     return apply

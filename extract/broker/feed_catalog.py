@@ -73,6 +73,11 @@ class FeedCatalog:
         else:
             self._inferred.pop(feed.key, None)
 
+    def forget(self, feed: int) -> None:
+        """Drops what was known of a feed that is gone."""
+        for known in (self._given, self.checks, self._inferred):
+            known.pop(feed, None)
+
     def schema(self, feed: FeedEntry) -> Schema | None:
         """The schema that new queries are checked against; None for any document."""
         if feed.key in self._inferred:
@@ -182,7 +187,7 @@ def present_queries(
     connection: Connection, registry: Registry, feed: int
 ) -> dict[str, SubscriptionBody]:
     """The queries of a feed without joins, by the ids of the subscriptions."""
-    rows = [one for one in list(registry.by_key.values()) if one.active and one.feed == feed]
+    rows = [one for one in list(registry.by_key.values()) if one.feed == feed]
     texts = subscription_rows.present_bodies(connection, [one.key for one in rows])
     bodies = {one.id: read_body(texts[one.key]) for one in rows if one.key in texts}
     return {name: body for name, body in bodies.items() if select_of(body) is not None}

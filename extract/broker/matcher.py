@@ -62,6 +62,7 @@ class MatchingThread:
         joins: The joins between documents.
         saved: Called with a state of the joins, and its position and revision.
         seen: Called with the documents of a feed that were matched.
+        ended: Called with a feed that is gone, when no document of it is left.
         max_delay: How many seconds a document may wait for others.
         observe: Called with the seconds and documents of each batch.
     """
@@ -74,6 +75,7 @@ class MatchingThread:
         joins: JoinedFeeds,
         saved: Callable[[int, int, bytes], None],
         seen: Callable[[int, Sequence[ArrivedDocument]], None],
+        ended: Callable[[int], None],
         max_delay: float,
         observe: Callable[[float, int], None] = lambda seconds, documents: None,
     ) -> None:
@@ -85,6 +87,7 @@ class MatchingThread:
         self._joins = joins
         self._saved = saved
         self._seen = seen
+        self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._feeds: dict[int, FeedFilters] = {}
@@ -195,6 +198,7 @@ class MatchingThread:
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
+                self._ended(event.feed)
         self._match(blocks)
         self._change(changes)
 

@@ -26,8 +26,7 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
         registry, connection = transaction.registry, transaction.connection
         rows = []
         for key, entries in batch.told.items():
-            subscriber = registry.by_key.get(key)
-            if subscriber is None or not subscriber.active or key in barred:
+            if key not in registry.by_key or key in barred:
                 continue  # deleted since
             last = registry.last_number(key) + len(entries)
             data = b"[" + b",".join(entries) + b"]"

@@ -20,12 +20,13 @@ def read_notifications(
     """The notifications of a subscriber above a number, the oldest first.
 
     Raises:
-        Problem: Some of them are no longer kept; ``oldest`` is the first that is.
+        Problem: Some of them are no longer kept; ``oldest`` is the first that is. Who begins, with
+            0, gets all since the subscription was made.
     """
     with connection.snapshot():
         floor, start = notification_rows.floor_of(connection, key)
         rows = notification_rows.notifications_after(connection, key, max(after, floor), most)
-    if after < floor and floor > start:
+    if after < floor and (after or floor > start):
         reason = f"notifications up to {floor} are no longer kept"
         raise Problem(410, reason, f"go on with after={floor}", oldest=floor + 1)
     page: list[tuple[int, bytes]] = []

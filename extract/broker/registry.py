@@ -11,6 +11,7 @@ from extract.broker.bodies import FeedBody
 from extract.broker.store import documents as document_rows
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
+from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
@@ -50,14 +51,18 @@ class Registry:
 
     Attributes:
         feeds: By name.
-        subscribers: By id, deleted ones included.
+        feed_names: By key, of all feeds that the matcher may still have documents of.
+        subscribers: By id.
+        owned: How many subscriptions each client has.
         numbers: The last number of each subscriber whose notifications were written lately.
+        past: The last numbers of subscriptions that are gone, by bucket.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.feeds: dict[str, FeedEntry] = {}
         self.feeds_by_key: dict[int, FeedEntry] = {}
+        self.feed_names: dict[int, str] = {}
         self.subscribers: dict[str, SubscriberRow] = {}
         self.by_key: dict[int, SubscriberRow] = {}
         self.owned: dict[str, int] = {}
@@ -92,24 +97,38 @@ class Registry:
         owned: dict[str, int] = {}
         feeds_by_key = {one.key: one for one in feeds.values()}
         for one in rows:
-            if one.active:
-                owned[one.owner] = owned.get(one.owner, 0) + 1
-                feeds_by_key[one.feed].subscribers += 1
-        self.next_subscriber = max(by_key, default=0) + 1
+            owned[one.owner] = owned.get(one.owner, 0) + 1
+            feeds_by_key[one.feed].subscribers += 1
+        self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
+        self.past = past_numbers.past_numbers(connection)
+        self.feed_names.update({one.key: one.name for one in feeds.values()})
         self.feeds, self.feeds_by_key = feeds, feeds_by_key
         self.subscribers, self.by_key, self.owned = subscribers, by_key, owned
         self.numbers.clear()
 
-    def set_subscriber(self, one: SubscriberRow) -> None:
-        """Adds a subscriber, or puts it in the place of that with its key."""
-        before = self.by_key.get(one.key)
-        for row, step in ((before, -1), (one, 1)):
-            if row is not None and row.active:
-                self.owned[row.owner] = self.owned.get(row.owner, 0) + step
-                if row.feed in self.feeds_by_key:
-                    self.feeds_by_key[row.feed].subscribers += step
-        self.subscribers[one.id] = self.by_key[one.key] = one
-        self.next_subscriber = max(self.next_subscriber, one.key + 1)
+    def new_subscriber(self, identifier: str, feed: int, owner: str) -> SubscriberRow:
+        """Adds a subscriber; its numbers go on behind those that its id may have had before."""
+        start = self.past.get(past_numbers.bucket_of(identifier), 0)
+        row = SubscriberRow(self.next_subscriber, identifier, feed, owner, start, start)
+        self.next_subscriber += 1
+        self.subscribers[identifier] = self.by_key[row.key] = row
+        self.owned[owner] = self.owned.get(owner, 0) + 1
+        self.feeds_by_key[feed].subscribers += 1
+        return row
+
+    def end_subscriber(self, row: SubscriberRow) -> int:
+        """Forgets a subscriber; returns its last number, which stays."""
+        last = self.last_number(row.key)
+        bucket = past_numbers.bucket_of(row.id)
+        if last:
+            self.past[bucket] = max(last, self.past.get(bucket, 0))
+        del self.subscribers[row.id], self.by_key[row.key]
+        self.numbers.pop(row.key, None)
+        self.owned[row.owner] -= 1
+        if not self.owned[row.owner]:
+            del self.owned[row.owner]
+        self.feeds_by_key[row.feed].subscribers -= 1
+        return last
 
     def last_number(self, key: int) -> int:
         """The last number of a subscriber; in the thread of the journal."""

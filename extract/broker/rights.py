@@ -8,7 +8,7 @@ from extract.broker.recovery import is_join
 from extract.broker.registry import Registry
 from extract.broker.security.tokens import LOCAL, TokenFile
 from extract.broker.store.database import Connection
-from extract.broker.store.subscriptions import present_bodies
+from extract.broker.store.subscriptions import every_present_body
 from extract.limits import Limits
 
 
@@ -20,19 +20,19 @@ def without_right(
     What was made on the loopback, before there were tokens, is of who runs the broker.
     """
     barred = set()
+    joins = {key: body for key, body in every_present_body(connection) if is_join(body)}
     for row in list(registry.by_key.values()):
-        feed = registry.feeds_by_key.get(row.feed)
-        if not row.active or feed is None:
-            continue
+        feed = registry.feed_names.get(row.feed)
+        if feed is None:
+            continue  # it was deleted just now
         owner = tokens.named(row.owner)
         if owner is None and row.owner == LOCAL.name:
             owner = LOCAL
-        if owner is None or not owner.may("subscribe", feed.name):
+        if owner is None or not owner.may("subscribe", feed):
             barred.add(row.key)
             continue
-        text = present_bodies(connection, [row.key]).get(row.key, b"")
-        if is_join(text):
-            streams, _ = joined_streams(read_body(text), limits)
+        if row.key in joins:
+            streams, _ = joined_streams(read_body(joins[row.key]), limits)
             if not may_read(streams, owner):
                 barred.add(row.key)
     return frozenset(barred)

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,11 +16,12 @@ import uvicorn
 
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
+from extract.broker.http.rehearsal import choose_protocol
 from extract.broker.security.access import Access
 from extract.broker.security.tokens import TokenError, TokenFile
 from extract.broker.settings import LOOPBACK, BrokerSettings
 from extract.broker.store.documents import last_position, matched_position
-from extract.broker.store.store import BrokerStore
+from extract.broker.store.store import BrokerStore, has_store
 from extract.broker.store.tables import VERSION
 from extract.errors import ExtractError
 
@@ -68,10 +68,15 @@ def listen(host: str, port: int) -> socket.socket:
 def check_store(location: str, settings: BrokerSettings, token_file: str | None) -> dict[str, Any]:
     """Opens everything that a broker needs, and says what is there.
 
+    A directory that has no store yet stays as it is.
+
     Raises:
         ExtractError: Something cannot be used.
     """
     clients = None if token_file is None else len(TokenFile.load(token_file))
+    if not has_store(location):
+        there = {"bytes": 0, "feeds": {}, "subscriptions": 0, "blocks_to_match": 0}
+        return {"store": location, "exists": False, "version": VERSION, **there, "clients": clients}
     store = BrokerStore.open(location)
     try:
         broker = Broker(store, settings)
@@ -80,6 +85,7 @@ def check_store(location: str, settings: BrokerSettings, token_file: str | None)
             first, last = matched_position(connection), last_position(connection)
         return {
             "store": store.database.name,
+            "exists": True,
             "version": VERSION,
             "bytes": store.database.size(),
             "feeds": {one.name: one.kind for one in broker.registry.feeds.values()},
@@ -106,7 +112,7 @@ def serve_on(
     if token_file is not None:
         file = token_file
         signal.signal(signal.SIGHUP, lambda number, frame: _reload(app, broker, file))
-    server = uvicorn.Server(server_config(app, broker))
+    server = BrokerServer(app, broker)
     _allow_files()
     sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt):  # which it raises again when all is done
@@ -115,6 +121,24 @@ def serve_on(
         server.run(sockets)
     if broker.start_failure is not None:
         raise broker.start_failure
+
+
+class BrokerServer(uvicorn.Server):
+    """uvicorn's server, which answers those who wait for news before it closes connections.
+
+    Args:
+        app: What answers.
+        broker: The broker.
+    """
+
+    def __init__(self, app: Access, broker: Broker) -> None:
+        super().__init__(server_config(app, broker))
+        self._broker = broker
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends in order: long polls and streams of events end, too, and not by a broken line."""
+        self._broker.end_waiting()
+        await super().shutdown(sockets)
 
 
 def _allow_files() -> None:
@@ -137,11 +161,7 @@ def _reload(app: Access, broker: Broker, file: str) -> None:
 
 def server_config(app: Access, broker: Broker) -> uvicorn.Config:
     """How uvicorn serves a broker: with the fast event loop and parser, where they are there."""
-    protocol: Any = "h11"
-    if find_spec("httptools"):
-        from extract.broker.http.single_documents import DocumentProtocol  # needs httptools
-
-        protocol = partial(DocumentProtocol, app, broker)
+    protocol: Any = choose_protocol(app, broker)
     return uvicorn.Config(
         app,
         lifespan="on",

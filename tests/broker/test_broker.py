@@ -104,14 +104,18 @@ def test_a_repeated_request_with_its_key_is_harmless(asked: AskedBroker) -> None
 
 def test_numbers_go_on_when_a_subscription_is_made_again(asked: AskedBroker) -> None:
     asked.put("s", xpath="/a", select="doc")
+    asked.post("<a/>", "d0")
     asked.post("<a/>", "d1")
-    (before,) = asked.all_notifications("s", 1)
+    *_, before = asked.all_notifications("s", 2)
     assert asked.ask("DELETE", "/feeds/f/subscriptions/s").status == 204
     assert asked.ask("GET", "/subscriptions/s/notifications").status == 404
     asked.put("s", xpath="/a", select="doc")
     asked.post("<a/>", "d2")
     (after,) = asked.all_notifications("s", 1)
     assert (after["document"], after["seq"]) == ("d2", before["seq"] + 1)
+    behind = asked.ask("GET", f"/subscriptions/s/notifications?after={before['seq'] - 1}")
+    assert (behind.status, behind.json["oldest"]) == (410, after["seq"])
+    assert asked.notifications("s", before["seq"])[0]["seq"] == after["seq"]
 
 
 def test_a_query_that_is_wrong_says_where(asked: AskedBroker) -> None:

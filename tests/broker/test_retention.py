@@ -32,6 +32,9 @@ def test_what_is_old_goes_and_numbers_are_never_used_again(tmp_path: Path) -> No
         assert _trimmed(asked) == 5
         assert asked.notifications("s", after=4, wait=0) == []
         assert asked.ask("GET", "/feeds/f/documents").json["documents"] == []
+        gone = asked.ask("GET", "/feeds/f/documents?after=1")
+        assert (gone.status, gone.json["oldest"]) == (410, 5)
+        assert asked.ask("GET", "/feeds/f/documents?after=4").json["documents"] == []
     with served(tmp_path) as asked:
         receipt = asked.post("<a/>", "new").json
         assert receipt["number"] == 5

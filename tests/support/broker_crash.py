@@ -4,7 +4,8 @@
 starts ``extract serve`` on the same store, sends documents over several connections, changes
 subscriptions, kills the process at a random moment, and notes what was answered with 2xx. At the
 end, every document that was answered must be told to every subscription that held when it was
-written: at least once, in the order of the log, with numbers that rise by one.
+written: at least once, in the order of the log, with numbers that rise by one. One subscription is
+deleted and made again in each life; it is told the documents of that life, with new numbers.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _QUERIES = {
 
 _LATE = "/q[p < 50]"
 _EVERY = 10  # rounds, of which the last one brings a subscription
+_PASSING = "/q[p >= 40]"
 
 
 @dataclass
@@ -49,10 +51,12 @@ class Sent:
     Attributes:
         documents: By name; only those that were answered with 2xx.
         unknown: Names of documents that were sent, but not answered.
+        last_seq: The last number of the subscription that is made again in each life.
     """
 
     documents: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
+    last_seq: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -132,6 +136,10 @@ def run_round(store: str, sent: Sent, number: int, rng: random.Random, options: 
             assert asked.put_feed("f").status == 201
             for name, xpath in _QUERIES.items():
                 assert asked.put(name, xpath=xpath, select="doc").status == 201
+        else:
+            _check_passing(asked, sent, number - 1)
+            assert asked.ask("DELETE", "/feeds/f/subscriptions/passing").status == 204
+        assert asked.put("passing", xpath=_PASSING, select="doc").status == 201
         if number % _EVERY == _EVERY - 1:  # it holds for the documents of this round and later ones
             assert asked.put(f"since{number}", xpath=_LATE, select="doc").status == 201
         workers = [
@@ -150,6 +158,27 @@ def run_round(store: str, sent: Sent, number: int, rng: random.Random, options: 
         stop.set()
         for worker in workers:
             worker.join(30)
+
+
+def _check_passing(asked: AskedBroker, sent: Sent, number: int) -> None:
+    """Whether the subscription of a life was told all of that life, and with new numbers."""
+    _wait_until_matched(asked)
+    rows = _all_rows(asked, "passing")
+    numbers = [row["seq"] for row in rows]
+    first = sent.last_seq + 1
+    assert numbers == list(range(first, first + len(rows))), "numbers are used again, or missing"
+    sent.last_seq += len(rows)
+    told = {row["document"] for row in rows}
+    query = etree.XPath(_PASSING)
+    expected, maybe = (
+        {
+            name
+            for name, text in some.items()
+            if _round(name) == number and query(etree.fromstring(text))
+        }
+        for some in (sent.documents, sent.unknown)
+    )
+    assert expected <= told <= expected | maybe, "the passing subscription was told otherwise"
 
 
 def check_told(
@@ -218,7 +247,9 @@ def crash_rounds(store: str, rounds: int, seed: int = 1, *options: str) -> dict[
         run_round(store, sent, number, rng, list(options))
     late = {f"since{number}": _LATE for number in range(_EVERY - 1, rounds, _EVERY)}
     with broker_process(store, *options) as (asked, _):
+        _check_passing(asked, sent, rounds - 1)
         counts = check_told(asked, sent, {**_QUERIES, **late})
+    counts["passing"] = sent.last_seq
     counts["documents"] = len(sent.documents)
     return counts
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
 from extract.broker.broker import Broker
 from extract.broker.http.app import create_app
 from extract.broker.security.tokens import TokenFile
-from extract.broker.server import listen, server_config
+from extract.broker.server import BrokerServer, listen
 from extract.broker.settings import BrokerSettings
 from extract.broker.store.store import BrokerStore
 
@@ -120,7 +118,7 @@ def served(
     """Serves a broker in a thread until the block ends."""
     broker = Broker(BrokerStore.open(str(store), synchronous), settings or BrokerSettings())
     opened = listen("127.0.0.1", 0)
-    server = uvicorn.Server(server_config(create_app(broker, tokens), broker))
+    server = BrokerServer(create_app(broker, tokens), broker)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
     thread.start()

@@ -121,6 +121,7 @@ class Webhooks:
             self._again.discard(key)
             webhook = await self._find(key)
             if webhook is None:
+                self._delivered.pop(key, None)
                 return
             at = max(at, webhook.delivered)
             try:

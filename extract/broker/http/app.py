@@ -75,7 +75,7 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
         try:
             yield
         finally:
-            await broker.end_readers()
+            await broker.end_serving()
             await loop.run_in_executor(None, broker.stop)
 
     app = Starlette(
@@ -110,7 +110,7 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     reasons = {404: "there is nothing at this path", 405: "this path does not take that method"}
     reason = reasons.get(error.status_code, error.detail)
-    headers = dict(error.headers or {})
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
         path = request.url.path
         allowed = [

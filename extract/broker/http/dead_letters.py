@@ -84,7 +84,7 @@ async def list_rejections(request: Request) -> Response:
     views = []
     for row in rows:
         owner = broker.registry.by_key.get(int(row.query)) if row.query else None
-        if row.query and (owner is None or not owner.active):
+        if row.query and owner is None:
             continue
         if owner is not None and owner.owner != client.name and not client.is_admin:
             continue

@@ -25,6 +25,7 @@ from extract.broker.http.requests import (
 from extract.broker.problems import Problem
 from extract.broker.settings import BrokerLimits
 from extract.broker.store import documents as document_rows
+from extract.broker.store import feeds as feed_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time, now_us, read_time
@@ -185,12 +186,13 @@ def _read_page(connection: Connection, key: int, after: int, most: int) -> list[
     position, size = after, 0
     while len(page) < most and size < _PAGE_BYTES:
         blocks = document_rows.blocks_of_feed(connection, key, position + 1, 1)
+        first = blocks[0].first if blocks else feed_rows.first_number(connection, key)
+        if after and not page and first > after + 1:
+            reason = f"documents up to {first - 1} are no longer kept"
+            raise Problem(410, reason, f"go on with after={first - 1}", oldest=first)
         if not blocks:
             break
         block = blocks[0]
-        if after and not page and block.first > after + 1:
-            reason = f"documents up to {block.first - 1} are no longer kept"
-            raise Problem(410, reason, f"go on with after={block.first - 1}", oldest=block.first)
         for number, one in enumerate(block.documents, block.first):
             if number > after and len(page) < most and size < _PAGE_BYTES:
                 page.append(_document(number, one, block.received))

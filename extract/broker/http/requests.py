@@ -88,7 +88,7 @@ def own_subscriber(request: Request) -> SubscriberRow:
     """
     broker, client = broker_of(request), client_of(request)
     row = broker.subscriber(subscription_id(request))
-    feed = broker.registry.feeds_by_key[row.feed].name
+    feed = broker.registry.feed_names.get(row.feed, "")
     is_own = row.owner == client.name or client.is_admin
     if not (is_own and client.may("subscribe", feed)):
         raise not_found("subscription")
@@ -138,6 +138,8 @@ def decode_json(content: bytes, kind: type[_T]) -> tuple[_T, Any]:
     Raises:
         Problem: It is no JSON, or not what is expected.
     """
+    if not content:
+        raise Problem(400, "the body is empty", "send a JSON object; {} has nothing but defaults")
     try:
         raw = msgspec.json.decode(content)
         return msgspec.convert(raw, kind), raw

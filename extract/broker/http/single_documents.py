@@ -1,4 +1,4 @@
-"""Connections: how many, how long; and the shortest way of one small document.
+"""How long a request may take to come, and the shortest way of one small document.
 
 Most requests of a busy broker are a small document each, and then routing, tasks and events of the
 framework cost more than everything else. `DocumentProtocol` is uvicorn's protocol; it takes such a
@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from extract.broker.bodies import encode
 from extract.broker.broker import SMALL_DOCUMENT, Broker
+from extract.broker.http.connections import CountedConnection
 from extract.broker.http.documents import refused
 from extract.broker.http.requests import check_feed
 from extract.broker.problems import Problem
@@ -42,7 +43,7 @@ def _lines(headers: list[tuple[bytes, bytes]]) -> bytes:
 _ANSWER: Final = _lines([(b"content-type", b"application/json"), *HEADERS])
 
 
-class DocumentProtocol(HttpToolsProtocol):
+class DocumentProtocol(CountedConnection, HttpToolsProtocol):
     """A connection over which documents come.
 
     Args:
@@ -52,36 +53,26 @@ class DocumentProtocol(HttpToolsProtocol):
     """
 
     def __init__(self, access: Access, broker: Broker, **given: Any) -> None:
-        super().__init__(**given)
+        super().__init__(broker, **given)
         self.access = access
-        self.broker = broker
-        self._address: str | None = None  # while it is counted
         self._begun = 0.0  # when the request that has not come whole began to come
         self._watch: asyncio.TimerHandle | None = None
         self._cycles: list[RequestResponseCycle] = []  # that go the long way
 
     # -- connections
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes a connection, if its address has not too many."""
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Takes a connection, and looks at it now and then."""
         super().connection_made(transport)
-        address = self.client[0] if self.client else ""
-        if not self.broker.sockets.enter(address):
-            transport.abort()
-            return
-        self._address = address
         self._begun = self.loop.time()
         self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Counts it no longer."""
+        """Tells every request that nobody reads its answer."""
         super().connection_lost(exc)
         self._tell_all()
         if self._watch is not None:
             self._watch.cancel()
-        if self._address is not None:
-            self.broker.sockets.leave(self._address)
-            self._address = None
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is no HTTP, and closes."""

@@ -37,7 +37,7 @@ from extract.broker.http.requests import (
     read_json,
     subscription_id,
 )
-from extract.broker.problems import Problem
+from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
@@ -90,7 +90,7 @@ async def put_subscription(request: Request) -> Response:
     kept = checked(body, raw, broker)
     owner = client_of(request).name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and before.active and client_of(request).is_admin:
+    if before is not None and client_of(request).is_admin:
         owner = before.owner
     (reason,) = await broker.check_queries(feed, client_of(request), [kept])
     has_webhook = isinstance(body.webhook, str)
@@ -178,7 +178,9 @@ async def get_subscription(request: Request) -> Response:
 
     def read(connection: Connection) -> SubscriptionView:
         bodies = subscription_rows.present_bodies(connection, [row.key])
-        feed = broker.registry.feeds_by_key[row.feed].name
+        if row.key not in bodies:
+            raise not_found("subscription")
+        feed = broker.registry.feed_names[row.feed]
         view = _view(row, feed, read_subscription(bodies[row.key]))
         view.last_seq = notification_rows.last_number(connection, row.key)
         return view
@@ -206,10 +208,7 @@ async def list_subscriptions(request: Request) -> Response:
         rows = [
             one
             for one in list(broker.registry.by_key.values())
-            if one.active
-            and one.feed == key
-            and one.id > after
-            and (one.owner == client.name or client.is_admin)
+            if one.feed == key and one.id > after and (one.owner == client.name or client.is_admin)
         ]
         rows.sort(key=lambda one: one.id)
         views: list[SubscriptionView] = []

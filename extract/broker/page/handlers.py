@@ -170,5 +170,5 @@ def _own_keys(request: Request) -> dict[int, str]:
     return {
         one.key: one.id
         for one in list(registry.by_key.values())
-        if one.active and one.feed in feeds and (one.owner == client.name or client.is_admin)
+        if one.feed in feeds and (one.owner == client.name or client.is_admin)
     }

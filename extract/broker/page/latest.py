@@ -100,5 +100,5 @@ def latest_dead_letters(
 
 
 def _webhooks(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
-    bodies = subscription_rows.present_bodies(connection, dict.fromkeys(keys))
+    bodies = subscription_rows.present_bodies(connection, sorted(set(keys)))
     return {key: str(msgspec.json.decode(body).get("webhook", "")) for key, body in bodies.items()}

@@ -31,6 +31,7 @@ def remove_feed(connection: Connection, key: int) -> None:
     connection.execute("DELETE FROM block WHERE feed = ?", (key,))
     connection.execute("DELETE FROM evidence WHERE feed = ?", (key,))
     connection.execute("DELETE FROM rejection WHERE feed = ?", (key,))
+    connection.execute("DELETE FROM meta WHERE name = ?", (f"next_number.{key}",))
     connection.execute("DELETE FROM feed WHERE key = ?", (key,))
 
 
@@ -62,9 +63,9 @@ def evidence(connection: Connection, feed: int) -> list[bytes]:
     return [bytes(data) for (data,) in rows]
 
 
-def remove_schemas(connection: Connection, feed: int, before: int) -> None:
-    """Removes the versions of a feed's schema before one."""
-    connection.execute("DELETE FROM feed_schema WHERE feed = ? AND version < ?", (feed, before))
+def first_number(connection: Connection, feed: int) -> int:
+    """The number of the next document when the last ones went; of a feed that has none now."""
+    return int(meta(connection, f"next_number.{feed}", "1"))
 
 
 def meta(connection: Connection, name: str, default: str = "") -> str:

@@ -45,10 +45,11 @@ def floor_of(connection: Connection, key: int) -> tuple[int, int]:
     return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
 
-def remove_notifications(connection: Connection, key: int) -> None:
-    """Removes all that a subscriber was sent, with its webhook's place and dead letters."""
+def remove_notifications(connection: Connection, keys: Iterable[int]) -> None:
+    """Removes all that subscribers were sent, with their webhooks' places and dead letters."""
+    rows = [(key,) for key in keys]
     for table in ("notification", "dead_letter", "webhook"):
-        connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        connection.executemany(f"DELETE FROM {table} WHERE key = ?", rows)
 
 
 # -- webhooks

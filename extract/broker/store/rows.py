@@ -65,7 +65,6 @@ class SubscriberRow:
         owner: The name of the client whose it is.
         floor: All numbers up to here were used, and their notifications are no longer kept.
         start: The number that it began with: `floor` when the subscription was made.
-        active: Whether it exists; a deleted one keeps its numbers from being used again.
     """
 
     key: int
@@ -74,7 +73,6 @@ class SubscriberRow:
     owner: str
     floor: int
     start: int
-    active: bool
 
 
 @dataclass(frozen=True, slots=True)

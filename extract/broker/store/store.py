@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from extract.broker.store.database import Connection, Database
-from extract.broker.store.sqlite_database import SqliteDatabase
+from extract.broker.store.sqlite_database import FILE, SqliteDatabase
 from extract.broker.store.tables import StoreError, create_tables, migrate
 
 _URLS = ("postgresql://", "postgres://")
@@ -28,6 +29,25 @@ def database_of(location: str, synchronous: bool = True) -> Database:
         hint = "name a directory, or postgresql://user@host/database?schema=name"
         raise StoreError("there is no store of this kind", hint, location.split("://")[0])
     return SqliteDatabase(Path(location), synchronous)
+
+
+def has_store(location: str) -> bool:
+    """Whether a directory has a store, or a URL names a database; nothing is made.
+
+    Raises:
+        StoreError: There is none, and none can be made.
+    """
+    if "://" in location:
+        return True
+    folder = Path(location)
+    if (folder / FILE).exists():
+        return True
+    above = folder
+    while not above.exists():
+        above = above.parent
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise StoreError("cannot be made", "name a directory for --store", location)
+    return False
 
 
 class BrokerStore:

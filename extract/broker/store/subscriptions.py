@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import Row, SubscriberRow, SubscriptionVersion
 
-_SUBSCRIBER = "key, id, feed, owner, floor, start, active"
+_SUBSCRIBER = "key, id, feed, owner, floor, start"
 _VERSION = "key, feed, since, until, body"
+_KEYS = 500  # in one statement
+_PAGE = 10_000  # rows
 
 
 def all_subscribers(connection: Connection) -> list[SubscriberRow]:
-    """All subscribers, deleted ones included."""
+    """All subscribers."""
     rows = connection.query(f"SELECT {_SUBSCRIBER} FROM subscriber ORDER BY key")
-    return [
-        SubscriberRow(key, identifier, feed, owner, floor, start, bool(active))
-        for key, identifier, feed, owner, floor, start, active in rows
-    ]
+    return [SubscriberRow(*row) for row in rows]
 
 
 def add_subscribers(connection: Connection, rows: Iterable[SubscriberRow]) -> None:
     """Adds subscribers."""
     connection.executemany(
-        f"INSERT INTO subscriber ({_SUBSCRIBER}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (one.key, one.id, one.feed, one.owner, one.floor, one.start, int(one.active))
-            for one in rows
-        ],
+        f"INSERT INTO subscriber ({_SUBSCRIBER}) VALUES (?, ?, ?, ?, ?, ?)",
+        [(one.key, one.id, one.feed, one.owner, one.floor, one.start) for one in rows],
     )
 
 
-def change_subscriber(connection: Connection, one: SubscriberRow) -> None:
-    """Writes a subscriber again."""
-    connection.execute(
-        "UPDATE subscriber SET feed = ?, owner = ?, floor = ?, start = ?, active = ? WHERE key = ?",
-        (one.feed, one.owner, one.floor, one.start, int(one.active), one.key),
-    )
+def remove_subscribers(connection: Connection, keys: Iterable[int]) -> None:
+    """Removes subscribers; what they asked for stays while documents need it."""
+    connection.executemany("DELETE FROM subscriber WHERE key = ?", [(key,) for key in keys])
 
 
 def raise_floors(connection: Connection, floors: Iterable[tuple[int, int]]) -> None:
@@ -85,14 +78,27 @@ def versions_after(connection: Connection, revision: int) -> list[SubscriptionVe
     return _versions(connection.query(statement, (revision, revision)))
 
 
-def present_bodies(connection: Connection, keys: Iterable[int]) -> dict[int, bytes]:
+def present_bodies(connection: Connection, keys: Sequence[int]) -> dict[int, bytes]:
     """The present bodies of subscriptions, by their keys."""
-    statement = "SELECT body FROM subscription WHERE key = ? AND until IS NULL"
     bodies = {}
-    for key in keys:
-        for (body,) in connection.query(statement, (key,)):
-            bodies[key] = bytes(body)
+    for start in range(0, len(keys), _KEYS):
+        some = keys[start : start + _KEYS]
+        marks = ", ".join("?" * len(some))
+        statement = f"SELECT key, body FROM subscription WHERE key IN ({marks}) AND until IS NULL"
+        bodies.update({int(key): bytes(body) for key, body in connection.query(statement, some)})
     return bodies
+
+
+def every_present_body(connection: Connection) -> Iterator[tuple[int, bytes]]:
+    """The keys and bodies of all subscriptions, in one pass, a page at a time."""
+    statement = (
+        "SELECT key, body FROM subscription WHERE until IS NULL AND key > ? ORDER BY key LIMIT ?"
+    )
+    last = 0
+    while rows := connection.query(statement, (last, _PAGE)):
+        for key, body in rows:
+            yield int(key), bytes(body)
+        last = int(rows[-1][0])
 
 
 def _versions(rows: list[Row]) -> list[SubscriptionVersion]:

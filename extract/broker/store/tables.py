@@ -7,12 +7,14 @@ documents a second are some dozens of rows. Text comes from strangers only in bl
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from extract.broker.store.database import Connection
+from extract.broker.store.past_numbers import raise_past
 from extract.errors import ExtractError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 # Types in braces are the database's; {clustered} makes a table ordered by its key on disk.
 TABLES: Final[dict[str, str]] = {
@@ -22,8 +24,8 @@ TABLES: Final[dict[str, str]] = {
     "feed_schema": "feed {integer} NOT NULL, version {integer} NOT NULL, body {blob} NOT NULL, "
     "created {integer} NOT NULL, PRIMARY KEY (feed, version)",
     "subscriber": "key {key}, id {text} NOT NULL UNIQUE, feed {integer} NOT NULL, "
-    "owner {text} NOT NULL, floor {integer} NOT NULL, start {integer} NOT NULL, "
-    "active {integer} NOT NULL",
+    "owner {text} NOT NULL, floor {integer} NOT NULL, start {integer} NOT NULL",
+    "past_number": "bucket {key}, last {integer} NOT NULL",
     "subscription": "key {integer} NOT NULL, feed {integer} NOT NULL, since {integer} NOT NULL, "
     "until {integer}, body {blob} NOT NULL, PRIMARY KEY (key, since)",
     "block": "position {key}, feed {integer} NOT NULL, revision {integer} NOT NULL, "
@@ -53,8 +55,28 @@ INDEXES: Final = {
     "subscriber_feed": "subscriber (feed)",
 }
 
-# From each older version, the statements that lead to the next.
-MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {}
+Step = str | Callable[[Connection], None]
+
+
+def _forget_deleted(connection: Connection) -> None:
+    """Subscribers that were deleted leave only their last numbers, and the next key."""
+    rows = connection.query("SELECT MAX(key) FROM subscriber")
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES ('next_subscriber', ?)",
+        (str(int(rows[0][0] or 0) + 1),),
+    )
+    raise_past(connection, connection.query("SELECT id, floor FROM subscriber WHERE active = 0"))
+    connection.execute("DELETE FROM subscriber WHERE active = 0")
+
+
+# From each older version, what leads to the next: statements, and what no statement can say.
+MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
+    1: (
+        f"CREATE TABLE past_number ({TABLES['past_number']})",
+        _forget_deleted,
+        "ALTER TABLE subscriber DROP COLUMN active",
+    )
+}
 
 _BRACES: Final = re.compile(r"\{(\w+)\}")
 
@@ -102,8 +124,11 @@ def migrate(connection: Connection, types: dict[str, str]) -> int:
         raise StoreError(reason, "use the extract that wrote it, or a later one")
     while version < VERSION:
         with connection.transaction():
-            for statement in MIGRATIONS[version]:
-                connection.execute(typed(statement, types))
+            for step in MIGRATIONS[version]:
+                if isinstance(step, str):
+                    connection.execute(typed(step, types))
+                else:
+                    step(connection)
             version += 1
             statement = "UPDATE meta SET value = ? WHERE name = 'version'"
             connection.execute(statement, (str(version),))

@@ -184,6 +184,7 @@ def test_roles_and_feeds(tmp_path: Path, short: list[bool]) -> None:
     (tmp_path / "tokens").write_text(TOKENS)
     (tmp_path / "tokens").chmod(0o600)
     with served(tmp_path / "store", tokens=TokenFile.load(tmp_path / "tokens")) as asked:
+        short.clear()  # what was tried before it served
         broker = asked.broker
         broker.registry.feeds["f"] = None  # there is one; who may not see it does not get so far
         for token, status in (
@@ -205,6 +206,7 @@ def test_roles_and_feeds(tmp_path: Path, short: list[bool]) -> None:
 def test_rates_and_sizes(tmp_path: Path, short: list[bool]) -> None:
     limits = BrokerLimits(requests_per_second=1, document_bytes=100)
     with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        short.clear()  # what was tried before it served
         assert asked.put_feed("f").status == 201
         ((status, _, _),) = answers(asked.port, [request(b"<a>" + b" " * 200 + b"</a>")])
         assert status == 413

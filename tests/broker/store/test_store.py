@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from extract.broker.registry import Registry
 from extract.broker.store import documents, feeds, idempotency, notifications, retained
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subs
@@ -54,14 +55,14 @@ def test_what_is_committed_is_there_after_opening_again(location: str) -> None:
     with store.writer.transaction():
         feeds.add_feed(store.writer, FeedRow(1, "f", b"{}", 7))
         documents.add_block(store.writer, _block(1))
-        subs.add_subscribers(store.writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
+        subs.add_subscribers(store.writer, [SubscriberRow(1, "s", 1, "me", 0, 0)])
         subs.start_versions(store.writer, 1, 3, [(1, b'{"xpath": "//a"}')])
     store.close()
     again = BrokerStore.open(location)
     with again.reader() as reader:
         assert feeds.all_feeds(reader) == [FeedRow(1, "f", b"{}", 7)]
         assert documents.blocks_after(reader, 0, 10) == [_block(1)]
-        assert subs.all_subscribers(reader) == [SubscriberRow(1, "s", 1, "me", 0, 0, True)]
+        assert subs.all_subscribers(reader) == [SubscriberRow(1, "s", 1, "me", 0, 0)]
         assert [one.body for one in subs.versions_at(reader, 3)] == [b'{"xpath": "//a"}']
         assert subs.versions_at(reader, 2) == []
     again.close()
@@ -133,7 +134,7 @@ def test_queries_by_revision(store: BrokerStore) -> None:
 def test_notifications_and_their_retention(store: BrokerStore) -> None:
     writer = store.writer
     with writer.transaction():
-        subs.add_subscribers(writer, [SubscriberRow(1, "s", 1, "me", 0, 0, True)])
+        subs.add_subscribers(writer, [SubscriberRow(1, "s", 1, "me", 0, 0)])
         for position in (1, 2, 3):
             documents.add_block(writer, _block(position))
             row = NotificationRow(1, 2 * position, 2, position, b"[{},{}]")
@@ -227,6 +228,27 @@ def test_an_older_version_is_migrated_step_by_step(
     assert store.writer.query("SELECT key, more, third FROM added") == []
     assert feeds.meta(store.writer, "version") == str(VERSION + 2)
     store.close()
+
+
+def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
+    store = BrokerStore.open(location)
+    writer = store.writer
+    with writer.transaction():
+        writer.execute("DROP TABLE past_number")
+        writer.execute("ALTER TABLE subscriber ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
+        feeds.set_meta(writer, "version", "1")
+        feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
+        rows = [SubscriberRow(key, f"s{key}", 1, "me", 10 * key, 0) for key in (1, 2, 3)]
+        subs.add_subscribers(writer, rows)
+        writer.execute("UPDATE subscriber SET active = 0 WHERE key > 1")
+    store.close()
+    again = BrokerStore.open(location)
+    registry = Registry(again.writer)
+    assert list(registry.subscribers) == ["s1"]
+    made = registry.new_subscriber("s3", 1, "me")
+    assert (made.key, made.start) == (4, 30)
+    assert registry.new_subscriber("elsewhere", 1, "me").start == 0
+    again.close()
 
 
 def test_places_that_are_no_store(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``python -m tests.support.soak [--rounds N] [--minutes M] [--job run|stream|broker]``."""
+"""``python -m tests.support.soak [--job run|stream|broker] [--minutes M] [--pause S]``."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from tests.support.soak.jobs import JOBS
 _SHOWN = 12  # rows of the table
 
 
-def soak(job: str, rounds: int, minutes: float, documents: int) -> bool:
+def soak(job: str, rounds: int, minutes: float, documents: int, pause: float) -> bool:
     """Repeats a job, prints a table; returns whether everything stayed flat."""
     seen: list[tuple[float, Figures]] = []
+    total = 0
     with tempfile.TemporaryDirectory(prefix="extract-soak-") as folder:
         work, meter, started = JOBS[job](Path(folder), documents), Meter(), time.monotonic()
         for count in work:
+            total += count
             seen.append((time.monotonic() - started, meter.look(count)))
             if len(seen) >= rounds or seen[-1][0] >= minutes * 60:
                 break
+            time.sleep(pause)
         work.close()
-    total = documents * len(seen)
     print(f"\n{job}: {len(seen):,} rounds, {total:,} documents, {seen[-1][0] / 60:.1f} minutes")
     print("   round  minutes  memory MB  of it Java  handles processes  ms/doc")
     for number in sorted({round(n * (len(seen) - 1) / (_SHOWN - 1)) for n in range(_SHOWN)}):
@@ -44,9 +46,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1 << 62, help="rounds of each job")
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes of each job")
     parser.add_argument("--documents", type=int, default=40, help="documents in a round")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds after each round")
     asked = parser.parse_args()
     jobs = asked.job or list(JOBS)
-    flat = [soak(job, asked.rounds, asked.minutes, asked.documents) for job in jobs]
+    flat = [soak(job, asked.rounds, asked.minutes, asked.documents, asked.pause) for job in jobs]
     return 0 if all(flat) else 1
 
 
