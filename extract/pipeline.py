@@ -499,7 +499,7 @@ def run_on_spark(
     from extract.filtertool.spark.java import require_spark
 
     require_spark()
-    from extract.filtertool.spark.engine import run_into_directory
+    from extract.filtertool.spark.engine import run_into_directory, with_stdin_as_file
     from extract.filtertool.spark.session import open_context
 
     options = options or Options()
@@ -513,10 +513,12 @@ def run_on_spark(
         if job.in_database:
             from extract.filtertool.spark.driver.sql_join import matching_job
 
+            documents = with_stdin_as_file(documents, partial)  # which is read twice
             matching = matching_job(context, job, documents, partial / "_values")
         report = run_into_directory(
             context, matching, documents, partial, form, progress, kept, skipped
         )
+        (partial / "stdin").unlink(missing_ok=True)
         report.ran(scheme, job.factory.name)
         _write_report(report, partial, {"start_spark": ready - started, **(seconds or {})})
     return report

@@ -81,7 +81,7 @@ class BatchFilter:
         self._in_turn = threading.RLock()  # for all but the engine
         self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
         self._open_stage: PushStage | None = None  # for documents that break the schema
-        self._choice = DocumentChoice(len(scheme.forms))
+        self._choice = DocumentChoice(len(scheme.forms), len(scheme.members), options.select)
         self._pairs: Counter[str] = Counter()
 
     def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
@@ -119,7 +119,7 @@ class BatchFilter:
         answers = self._answers(batch.loaded)
         done, own = answers.done, answers.own
         by_itself = not (others.has_rest or self.options.standalone)
-        is_simple = by_itself and not len(own.candidates.unit)
+        is_simple = by_itself and not len(own.candidates.unit) and not own.numbers
         if is_simple and self._all_is_done(batch, answers):
             self._stage.count_pairs(len(batch), 0)
             seconds["match"] = time.perf_counter() - matched_from

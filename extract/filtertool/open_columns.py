@@ -88,6 +88,11 @@ class OpenColumns:
         self._numbers: Indices = np.empty(0, np.int32)
         self._begins: Longs = np.zeros(1, np.int64)
 
+    @property
+    def are_used(self) -> bool:
+        """Whether columns answer some questions."""
+        return self._matcher is not None
+
     def forget(self) -> None:
         """Takes note that there are other queries now."""
         self._every.clear()

@@ -64,6 +64,10 @@ def answer_open_pairs(
     collector = Collector(select)
     refused = []
     for unit, numbers in _by_unit(candidates.unit, candidates.query):
+        counts = None if select == "nodes" else trees.counts(documents[unit], numbers)
+        if counts is not None:
+            collector.counts(unit, counts)
+            continue
         try:
             trees.match(collector, unit, documents[unit], lambda: table(unit), numbers)  # noqa: B023
         except MatcherError:  # libxml2 has the last word on documents: it judges the whole one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
@@ -39,6 +39,7 @@ class StageMatches(NamedTuple):
         done: For each document whether it was matched; any other must be matched in another way.
         rows: What the engine found.
         nodes: The nodes of these rows, where they are asked for.
+        numbers: Then also, by document, the values of queries that are numbers.
         open: The answers on what the engine left open.
         table: Returns the table with all nodes of a document.
     """
@@ -46,6 +47,7 @@ class StageMatches(NamedTuple):
     done: NDArray[np.bool_]
     rows: EngineRows
     nodes: EngineNodes | None
+    numbers: Mapping[int, Mapping[int, float]]
     open: OpenAnswers
     table: Callable[[int], NodeTable]
 
@@ -108,7 +110,7 @@ class PushStage:
             done[list(opened.refused)] = False
             rows = rows.where(done[rows.unit])
         self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit))
-        return StageMatches(done, rows, found.nodes, opened, table)
+        return StageMatches(done, rows, found.nodes, found.numbers, opened, table)
 
     def count_pairs(self, documents: int, open_pairs: int) -> None:
         """Takes note of documents that the engine has matched."""
@@ -176,7 +178,9 @@ class PushStage:
         """
         described, failures = found.nodes, self.failures(found)
         assert described is not None
-        values: dict[int, dict[int, float | str | bool]] = {}
+        values: dict[int, dict[int, float | str | bool]] = {
+            unit: dict(numbers) for unit, numbers in found.numbers.items()
+        }
         for unit, number, value in found.open.answers.values:
             values.setdefault(unit, {})[number] = value
         opened = found.open.answers.nodes

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
@@ -16,17 +17,21 @@ from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.cost_bound import limit_for
 from extract.filtertool.matchers.lxml.compiled_question import CompiledQuestion
 from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables
-from extract.filtertool.matchers.lxml.tree_evaluation import TreeEvaluation
-from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
+from extract.filtertool.matchers.lxml.tree_evaluation import DIVIDED_FROM, TreeEvaluation
+from extract.filtertool.matchers.node_refs import TableRefs
 from extract.filtertool.matchers.protocol import Question, Select
 from extract.filtertool.open_columns import OpenColumns, OpenQuestion
+from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.results.owners import Indices
 from extract.limits import Limits
+from extract.markup.lxml_parser import parse_tree
 from extract.subscriptions.constants import Constants
+from extract.xpath.functions import Type
 
 COMPILED_EACH: Final = 64  # queries of one question up to which each is compiled with its constants
 _MEASURED: Final = 32  # documents of which each is measured; later on one of so many
 _ALL: Final = -1  # instead of the place of one query
+_QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
 
 
 class _Asked(NamedTuple):
@@ -34,6 +39,18 @@ class _Asked(NamedTuple):
 
     question: _Shared
     row: int
+
+
+class _Quick(NamedTuple):
+    """A query as one expression: how many nodes it selects, or whether it matches.
+
+    Attributes:
+        ask: The expression.
+        allowed: The number of elements up to which it may be asked so.
+    """
+
+    ask: Any
+    allowed: float
 
 
 class _Shared(OpenQuestion):
@@ -98,6 +115,7 @@ class TreeQueries:
         self._limits = limits
         self._limit = limit_for(limits.query_seconds)
         self._queries: dict[int, _Asked] = {}
+        self._quick: dict[int, _Quick] = {}
         self.columns = OpenColumns(self._namespaces, select, limits)
 
     def __len__(self) -> int:
@@ -120,8 +138,56 @@ class TreeQueries:
     def remove(self, numbers: Iterable[int]) -> None:
         """Removes queries; others are ignored."""
         gone = [number for number in numbers if self._queries.pop(number, None) is not None]
+        for number in gone:
+            self._quick.pop(number, None)
         if gone:
             self.columns.forget()
+
+    def counts(self, document: bytes, numbers: Sequence[int]) -> list[tuple[int, int]] | None:
+        """The queries that match a small document, each with the number of nodes that it selects.
+
+        Args:
+            document: A well-formed document.
+            numbers: The queries that are asked.
+
+        Returns:
+            None if `match` must evaluate them: what it takes is to be measured, columns answer
+            some of them, or one takes long or fails.
+        """
+        turn = self._documents + 1
+        is_measured = turn <= _MEASURED or turn % _MEASURED == 0
+        if is_measured or self.columns.are_used or len(document) > _QUICK_BYTES:
+            return None
+        most, quick = document.count(b"<"), self._quick
+        asked = [quick.get(number) or self._as_quick(number) for number in numbers]
+        if most > min([one.allowed for one in asked]):
+            return None
+        found = []
+        try:
+            tree = parse_tree(document)
+            for number, one in zip(numbers, asked, strict=True):
+                count = one.ask(tree)
+                if count:
+                    found.append((number, int(count)))
+        except Exception as error:  # of one query, or of the document
+            if is_out_of_memory(error):
+                raise MemoryError from error
+            return None
+        self._documents = turn
+        self.pairs += len(numbers)
+        return found
+
+    def _as_quick(self, number: int) -> _Quick:
+        shared, row = self._queries[number]
+        question, values = shared.query(row, self._namespaces, self._limit)
+        one = _Quick(None, -1.0)
+        if len(question.branches) == 1 and question.countable:
+            nodes = question.type is Type.NODES and self._select == "count"
+            (ask,) = question.counting if nodes else question.existing
+            allowed = question.allowed if question.divided is None else DIVIDED_FROM
+            one = _Quick(partial(ask, **values) if values else ask, allowed)
+        self._quick[number] = one
+        return one
 
     def match(
         self,
@@ -172,12 +238,16 @@ class TreeQueries:
         self.columns.review()
 
     def _evaluation(self, document: bytes, table: Callable[[], NodeTable]) -> TreeEvaluation:
-        def unique(refs: NodeRefs) -> NodeRefs:
-            return TableRefs(table()).unique(refs)
+        own: list[TableRefs] = []  # for all queries, made for the first that selects nodes
+
+        def refs() -> TableRefs:
+            if not own:
+                own.append(TableRefs(table()))
+            return own[0]
 
         # Every element has a "<": more than that they are not, and counting them takes no parser.
         most = document.count(b"<")
         try:
-            return TreeEvaluation(document, most, unique, self._namespaces, self._limits)
+            return TreeEvaluation(document, most, refs, self._namespaces, self._limits)
         except etree.XMLSyntaxError as error:
             raise MatcherError(f"libxml2 rejects the document: {error}") from error

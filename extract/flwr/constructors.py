@@ -297,7 +297,8 @@ class ConstructorParser(ABC):
             return
         reason, hint = not_taken(self.x.text, self.x.at)
         if not reason and self.x.peek():
-            reason, hint = f"expected '}}', found '{self.x.peek()}'", "close the braces"
+            reason = f"expected '}}', found '{self.x.peek()}'"
+            hint = "close the braces, and the elements before them"
         if "}" not in self.x.text[self.x.at :]:
             raise self.error("this '{' is never closed", "add the '}'", opened)
         raise self.error(reason, hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from extract.filtertool.matchers.node_refs import NodeRefs
@@ -28,6 +30,7 @@ class Collector:
         self._select = select
         self._counts: list[tuple[int, int, int]] = []
         self._nodes: list[NodeRefs] = []
+        self._listed: list[tuple[int, int, int]] = []  # those after them
         self._values: list[Value] = []
         self._failures: list[Failure] = []
 
@@ -36,11 +39,27 @@ class Collector:
         if count:
             self._counts.append((unit, question, 1 if self._select == "doc" else count))
 
+    def counts(self, unit: int, counts: Sequence[tuple[int, int]]) -> None:
+        """Adds numbers of nodes, each with its question; none is 0."""
+        doc = self._select == "doc"
+        self._counts += [(unit, question, 1 if doc else count) for question, count in counts]
+
     def nodes(self, unit: int, question: int, refs: NodeRefs) -> None:
         """Adds the nodes that a question selects, each once and in document order."""
         if len(refs):
             self._counts.append((unit, question, len(refs)))
+            self._put_listed()
             self._nodes.append(refs)
+
+    def listed(self, unit: int, question: int, refs: Sequence[tuple[int, int, int]]) -> None:
+        """The same with kind, row and number of each node; there is at least one."""
+        self._counts.append((unit, question, len(refs)))
+        self._listed += refs
+
+    def _put_listed(self) -> None:
+        if self._listed:
+            self._nodes.append(NodeRefs.of(self._listed))
+            self._listed = []
 
     def value(self, unit: int, question: int, value: float | str | bool) -> None:
         """Adds the value of a question that is no node set."""
@@ -60,6 +79,7 @@ class Collector:
         count = columns[:, 2]
         nodes = None
         if self._select == "nodes":
-            refs = NodeRefs.concat(self._nodes)
+            self._put_listed()
+            refs = self._nodes[0] if len(self._nodes) == 1 else NodeRefs.concat(self._nodes)
             nodes = Nodes(np.repeat(unit, count), np.repeat(question, count), refs)
         return Answers(unit, question, count, nodes, tuple(self._values), tuple(self._failures))

@@ -39,3 +39,5 @@ class ColumnPrices:
 
 
 COLUMNS: Final = ColumnPrices(7e-4, 4e-4, 3e-9, 3e-10)
+SHARED_COLUMNS: Final = ColumnPrices(7e-4, 1e-4, 3e-9, 2e-11)
+"""The same for many questions that have most of their steps in common."""

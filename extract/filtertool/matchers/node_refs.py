@@ -8,7 +8,7 @@ chunk that has it, so the results of several chunks are united by key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -27,6 +27,7 @@ Longs = NDArray[np.int64]
 
 BITS: Final = 15  # of a key, for the attributes of a tag; `Limits.attributes` is lower
 _KINDS: Final = len(NodeKind)
+_MISSING: Final = "the node table does not fit the chunk: elements are missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ class TableRefs:
         row, rows = tree_refs.row, len(self._table)
         if not tree_refs.kind.any() and (len(row) <= 1 or bool((row[1:] > row[:-1]).all())):
             if len(row) and not 0 <= row[0] <= row[-1] < rows:
-                raise MatcherError("the node table does not fit the chunk: elements are missing")
+                raise MatcherError(_MISSING)
             return tree_refs  # elements in order, as libxml2 nearly always selects them
         number = tree_refs.number.copy()
         refs = NodeRefs(tree_refs.kind, tree_refs.row, number)
@@ -257,6 +258,24 @@ class TableRefs:
             raise MatcherError(f"the node table does not fit the chunk: {error}") from error
         _, first = np.unique(keys, return_index=True)
         return refs.take(first)
+
+    def are_elements_in_order(self, found: Iterable[tuple[int, int, int]]) -> bool:
+        """Whether these are elements, each once and in document order.
+
+        Args:
+            found: Kind, row and number of each.
+
+        Raises:
+            MatcherError: One is not in the table.
+        """
+        last = -1
+        for kind, row, _ in found:
+            if kind or row <= last:
+                return False
+            last = row
+        if last >= len(self._table):
+            raise MatcherError(_MISSING)
+        return True
 
     def _written(self, row: int, number: int) -> int:
         """Returns the index of an attribute in its tag, including namespace declarations."""

@@ -16,12 +16,14 @@ from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_batches import column_arrays
-from extract.filtertool.results.node_columns import Described
+from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.owners import Indices
 from extract.subscriptions.columns import TextColumn
 
 RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
+_FEW_NODES: Final = 200  # which go into arrays faster one by one
+_FEW_CHARACTERS: Final = RECORD_BATCH_BYTES >> 3
 
 _WHO: Final = [
     pa.field("document", pa.string(), nullable=False),
@@ -147,17 +149,20 @@ def joined_batches(
         documents: Their names and findings.
         ids, select, columns: As for `record_batches`.
     """
+    findings = [one for _, one in documents]
+    if not any(map(len, findings)):
+        return
     schema = _with_columns(select, columns)
     names = document_names([name for name, _ in documents])
-    document = np.repeat(np.arange(len(documents)), [len(one) for _, one in documents])
-    shared = _SharedRows.of([one for _, one in documents]) if select == "nodes" else None
-    if shared is not None:
-        subscriber = pa.array(shared.subscriber)
-        who = [names.take(pa.array(document)), ids.take(subscriber), *shared.nodes()]
+    document = np.repeat(np.arange(len(documents)), [len(one) for one in findings])
+    nodes = _SharedRows.of(findings) or _ListedRows.of(findings) if select == "nodes" else None
+    if nodes is not None:
+        subscriber = pa.array(nodes.subscriber)
+        who = [names.take(pa.array(document)), ids.take(subscriber), *nodes.nodes()]
         who += [one.values.take(subscriber) for one in columns]
         yield pa.RecordBatch.from_arrays(who, schema=schema)
         return
-    rows = _Rows.of([one for _, one in documents])
+    rows = _Rows.of(findings)
     for part in rows.slices():
         subscriber = pa.array(rows.subscriber[part])
         who = [names.take(pa.array(document[part])), ids.take(subscriber)]
@@ -252,6 +257,40 @@ class _SharedRows(NamedTuple):
 
 def _concatenated(columns: Sequence[Any]) -> Any:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+
+class _ListedRows(NamedTuple):
+    """The columns of several `Findings` that have few nodes: lists, which need no table."""
+
+    subscriber: Any
+    ordinal: Any
+    lists: DescribedLists  # the node of each row
+
+    @classmethod
+    def of(cls, findings: Sequence[Findings]) -> _ListedRows | None:
+        """Returns the rows; None if they are many or large."""
+        if sum([max(len(one.node), len(one.described)) for one in findings]) > _FEW_NODES:
+            return None
+        rows = DescribedLists.none()
+        for one in findings:
+            nodes, lists = one.node.tolist(), one.described.lists()
+            taken = [[column[node] for node in nodes] for column in lists]
+            rows.extend(DescribedLists(*taken))
+        texts = (rows.path, rows.value, rows.text)
+        if sum([len(text) for column in texts for text in column if text]) > _FEW_CHARACTERS:
+            return None
+        subscriber = _concatenated([one.subscriber for one in findings])
+        return cls(subscriber, _concatenated([one.ordinal for one in findings]), rows)
+
+    def nodes(self) -> list[Any]:
+        """Returns the columns of nodes."""
+        own = self.lists
+        node, name, path, value, text = (
+            pa.array(column, pa.string())
+            for column in (own.node, own.name, own.path, own.value, own.text)
+        )
+        start, end = pa.array(own.start, pa.int64()), pa.array(own.end, pa.int64())
+        return [node, name, start, end, pa.array(self.ordinal), path, value, text]
 
 
 class _Rows(NamedTuple):

@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from extract.errors import QuerySyntaxError
 from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.matchers.lxml.document_parts import divide
 from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables, compiled
 from extract.filtertool.matchers.protocol import Question
 from extract.xpath.functions import Type
 from extract.xpath.parameters import divided
+from extract.xpath.parser import parse
+from extract.xpath.types import may_be_document
 
 _FEW: Final = 4  # queries of one question whose constants are kept as variables
 
-# Expressions that may select the document node, which libxml2 counts and extract does not.
+# Expressions that are looked at more closely: they may select the document node.
 _DOCUMENT_NODE: Final = re.compile(r"node\(\)|/\.|\.\.|\)\[|\)/|/\s*(?:[|)]|$)")
 
 
@@ -122,8 +125,8 @@ class CompiledQuestion:
 
     @cached_property
     def countable(self) -> bool:
-        """Whether libxml2's count of nodes is the right one."""
-        return not any(map(_DOCUMENT_NODE.search, self.branches))
+        """Whether libxml2's count of nodes is the right one: it counts the document node, too."""
+        return not any(map(_may_be_document, self.branches))
 
     @cached_property
     def compiled(self) -> list[Any]:
@@ -142,6 +145,15 @@ class CompiledQuestion:
 
     def _all(self, form: str) -> list[Any]:
         return [compiled(form.format(xpath), self._namespaces) for xpath in self.branches]
+
+
+def _may_be_document(xpath: str) -> bool:
+    if not _DOCUMENT_NODE.search(xpath):
+        return False
+    try:
+        return may_be_document(parse(xpath))
+    except QuerySyntaxError:  # a branch may be longer than a query
+        return True
 
 
 class DividedQuestion(NamedTuple):

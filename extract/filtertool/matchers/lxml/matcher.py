@@ -123,7 +123,9 @@ class LxmlMatcher:
         if unit.xml is None:
             raise MatcherError("the lxml matcher needs the unit as XML")
         try:
-            unique = TableRefs(unit.table).unique
-            return TreeEvaluation(unit.xml, len(unit.table), unique, self._namespaces, self._limits)
+            refs = TableRefs(unit.table)
+            return TreeEvaluation(
+                unit.xml, len(unit.table), lambda: refs, self._namespaces, self._limits
+            )
         except etree.XMLSyntaxError as error:
             raise MatcherError(f"libxml2 rejects a chunk: {error}") from error

@@ -28,6 +28,9 @@ Variables = Mapping[str, str | float]
 NO_VARIABLES: Final[Variables] = {}
 
 
+_NONE: Final = NodeRefs.of([])
+
+
 class Unplaced(Exception):
     """A node that is not in the unit's bytes: a namespace node, or one of the DTD."""
 
@@ -95,9 +98,12 @@ class ParsedUnit:
             etree.XPathError: An expression cannot be evaluated.
             Unplaced: A node is not in the unit's bytes.
         """
-        return NodeRefs.of(
-            [self.ref(node) for branch in branches for node in branch(self.tree, **variables)]
-        )
+        found = self.listed(branches, variables)
+        return NodeRefs.of(found) if found else _NONE
+
+    def listed(self, branches: Sequence[Any], variables: Variables = NO_VARIABLES) -> list[Ref]:
+        """Returns the same as a list."""
+        return [self.ref(node) for branch in branches for node in branch(self.tree, **variables)]
 
     def _ref_of_string(self, node: Any) -> Ref:
         owner = node.getparent()

@@ -19,14 +19,15 @@ from extract.filtertool.matchers.lxml.parsed_unit import (
     select_in_child,
     value_in_child,
 )
-from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
 from extract.limits import Limits
 from extract.xpath.functions import Type
 
-_SMALL: Final = 200  # elements up to which nothing is gained by evaluating a part once
+DIVIDED_FROM: Final = 200  # elements up to which nothing is gained by evaluating a part once
+_FEW: Final = 100  # nodes for which an array is not worth while
 
 
 class TreeEvaluation:
@@ -35,7 +36,7 @@ class TreeEvaluation:
     Args:
         xml: The unit: a well-formed document.
         size: Its number of elements, or more.
-        unique: Returns nodes of the tree as nodes of its table: each once, in document order.
+        table: Returns its table, as references to nodes need it; called if nodes are selected.
         namespaces: Prefix to namespace URI.
         limits: The time and memory of a question that may take very long and so runs in a process
             of its own.
@@ -51,7 +52,7 @@ class TreeEvaluation:
         self,
         xml: bytes,
         size: int,
-        unique: Callable[[NodeRefs], NodeRefs],
+        table: Callable[[], TableRefs],
         namespaces: Mapping[str, str],
         limits: Limits,
     ) -> None:
@@ -59,7 +60,7 @@ class TreeEvaluation:
         self._opening = Before(object(), open_in_child, (xml,))
         self._parsed = ParsedUnit(xml)
         self._size = size
-        self._unique = unique
+        self._table = table
         self._namespaces = namespaces
         self._limits = limits
         self._values_of_parts: dict[tuple[Any, ...], float | str | bool | None] = {}
@@ -105,14 +106,24 @@ class TreeEvaluation:
         index: int,
         select: Select,
     ) -> None:
-        if self._size > _SMALL and question.divided is not None:
+        if self._size > DIVIDED_FROM and question.divided is not None:
             question, values = self._divided(question, question.divided, values)
         guarded = self._is_long(question)
         self.guarded += guarded
         if question.type is not Type.NODES:
             collector.value(number, index, self._value(question, values, guarded))
-        elif guarded or select == "nodes" or not question.countable:
+        elif select == "nodes" and not guarded:
+            found = self._parsed.listed(question.compiled, values)
+            if not found:
+                return
+            if len(found) <= _FEW and self._table().are_elements_in_order(found):
+                collector.listed(number, index, found)
+            else:
+                collector.nodes(number, index, self._unique(NodeRefs.of(found)))
+        elif guarded or not question.countable:
             refs = self._select(question, values, guarded)
+            if not len(refs):
+                return
             if select == "nodes":
                 collector.nodes(number, index, self._unique(refs))
             elif len(question.branches) > 1 and select == "count":
@@ -171,6 +182,10 @@ class TreeEvaluation:
             refs: NodeRefs = self._in_child(select_in_child, args)
             return refs
         return self._parsed.select(question.compiled, values)
+
+    def _unique(self, refs: NodeRefs) -> NodeRefs:
+        """Nodes of the tree as nodes of the table: each once, in document order."""
+        return self._table().unique(refs)
 
     def _in_child(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         seconds, memory = self._limits.query_seconds, self._limits.query_memory
