@@ -1,4 +1,4 @@
-"""Questions about the name of the context node, which whoever knows the name can answer."""
+"""Questions about the names of nodes, which whoever knows these can answer."""
 
 from __future__ import annotations
 
@@ -11,26 +11,23 @@ _HERE: Final = make_path(False, (HERE,))
 
 
 def is_name(expr: Expr) -> bool:
-    """Whether an expression is the name of the context node, or a part of it.
+    """Whether an expression is the name of a node, or a part of it.
 
     >>> from extract.xpath.parser import parse
-    >>> [is_name(parse(text)) for text in ("local-name()", "name(.)", "name(..)", "string()")]
-    [True, True, False, False]
+    >>> [is_name(parse(text)) for text in ("local-name()", "name(..)", "string()")]
+    [True, True, False]
     """
-    return (
-        isinstance(expr, FunctionCall)
-        and expr.name in _FUNCTIONS
-        and not expr.prefix
-        and expr.arguments in ((), (_HERE,))
-    )
+    return isinstance(expr, FunctionCall) and expr.name in _FUNCTIONS and not expr.prefix
 
 
 def asks_name(expr: Expr) -> bool:
     """Whether an expression compares the name of the context node with a text.
 
     >>> from extract.xpath.parser import parse
-    >>> [asks_name(parse(text)) for text in ("'b' = name()", "contains(name(), 'b')", "a = 'b'")]
-    [True, True, False]
+    >>> [asks_name(parse(text)) for text in ("'b' = name(.)", "contains(name(), 'b')")]
+    [True, True]
+    >>> [asks_name(parse(text)) for text in ("a = 'b'", "name(..) = 'b'")]
+    [False, False]
     """
     return _compared(expr) is not None
 
@@ -75,4 +72,4 @@ def _compared(expr: Expr) -> tuple[str, str] | None:
     if not isinstance(second, StringLiteral) or not is_name(first):
         return None
     assert isinstance(first, FunctionCall)
-    return first.name, second.value
+    return None if first.arguments not in ((), (_HERE,)) else (first.name, second.value)

@@ -15,10 +15,11 @@ Facts = dict[str, Any]
 def facts(scheme: Scheme) -> Facts:
     """A scheme without what may differ: order, numbers of branches, names of prefixes."""
     names = {prefix: f"{{{uri}}}" for prefix, uri in scheme.namespaces.items()}
-    prefix = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))}):(?!:)")
+    prefixes = "|".join(map(re.escape, names)) or "(?!)"
+    token = re.compile(rf"""'[^']*'|"[^"]*"|(?<![\w.-])({prefixes}):(?!:)""")
 
     def plain(text: str) -> str:
-        return prefix.sub(lambda match: names[match[1]], text) if names else text
+        return token.sub(lambda found: names[found[1]] if found[1] else found[0], text)
 
     def wants(some: Iterable[Want], uses: Iterable[tuple[int, ...]]) -> list[Any]:
         return sorted(

@@ -13,7 +13,7 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 def test_templates(database: str) -> None:
     counts: Counter[str] = Counter()
-    for seed, select in enumerate(("doc", "doc", "count", "nodes")):
+    for seed, select in enumerate(("doc", "doc", "count", "nodes", "doc", "nodes")):
         counts += template_round(seed, database, select)  # type: ignore[arg-type]
     assert counts["answers"] > 1000
     assert counts["matches"] > 100
