@@ -26,10 +26,12 @@ from extract.broker.delivery.addresses import check_url
 from extract.broker.feed_filters import read_body as read_subscription
 from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (
+    ID_HINT,
     broker_of,
     client_of,
     decode_json,
     feed_name,
+    is_id,
     json_response,
     number_parameter,
     own_subscriber,
@@ -145,6 +147,8 @@ def _read_lines(
         except Problem as problem:
             problem.fields["line"] = number
             raise
+        if not is_id(body.id):
+            raise Problem(422, "no subscription has such an id", ID_HINT, line=number)
         if body.id in seen:
             raise Problem(422, f"two lines have the id {body.id!r}", line=number)
         seen.add(body.id)
