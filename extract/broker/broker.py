@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from extract.broker.batches import MatchedBatch
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.changes import (
     NewSubscription,
@@ -22,11 +23,11 @@ from extract.broker.feed_filters import FeedFilters, read_body, select_of
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
 from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
-from extract.broker.matcher import MatchedBatch, MatchingThread
+from extract.broker.matcher import MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
 from extract.broker.pages import NotificationEntries, read_notifications
-from extract.broker.pending import PendingDocuments
+from extract.broker.pending import PendingDocuments, UnwrittenNotifications
 from extract.broker.problems import Problem, not_found
 from extract.broker.readers import Readers
 from extract.broker.recovery import recover
@@ -50,6 +51,7 @@ from extract.schema.model import Schema
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
+_UNWRITTEN_BYTES: Final = 64 << 20  # of notifications that are matched and not yet on disk
 
 
 class Broker:
@@ -68,6 +70,7 @@ class Broker:
         self.registry = Registry(store.writer)
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
+        self.unwritten = UnwrittenNotifications(_UNWRITTEN_BYTES)
         self.connections = Connections(limits.connections)
         self.sockets = Sockets(limits.sockets)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
@@ -87,7 +90,9 @@ class Broker:
         )
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(self.limits, limits.notification_matches),
+            lambda key: FeedFilters(
+                self.limits, limits.notification_matches, limits.notification_bytes
+            ),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
@@ -154,6 +159,7 @@ class Broker:
     def stop(self) -> None:
         """Ends in order: what was answered is on disk; the rest is matched at the next start."""
         self.stopping = True
+        self.unwritten.end()
         self.matcher.stop()
         self.journal.stop()
         self._threads.shutdown(wait=True)
@@ -379,10 +385,12 @@ class Broker:
 
     def _matched(self, batch: MatchedBatch) -> None:
         """Has the outcome of a batch written; in the thread of the matcher."""
+        self.unwritten.add(batch.told_bytes)
         self.journal.submit(outcome_operation(batch, self.barred, self._told))
 
     def _told(self, batch: MatchedBatch, keys: list[int]) -> None:
         """After the outcome of a batch is committed; in the thread of the journal."""
+        self.unwritten.remove(batch.told_bytes)
         self.pending.release(batch.documents, batch.size)
         self.readers.wake(keys)
         hooks = [key for key in keys if key in self.with_webhook]

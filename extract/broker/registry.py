@@ -67,13 +67,14 @@ class Registry:
         self.by_key: dict[int, SubscriberRow] = {}
         self.owned: dict[str, int] = {}
         self.numbers: dict[int, int] = {}
+        self.position = 0  # in the log; never again that of a block whose feed was deleted
         self.load()
 
     def load(self) -> None:
         """Reads everything from the store: at the start, and after a transaction was undone."""
         connection = self._connection
         self.revision = int(feed_rows.meta(connection, "revision", "0"))
-        self.position = document_rows.last_position(connection)
+        self.position = max(self.position, document_rows.last_position(connection))
         self.last_time = document_rows.last_time(connection)
         self.next_feed = int(feed_rows.meta(connection, "next_feed", "1"))
         numbers = document_rows.next_numbers(connection)

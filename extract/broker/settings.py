@@ -32,6 +32,8 @@ class BrokerLimits:
         pending_bytes: Of documents that are not matched yet; more are refused for a while.
         pending_documents: That are not matched yet.
         notification_matches: Nodes in one notification.
+        notification_bytes: Of the values of nodes in one notification, beyond the first node.
+        answer_bytes: That one query may select or make in one document.
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
         future_seconds: How far ahead the time of a document may be.
@@ -53,6 +55,8 @@ class BrokerLimits:
     pending_bytes: int = 256 * _MIB
     pending_documents: int = 200_000
     notification_matches: int = 1_000
+    notification_bytes: int = _MIB
+    answer_bytes: int = 16 * _MIB
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
     future_seconds: float = 60
@@ -143,5 +147,5 @@ class BrokerSettings:
             value_bytes=1 << 20,
             query_seconds=10.0,
             query_rows=1_000_000,
-            query_bytes=1 << 28,
+            query_bytes=self.limits.answer_bytes,
         )
