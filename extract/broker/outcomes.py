@@ -48,6 +48,7 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
             count = batch.earlier + sum([row.amount for row in rows])
             outcome = BatchMark(batch.position, transaction.now, batch.documents, count, size)
             document_rows.add_outcome(connection, outcome)
+            registry.retained_bytes += size
         transaction.afterwards.append(lambda: told(batch, [row.key for row in rows]))
 
     return Operation(apply, lasting=True)
