@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from extract.broker.store.database import Connection, Database
 from extract.broker.store.tables import TABLES, StoreError, create_tables
 
 _COLUMN = re.compile(r"(?:^|, )(\w+) \{")
+_KEY = re.compile(r"PRIMARY KEY \(([\w, ]+)\)")
 _ROWS = 1_000  # at a time
+_LARGE = frozenset({"block", "notification", "evidence"})  # whose rows may have some megabytes
+_LARGE_ROWS = 16
 
 
 def columns_of(table: str) -> list[str]:
@@ -48,18 +52,31 @@ def _is_used(connection: Connection) -> bool:
         return False
 
 
+def key_of(table: str) -> list[str]:
+    """The columns that tell the rows of a table from each other.
+
+    >>> key_of("block"), key_of("subscription")
+    (['position'], ['key', 'since'])
+    """
+    found = _KEY.search(TABLES[table])
+    return found[1].split(", ") if found else columns_of(table)[:1]
+
+
 def _copy(source: Connection, writer: Connection, table: str) -> None:
-    columns = columns_of(table)
-    names = ", ".join(columns)
-    order = ", ".join(str(number) for number in range(1, min(len(columns), 2) + 1))
+    columns, key = columns_of(table), key_of(table)
+    names, order = ", ".join(columns), ", ".join(key)
     marks = ", ".join("?" * len(columns))
     insert = f"INSERT INTO {table} ({names}) VALUES ({marks})"
-    offset = 0
+    most = _LARGE_ROWS if table in _LARGE else _ROWS
+    places = [columns.index(one) for one in key]
+    after = f"WHERE ({order}) > ({', '.join('?' * len(key))})"
+    last: list[Any] = []  # the key of the last row that was copied
     while True:
+        where = after if last else ""
         rows = source.query(
-            f"SELECT {names} FROM {table} ORDER BY {order} LIMIT ? OFFSET ?", (_ROWS, offset)
+            f"SELECT {names} FROM {table} {where} ORDER BY {order} LIMIT ?", (*last, most)
         )
         writer.executemany(insert, rows)
-        offset += len(rows)
-        if len(rows) < _ROWS:
+        if len(rows) < most:
             return
+        last = [rows[-1][place] for place in places]

@@ -189,6 +189,8 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
     with store.writer.transaction():
         documents.add_block(store.writer, _block(1))
         feeds.add_evidence(store.writer, 1, [b"<a/>"])
+        for since in range(1, 2_100):  # more than one page, of one subscriber
+            subs.start_versions(store.writer, 1, since, [(1, b"%d" % since)])
     copy = tmp_path / "copy"
     database_of(location).backup(copy)
     with store.writer.transaction():
@@ -198,6 +200,8 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
     store.close()
     restored = BrokerStore.open(str(copy))
     assert documents.blocks_after(restored.writer, 0, 9) == [_block(1)]
+    versions = [(one.since, one.body) for one in subs.versions_after(restored.writer, 0)]
+    assert versions == [(since, b"%d" % since) for since in range(1, 2_100)]
     with restored.writer.transaction():
         feeds.add_evidence(restored.writer, 1, [b"<b/>"])
     assert feeds.evidence(restored.writer, 1) == [b"<a/>", b"<b/>"]
