@@ -82,7 +82,15 @@ class SubscriptionBody(QueryFields, omit_defaults=True):
         Annotated[str, Meta(max_length=2_000, description="An http or https URL.")] | UnsetType
     ) = UNSET
     webhook_secret: (
-        Annotated[str, Meta(min_length=16, max_length=200, description="Signs what is sent.")]
+        Annotated[
+            str,
+            Meta(
+                min_length=16,
+                max_length=200,
+                pattern=r"^[^\x00]*$",
+                description="Signs what is sent.",
+            ),
+        ]
         | UnsetType
     ) = UNSET
     select: Annotated[

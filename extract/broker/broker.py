@@ -179,11 +179,14 @@ class Broker:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *args)
 
     async def read(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Calls a function with a connection that reads."""
+        """Calls a function with a connection that reads.
+
+        Raises:
+            Problem: The store cannot be read now.
+        """
 
         def run() -> _T:
-            with self.store.reader() as connection:
-                return call(connection, *args)
+            return self.store.read(lambda connection: call(connection, *args))
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
@@ -220,8 +223,9 @@ class Broker:
             raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
 
         def present(key: int) -> dict[str, SubscriptionBody]:
-            with self.store.reader() as connection:
-                return present_queries(connection, self.registry, key)
+            return self.store.read(
+                lambda connection: present_queries(connection, self.registry, key)
+            )
 
         apply, unsatisfiable = await self.in_thread(self.catalog.prepared_feed, name, body, present)
         return bool(await self.journal.ask(apply)), unsatisfiable

@@ -122,6 +122,7 @@ class Journal:
         self._expected = 0  # operations, as many as the last time
         self._last_seconds = 0.0  # that their transaction took
         self._dropped = False  # an operation that lasts was left to the next start
+        self._is_stale = False  # what is known in memory has changes that were not written
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self.failure: BaseException | None = None
 
@@ -203,10 +204,12 @@ class Journal:
 
     def _write(self, taken: list[Operation | Submission]) -> bool:
         """Writes operations, all or none; returns whether they are written."""
-        now = max(now_us(), self._registry.last_time + 1)  # arrival times rise, whatever clocks do
-        transaction = Transaction(self._store.writer, self._registry, now)
         begun = time.perf_counter()
         try:
+            if self._is_stale:
+                self._read_again()
+            now = max(now_us(), self._registry.last_time + 1)  # times rise, whatever clocks do
+            transaction = Transaction(self._store.writer, self._registry, now)
             with self._store.writer.transaction():
                 self._apply(taken, transaction)
         except Exception as error:
@@ -268,14 +271,19 @@ class Journal:
             transaction.events += write_submissions(documents, transaction)
 
     def _forget(self, taken: list[Operation | Submission]) -> None:
-        """Nothing was written: what is known in memory is read again."""
+        """Nothing was written: what is known in memory is read again, before the next one."""
+        self._is_stale = True
         try:
-            self._registry.load()
+            self._read_again()
         except Exception as error:
             _log.error("the store cannot be read: %s", error)
         for one in taken:
             if isinstance(one, Submission):
                 one.written = one.written_bytes = 0
+
+    def _read_again(self) -> None:
+        self._registry.load()
+        self._is_stale = False
 
     def _settle(self, taken: list[Operation | Submission]) -> None:
         submissions = [one for one in taken if isinstance(one, Submission)]

@@ -26,10 +26,6 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
 
     def apply(transaction: Transaction) -> None:
         registry, connection = transaction.registry, transaction.connection
-        if document_rows.matched_position(connection) >= batch.position:
-            # A server may commit, and be gone before it says so: then this is another attempt.
-            transaction.afterwards.append(lambda: told(batch, list(batch.told)))
-            return
         rows = []
         for key, entries in batch.told.items():
             if key not in registry.by_key or key in barred:

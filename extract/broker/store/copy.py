@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from extract.broker.store.database import Connection, Database
-from extract.broker.store.tables import TABLES, StoreError, create_tables
+from extract.broker.store.tables import TABLES, VERSION, StoreError, create_tables
 
 _COLUMN = re.compile(r"(?:^|, )(\w+) \{")
 _KEY = re.compile(r"PRIMARY KEY \(([\w, ]+)\)")
@@ -24,12 +24,18 @@ def columns_of(table: str) -> list[str]:
     return _COLUMN.findall(TABLES[table])
 
 
-def copy_tables(source: Connection, target: Database) -> None:
+def copy_tables(source: Connection, target: Database, name: str) -> None:
     """Copies all rows, as they are at one moment, into a database without tables.
 
+    Args:
+        source: A connection to the store.
+        target: Where the copy goes.
+        name: The store, as messages call it.
+
     Raises:
-        StoreError: It has a store.
+        StoreError: There is no store, or one of another version; or the target has one.
     """
+    _check_version(source, name)
     target.lock()
     writer = target.connect(writes=True)
     try:
@@ -43,6 +49,18 @@ def copy_tables(source: Connection, target: Database) -> None:
     finally:
         writer.close()
         target.close()
+
+
+def _check_version(source: Connection, name: str) -> None:
+    try:
+        rows = source.query("SELECT value FROM meta WHERE name = 'version'")
+    except Exception:  # no such table, in the words of either database
+        rows = []
+    if not rows:
+        raise StoreError("there is no store", "", name)
+    if rows[0][0] != str(VERSION):
+        reason = f"the store has version {rows[0][0]}; this extract copies version {VERSION}"
+        raise StoreError(reason, "copy it with the extract that serves it", name)
 
 
 def _is_used(connection: Connection) -> bool:
