@@ -33,7 +33,7 @@ from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import without_right
+from extract.broker.rights import barred_among, owner_named, without_right
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
@@ -251,6 +251,12 @@ class Broker:
         """Whether a subscription exists."""
         return key in self.registry.by_key
 
+    def owner(self, name: str, client: KnownClient) -> KnownClient:
+        """Whose rights a subscription has: its owner's, also where an admin changes it."""
+        if self.tokens is None or name == client.name:
+            return client
+        return owner_named(name, self.tokens) or client
+
     async def check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
@@ -286,8 +292,13 @@ class Broker:
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
-            keys = [transaction.registry.subscribers[one.id].key for one in some if one.webhook]
-            self.with_webhook.update(keys)
+            keys = [transaction.registry.subscribers[one.id].key for one in some]
+            hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
+            self.with_webhook.update(hooks)
+            if self.tokens is not None:  # what it asks for now may be another thing to read
+                bodies = dict(zip(keys, [one.body for one in some], strict=True))
+                barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
+                self.barred = (self.barred - set(keys)) | barred
             return answers
 
         answers: list[bool] = await self.journal.ask(apply)
@@ -297,16 +308,27 @@ class Broker:
         """Ends a subscription."""
         await self.journal.ask(delete_subscription(key))
 
-    def tokens_changed(self, tokens: TokenFile | None) -> None:
-        """Hears who may do what now; what owners may read is checked again, streams begin again."""
+    def use_tokens(self, tokens: TokenFile | None) -> None:
+        """Hears who may do what, before it starts."""
         self.tokens = tokens
-        if tokens is None:
-            self.barred = frozenset()
-        else:
+        if tokens is not None:
             with self.store.reader() as connection:
                 self.barred = without_right(connection, self.registry, tokens, self.limits)
-        self.token_epoch += 1
-        self.readers.wake_everybody()
+
+    def tokens_changed(self, tokens: TokenFile) -> None:
+        """Hears who may do what now; what owners may read is checked again, streams begin again.
+
+        The journal does it, between two changes of subscriptions, so that it misses none.
+        """
+        self.tokens = tokens
+
+        def apply(transaction: Transaction) -> None:
+            connection, registry = transaction.connection, transaction.registry
+            self.barred = without_right(connection, registry, tokens, self.limits)
+            self.token_epoch += 1
+            transaction.afterwards.append(self.readers.wake_everybody)
+
+        self.journal.submit(Operation(apply, lasting=True))
 
     # -- documents
 

@@ -65,7 +65,7 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         broker.readers.bind(loop)
-        broker.tokens_changed(tokens)
+        broker.use_tokens(tokens)
         try:
             await loop.run_in_executor(None, broker.start)
         except Exception as error:

@@ -90,11 +90,12 @@ async def put_subscription(request: Request) -> Response:
     broker.feed(feed)
     body, raw = await read_json(request, SubscriptionBody, _MOST_BYTES)
     kept = checked(body, raw, broker)
-    owner = client_of(request).name
+    client = client_of(request)
+    owner = client.name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and client_of(request).is_admin:
+    if before is not None and client.is_admin:
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, client_of(request), [kept])
+    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
     new = NewSubscription(identifier, encode(kept), has_webhook, secret)

@@ -311,6 +311,25 @@ def _tokens(folder: Path, text: str) -> TokenFile:
     return TokenFile.load(file)
 
 
+def test_a_subscription_has_the_rights_of_its_owner_whoever_changes_it(tmp_path: Path) -> None:
+    join = "a//x->x1[k->x2] JOIN{x2=x4, 60} b//y->x3[k->x4]"
+    admin, ann = f"root {ROOT} admin\n", f"ann {DESK} subscribe a"
+    with served(tmp_path / "store", tokens=_tokens(tmp_path, f"{admin}{ann},b")) as asked:
+        root, reader = asked.as_client(ROOT), asked.as_client(DESK)
+        for feed in ("a", "b"):
+            root.put_feed(feed)
+        assert reader.put("hers", "a", xscl=join).status == 201
+        root.put("all", "a", xpath="/*")
+        asked.broker.tokens_changed(_tokens(tmp_path, f"{admin}{ann}"))
+        assert root.put("all", "a", xpath="/x").status == 200  # behind the change of tokens
+        assert reader.ask("GET", "/feeds/a/subscriptions/hers").status == 404
+        assert root.put("hers", "a", xscl=join).status == 404  # there is no b for her
+        assert reader.put("hers", "a", xpath="/x").status == 200
+        assert reader.ask("GET", "/feeds/a/subscriptions/hers").status == 200
+        root.post("<x/>", "one", "a")
+        assert [row["document"] for row in reader.notifications("hers")] == ["one"]
+
+
 def test_who_loses_a_right_is_told_nothing_more(tmp_path: Path) -> None:
     admin, ann = f"root {ROOT} admin\n", f"ann {DESK} subscribe stocks\n"
     with served(tmp_path / "store", tokens=_tokens(tmp_path, admin + ann)) as asked:
