@@ -401,8 +401,15 @@ class Broker:
         self.matcher.hear(events)
         ended = [e.key for e in events if isinstance(e, SubscriptionChange) and e.body is None]
         if ended:
+            self._wake_webhooks(ended)  # so that they see that there is nothing to deliver
             self.with_webhook.difference_update(ended)
             self.readers.wake(ended)
+
+    def _wake_webhooks(self, keys: Sequence[int]) -> None:
+        """Lets webhooks look whether there is something to deliver; from any thread."""
+        hooks = [key for key in keys if key in self.with_webhook]
+        if hooks and self._webhooks is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
 
     def _feed_ended(self, feed: int) -> None:
         """No document of a feed that is gone is left; in the thread of the matcher."""
@@ -419,9 +426,7 @@ class Broker:
         self.unwritten.remove(batch.told_bytes)
         self.pending.release(batch.documents, batch.size)
         self.readers.wake(keys)
-        hooks = [key for key in keys if key in self.with_webhook]
-        if hooks and self._webhooks is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
+        self._wake_webhooks(keys)
         notifications = sum([len(some) for some in batch.told.values()])
         now = now_us()
         seconds = [(now - received) / 1e6 for received, _ in batch.received]

@@ -163,9 +163,12 @@ class Webhooks:
                 if failed.for_good:
                     break
         letter = DeadLetter(webhook.key, seq, reason, attempts, time.time_ns() // 1_000)
-        await self._journal.ask(
-            lambda transaction: notification_rows.add_dead_letter(transaction.connection, letter)
-        )
+
+        def apply(transaction: Transaction) -> None:
+            if webhook.key in transaction.registry.by_key:  # else it was deleted just now
+                notification_rows.add_dead_letter(transaction.connection, letter)
+
+        await self._journal.ask(apply)
         self._metrics.dead_letters.inc()
         _log.warning("a notification was given up after %d attempts: %s", attempts, reason)
         return True
