@@ -80,8 +80,8 @@ def is_feed_name(text: str) -> bool:
 def is_id(text: str) -> bool:
     """Whether a subscription can have an id.
 
-    >>> is_id("dear"), is_id("dear\\n")
-    (True, False)
+    >>> is_id("dear"), is_id("dear\\n"), is_id("..")
+    (True, False, False)
     """
     return _ID.fullmatch(text) is not None
 

@@ -255,6 +255,17 @@ def test_no_name_ends_with_a_control(tmp_path: Path, end: str) -> None:
         assert [one["name"] for one in asked.ask("GET", "/feeds").json["feeds"]] == ["f"]
 
 
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_no_id_is_a_step_in_a_path(tmp_path: Path, dots: str) -> None:
+    """A client that resolves it would delete the feed, and not the subscription."""
+    with served(tmp_path) as asked:
+        asked.put_feed("f")
+        assert asked.put(dots, xpath="/a").status == 422
+        line = json.dumps({"id": dots, "xpath": "/a"})
+        assert asked.ask("POST", "/feeds/f/subscriptions", line, LINES).status == 422
+        assert asked.put(f"{dots}x", xpath="/a").status == 201
+
+
 def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
     limits = BrokerLimits(requests_per_second=2)
     with served(tmp_path, BrokerSettings(limits=limits)) as asked:
