@@ -9,8 +9,8 @@ from extract.broker.store.rows import RejectionRow
 
 BATCH_DOCUMENTS: Final = 5_000
 _FIRST_SLICE: Final = 256  # documents, before it is known what they lead to
-_NOTIFICATIONS: Final = 20_000  # that a slice should lead to
-_PART_BYTES: Final = 16 << 20  # of notifications that are written together
+SLICE_NOTIFICATIONS: Final = 20_000  # that a slice should lead to
+PART_BYTES: Final = 16 << 20  # of notifications that are written together
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class MatchedBatch:
 
     def is_large(self) -> bool:
         """Whether a part of it should be written now."""
-        return self.told_bytes >= _PART_BYTES
+        return self.told_bytes >= PART_BYTES
 
     def take_part(self) -> MatchedBatch:
         """What there is so far, to be written; the rest follows."""
@@ -89,7 +89,7 @@ class SliceSize:
 
     def observe(self, documents: int, notifications: int) -> None:
         """Hears to how many notifications documents led."""
-        if notifications > _NOTIFICATIONS:
-            self.documents = max(1, documents * _NOTIFICATIONS // notifications)
-        elif notifications * 4 < _NOTIFICATIONS:
+        if notifications > SLICE_NOTIFICATIONS:
+            self.documents = max(1, documents * SLICE_NOTIFICATIONS // notifications)
+        elif notifications * 4 < SLICE_NOTIFICATIONS:
             self.documents = min(self.documents * 4, BATCH_DOCUMENTS)

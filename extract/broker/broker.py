@@ -44,6 +44,7 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
@@ -186,7 +187,10 @@ class Broker:
         """
 
         def run() -> _T:
-            return self.store.read(lambda connection: call(connection, *args))
+            try:
+                return self.store.read(lambda connection: call(connection, *args))
+            except StoreError as error:
+                raise Problem(503, error.reason, retry_after=5) from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 

@@ -104,6 +104,7 @@ class WebhookSettings:
         attempts: Before a notification becomes a dead letter.
         first_delay: Seconds before the second attempt; each further wait is twice as long.
         longest_delay: Seconds between two attempts at most.
+        failure_delay: Seconds before the next look, where the broker itself could not go on.
         timeout: Seconds for one attempt.
         response_bytes: Of an answer that are read.
         allow_private: Whether addresses of private networks may be called.
@@ -113,6 +114,7 @@ class WebhookSettings:
     attempts: int = 8
     first_delay: float = 1.0
     longest_delay: float = 300.0
+    failure_delay: float = 5.0
     timeout: float = 10.0
     response_bytes: int = 65_536
     allow_private: bool = False

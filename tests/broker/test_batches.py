@@ -17,8 +17,8 @@ from tests.support.broker_server import served
 def test_parts_of_a_batch_are_told_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "_PART_BYTES", 500)
-    monkeypatch.setattr(batches, "_NOTIFICATIONS", 20)
+    monkeypatch.setattr(batches, "PART_BYTES", 500)
+    monkeypatch.setattr(batches, "SLICE_NOTIFICATIONS", 20)
     names = [f"d{number}" for number in range(300)]
     with served(tmp_path) as asked:
         asked.put_feed("f")

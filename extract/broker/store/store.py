@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from extract.broker.problems import Problem
 from extract.broker.store.database import Connection, Database
 from extract.broker.store.sqlite_database import FILE, SqliteDatabase
 from extract.broker.store.tables import StoreError, create_tables, migrate
@@ -109,25 +108,21 @@ class BrokerStore:
         """Calls a function with a connection to read with, again if that was lost on the way.
 
         Raises:
-            Problem: The store cannot be read now.
+            StoreError: The store cannot be read now.
         """
         with self.reader() as connection:
             try:
                 return call(connection)
-            except Problem:
-                raise
             except Exception as error:
                 if not connection.is_lost():
                     raise
                 _log.warning("the store did not answer: %s", error)
             try:
                 return call(connection)
-            except Problem:
-                raise
             except Exception as error:
                 if not connection.is_lost():
                     raise
-                raise Problem(503, "the store cannot be read now", retry_after=5) from error
+                raise StoreError("the store cannot be read now") from error
 
     def close(self) -> None:
         """Closes all connections and gives the lock back."""

@@ -69,18 +69,17 @@ def test_whether_a_commit_was_written_that_was_not_answered(
 ) -> None:
     """Who hears of changes has not heard of it; only a new start reads it."""
     store = BrokerStore.open(url)
-    writer: Any = store.writer
-    inner = writer._connection
+    writer = store.writer
 
     @contextlib.contextmanager
-    def unanswered() -> Iterator[None]:
-        inner.execute("BEGIN")
+    def unanswered(connection: Any) -> Iterator[None]:
+        connection.execute("BEGIN")
         yield
-        inner.execute("COMMIT" if committed else "ROLLBACK")
-        inner.close()
+        connection.execute("COMMIT" if committed else "ROLLBACK")
+        connection.close()
         raise psycopg.OperationalError("the server closed the connection")
 
-    monkeypatch.setattr(inner, "transaction", unanswered)
+    monkeypatch.setattr(psycopg.Connection, "transaction", unanswered)
     with pytest.raises(psycopg.OperationalError), writer.transaction():
         feeds.set_meta(writer, "name", "there")
     if committed:
