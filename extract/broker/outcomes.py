@@ -31,7 +31,7 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
             if key not in registry.by_key or key in barred:
                 continue  # deleted since
             last = registry.last_number(key)
-            for some in _in_rows(entries):
+            for some in (entries,) if len(entries) == 1 else _in_rows(entries):
                 last += len(some)
                 data = b"[" + b",".join(some) + b"]"
                 rows.append(NotificationRow(key, last, len(some), batch.position, data))
