@@ -9,7 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 # Printable, no slash: names and ids are path segments and log fields, never file names.
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$"
-ID_PATTERN = r"^[^\x00-\x20/?#\x7f-\x9f\ud800-\udfff]{1,200}$"
+# Clients resolve "." and ".." in a path: whoever deleted such an id would delete its feed.
+ID_PATTERN = r"^(?!\.{1,2}$)[^\x00-\x20/?#\x7f-\x9f\ud800-\udfff]{1,200}$"
 
 FeedName = Annotated[str, Meta(pattern=NAME_PATTERN, description="The name of a feed.")]
 SubscriptionId = Annotated[
@@ -82,7 +83,15 @@ class SubscriptionBody(QueryFields, omit_defaults=True):
         Annotated[str, Meta(max_length=2_000, description="An http or https URL.")] | UnsetType
     ) = UNSET
     webhook_secret: (
-        Annotated[str, Meta(min_length=16, max_length=200, description="Signs what is sent.")]
+        Annotated[
+            str,
+            Meta(
+                min_length=16,
+                max_length=200,
+                pattern=r"^[^\x00]*$",
+                description="Signs what is sent.",
+            ),
+        ]
         | UnsetType
     ) = UNSET
     select: Annotated[

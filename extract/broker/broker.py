@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from extract.broker.batches import MatchedBatch
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.changes import (
     NewSubscription,
@@ -22,17 +23,17 @@ from extract.broker.feed_filters import FeedFilters, read_body, select_of
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
 from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
-from extract.broker.matcher import MatchedBatch, MatchingThread
+from extract.broker.matcher import MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
 from extract.broker.pages import NotificationEntries, read_notifications
-from extract.broker.pending import PendingDocuments
+from extract.broker.pending import PendingDocuments, UnwrittenNotifications
 from extract.broker.problems import Problem, not_found
 from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import without_right
+from extract.broker.rights import barred_among, owner_named, without_right
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
@@ -43,6 +44,7 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
@@ -50,6 +52,7 @@ from extract.schema.model import Schema
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
+_UNWRITTEN_BYTES: Final = 64 << 20  # of notifications that are matched and not yet on disk
 
 
 class Broker:
@@ -68,6 +71,7 @@ class Broker:
         self.registry = Registry(store.writer)
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
+        self.unwritten = UnwrittenNotifications(_UNWRITTEN_BYTES)
         self.connections = Connections(limits.connections)
         self.sockets = Sockets(limits.sockets)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
@@ -87,7 +91,9 @@ class Broker:
         )
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(self.limits, limits.notification_matches),
+            lambda key: FeedFilters(
+                self.limits, limits.notification_matches, limits.notification_bytes
+            ),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
@@ -154,6 +160,7 @@ class Broker:
     def stop(self) -> None:
         """Ends in order: what was answered is on disk; the rest is matched at the next start."""
         self.stopping = True
+        self.unwritten.end()
         self.matcher.stop()
         self.journal.stop()
         self._threads.shutdown(wait=True)
@@ -173,11 +180,17 @@ class Broker:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *args)
 
     async def read(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Calls a function with a connection that reads."""
+        """Calls a function with a connection that reads.
+
+        Raises:
+            Problem: The store cannot be read now.
+        """
 
         def run() -> _T:
-            with self.store.reader() as connection:
-                return call(connection, *args)
+            try:
+                return self.store.read(lambda connection: call(connection, *args))
+            except StoreError as error:
+                raise Problem(503, error.reason, retry_after=5) from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
@@ -214,8 +227,9 @@ class Broker:
             raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
 
         def present(key: int) -> dict[str, SubscriptionBody]:
-            with self.store.reader() as connection:
-                return present_queries(connection, self.registry, key)
+            return self.store.read(
+                lambda connection: present_queries(connection, self.registry, key)
+            )
 
         apply, unsatisfiable = await self.in_thread(self.catalog.prepared_feed, name, body, present)
         return bool(await self.journal.ask(apply)), unsatisfiable
@@ -240,6 +254,12 @@ class Broker:
     def is_active(self, key: int) -> bool:
         """Whether a subscription exists."""
         return key in self.registry.by_key
+
+    def owner(self, name: str, client: KnownClient) -> KnownClient:
+        """Whose rights a subscription has: its owner's, also where an admin changes it."""
+        if self.tokens is None or name == client.name:
+            return client
+        return owner_named(name, self.tokens) or client
 
     async def check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
@@ -276,8 +296,13 @@ class Broker:
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
-            keys = [transaction.registry.subscribers[one.id].key for one in some if one.webhook]
-            self.with_webhook.update(keys)
+            keys = [transaction.registry.subscribers[one.id].key for one in some]
+            hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
+            self.with_webhook.update(hooks)
+            if self.tokens is not None:  # what it asks for now may be another thing to read
+                bodies = dict(zip(keys, [one.body for one in some], strict=True))
+                barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
+                self.barred = (self.barred - set(keys)) | barred
             return answers
 
         answers: list[bool] = await self.journal.ask(apply)
@@ -287,16 +312,27 @@ class Broker:
         """Ends a subscription."""
         await self.journal.ask(delete_subscription(key))
 
-    def tokens_changed(self, tokens: TokenFile | None) -> None:
-        """Hears who may do what now; what owners may read is checked again, streams begin again."""
+    def use_tokens(self, tokens: TokenFile | None) -> None:
+        """Hears who may do what, before it starts."""
         self.tokens = tokens
-        if tokens is None:
-            self.barred = frozenset()
-        else:
+        if tokens is not None:
             with self.store.reader() as connection:
                 self.barred = without_right(connection, self.registry, tokens, self.limits)
-        self.token_epoch += 1
-        self.readers.wake_everybody()
+
+    def tokens_changed(self, tokens: TokenFile) -> None:
+        """Hears who may do what now; what owners may read is checked again, streams begin again.
+
+        The journal does it, between two changes of subscriptions, so that it misses none.
+        """
+        self.tokens = tokens
+
+        def apply(transaction: Transaction) -> None:
+            connection, registry = transaction.connection, transaction.registry
+            self.barred = without_right(connection, registry, tokens, self.limits)
+            self.token_epoch += 1
+            transaction.afterwards.append(self.readers.wake_everybody)
+
+        self.journal.submit(Operation(apply, lasting=True))
 
     # -- documents
 
@@ -369,8 +405,15 @@ class Broker:
         self.matcher.hear(events)
         ended = [e.key for e in events if isinstance(e, SubscriptionChange) and e.body is None]
         if ended:
+            self._wake_webhooks(ended)  # so that they see that there is nothing to deliver
             self.with_webhook.difference_update(ended)
             self.readers.wake(ended)
+
+    def _wake_webhooks(self, keys: Sequence[int]) -> None:
+        """Lets webhooks look whether there is something to deliver; from any thread."""
+        hooks = [key for key in keys if key in self.with_webhook]
+        if hooks and self._webhooks is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
 
     def _feed_ended(self, feed: int) -> None:
         """No document of a feed that is gone is left; in the thread of the matcher."""
@@ -379,15 +422,15 @@ class Broker:
 
     def _matched(self, batch: MatchedBatch) -> None:
         """Has the outcome of a batch written; in the thread of the matcher."""
+        self.unwritten.add(batch.told_bytes)
         self.journal.submit(outcome_operation(batch, self.barred, self._told))
 
     def _told(self, batch: MatchedBatch, keys: list[int]) -> None:
         """After the outcome of a batch is committed; in the thread of the journal."""
+        self.unwritten.remove(batch.told_bytes)
         self.pending.release(batch.documents, batch.size)
         self.readers.wake(keys)
-        hooks = [key for key in keys if key in self.with_webhook]
-        if hooks and self._webhooks is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
+        self._wake_webhooks(keys)
         notifications = sum([len(some) for some in batch.told.values()])
         now = now_us()
         seconds = [(now - received) / 1e6 for received, _ in batch.received]

@@ -6,7 +6,7 @@ depend on one, and so a feed may change it while documents come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +23,7 @@ from extract.subscriptions import Subscription, Subscriptions
 _body = msgspec.json.Decoder(SubscriptionBody)
 _FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
 
+_GROUP_BYTES: Final = 1 << 20  # of documents whose nodes are looked up together
 _EXPRESSIONS: Final = frozenset({"boolean", "number", "string"})
 _FALSE: Final = frozenset({"false", "0", "-0", "NaN", ""})
 
@@ -53,11 +54,13 @@ class FeedFilters:
     Args:
         limits: For documents and answers.
         most_matches: Nodes in one notification.
+        most_bytes: Of their values, beyond the first node.
     """
 
-    def __init__(self, limits: Limits, most_matches: int) -> None:
+    def __init__(self, limits: Limits, most_matches: int, most_bytes: int) -> None:
         self._limits = limits
         self._most = most_matches
+        self._most_bytes = most_bytes
         self._filters: dict[Select, Filter] = {}
         self._selects: dict[int, Select] = {}
         self._first: Filter  # which documents the filter for nodes has to look at
@@ -130,20 +133,53 @@ class FeedFilters:
         for select, compiled in self._filters.items():
             if not len(compiled):
                 continue
-            chosen = batch
             if select == "nodes":
                 first = self._first.table(batch)
                 rejected += self._rejections(self._first)
                 if not first.num_rows:
                     continue
-                places = sorted({int(name) for name in _plain(first, "document")})
-                chosen = [batch[place] for place in places]
-            table = compiled.table(chosen)
+                found += self._told_nodes(compiled, batch, first, rejected)
+                continue
+            table = compiled.table(batch)
             rejected += self._rejections(compiled)
             found += self._told(select, table)
         if len(self._filters) > 1:
             found.sort(key=lambda one: one[0])
         return found, rejected
+
+    def _told_nodes(
+        self,
+        compiled: Filter,
+        batch: list[tuple[str, bytes]],
+        first: Any,
+        rejected: list[dict[str, Any]],
+    ) -> list[tuple[int, int, dict[str, Any]]]:
+        """What is told of nodes, with large documents a few at a time.
+
+        A query that matches, but whose nodes are too much, is told without them.
+
+        Args:
+            compiled: The filter for nodes.
+            batch: The documents by place.
+            first: Which queries match which of them.
+            rejected: Gets what cannot be answered.
+        """
+        names = _plain(first, "document")
+        found = []
+        failed = []
+        for some in _in_groups([batch[place] for place in sorted({int(name) for name in names})]):
+            found += self._told("nodes", compiled.table(some))
+            failed += self._rejections(compiled)
+        rejected += failed
+        if failed:
+            pairs = set(zip(names, _plain(first, "query"), strict=True))
+            chosen = [(row["document"], row["query"]) for row in failed]
+            without: dict[str, Any] = {"matches": [], "truncated": True}
+            found += [
+                (int(name), int(key), without) for name, key in chosen if (name, key) in pairs
+            ]
+            found.sort(key=lambda one: one[0])
+        return found
 
     def _rejections(self, used: Filter) -> list[dict[str, Any]]:
         table = used.rejected
@@ -173,13 +209,37 @@ class FeedFilters:
         for (place, key), rows in groups.items():
             if columns[0][rows[0]] in _EXPRESSIONS and columns[6][rows[0]] in _FALSE:
                 continue  # a value that is there for every document, and says no
+            shown = rows if len(rows) == 1 else self._fitting(rows, columns[6], columns[7])
             nodes = [
                 {name: column[row] for name, column in zip(_FIELDS, columns, strict=True)}
-                for row in rows[: self._most]
+                for row in shown
             ]
-            more = {"truncated": True} if len(rows) > self._most else {}
+            more = {"truncated": True} if len(rows) > len(shown) else {}
             told.append((place, key, {"matches": nodes, "count": len(rows), **more}))
         return told
+
+    def _fitting(self, rows: list[int], values: list[Any], texts: list[Any]) -> list[int]:
+        """The first of some rows, as many as a notification may have."""
+        room = self._most_bytes
+        for count, row in enumerate(rows[: self._most]):
+            room -= len(values[row] or "") + len(texts[row] or "")
+            if room < 0 and count:
+                return rows[:count]
+        return rows[: self._most]
+
+
+def _in_groups(batch: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """Documents, so many at a time that what queries select in them is not too much."""
+    some: list[tuple[str, bytes]] = []
+    size = 0
+    for one in batch:
+        if some and size + len(one[1]) > _GROUP_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += len(one[1])
+    if some:
+        yield some
 
 
 def _plain(table: Any, name: str) -> list[Any]:

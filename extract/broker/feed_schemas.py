@@ -65,9 +65,9 @@ class FeedSchemas:
         """The refusals, and the versions that documents keep to, by the place of the document."""
         left = {place: one.content for place, one in enumerate(documents)}
         kept: dict[int, int] = {}
-        if not self._versions:
-            return self._refusals(documents, self._any(left)), kept
         reasons: dict[int, dict[str, Any]] = {}
+        if not self._versions and not any(one.schema for one in documents):
+            return self._refusals(documents, self._any(left)), kept
         for number, check in self._versions.items():
             asked = {
                 place: content

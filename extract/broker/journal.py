@@ -27,6 +27,7 @@ _log: Final = logging.getLogger("extract.broker.journal")
 _ROUND_BYTES: Final = 32 << 20  # of documents in one transaction
 _COMPANY: Final = 4  # operations of a transaction that were not alone
 _GATHER_SECONDS: Final = 0.001
+_AGAIN_SECONDS: Final = 1.0  # until what must not get lost is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Operation:
     Attributes:
         apply: Makes the change and returns the answer; raises `Problem` before it changes anything.
         reply: Who waits for the answer.
-        lasting: Whether it is tried again until it is written.
+        lasting: Whether it is tried again until it is written, before all later ones that last.
     """
 
     apply: Callable[[Transaction], Any]
@@ -120,6 +121,8 @@ class Journal:
         self._stopping = False
         self._expected = 0  # operations, as many as the last time
         self._last_seconds = 0.0  # that their transaction took
+        self._dropped = False  # an operation that lasts was left to the next start
+        self._is_stale = False  # what is known in memory has changes that were not written
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self.failure: BaseException | None = None
 
@@ -144,7 +147,7 @@ class Journal:
             Problem: The broker stops.
         """
         with self._condition:
-            if self._stopping and not (isinstance(one, Operation) and one.lasting):
+            if self._stopping and not _lasts(one):
                 raise Problem(503, "the broker is stopping", retry_after=5)
             self._waiting.append(one)
             if len(self._waiting) in (1, self._expected):
@@ -166,7 +169,10 @@ class Journal:
                 self._gather()
                 taken = self._take()
             begun = time.perf_counter()
-            self._write(taken)
+            if len(taken) > 1 and not self._dropped and self._write(taken):
+                self.failure = None
+            else:
+                self._write_each(taken)
             self._expected, self._last_seconds = len(taken), time.perf_counter() - begun
 
     def _gather(self) -> None:
@@ -196,28 +202,57 @@ class Journal:
         taken, self._waiting = self._waiting, []
         return taken
 
-    def _write(self, taken: list[Operation | Submission]) -> None:
-        now = max(now_us(), self._registry.last_time + 1)  # arrival times rise, whatever clocks do
-        transaction = Transaction(self._store.writer, self._registry, now)
+    def _write(self, taken: list[Operation | Submission]) -> bool:
+        """Writes operations, all or none; returns whether they are written."""
         begun = time.perf_counter()
         try:
+            if self._is_stale:
+                self._read_again()
+            now = max(now_us(), self._registry.last_time + 1)  # times rise, whatever clocks do
+            transaction = Transaction(self._store.writer, self._registry, now)
             with self._store.writer.transaction():
                 self._apply(taken, transaction)
         except Exception as error:
             self._forget(taken)
-            if len(taken) > 1:  # one by one, so that no other has to pay for the one that fails
-                for one in taken:
-                    self._write([one])
-            else:
-                self._give_up(taken[0], error)
-            return
+            if len(taken) == 1:
+                _log.error("a transaction failed: %s", error, exc_info=error)
+                self.failure = error
+            return False
         self._observe(time.perf_counter() - begun, len(taken))
-        self.failure = None
         if transaction.events:
             self._heard(transaction.events)
         for call in transaction.afterwards:
             call()
         self._settle(taken)
+        return True
+
+    def _write_each(self, taken: list[Operation | Submission]) -> None:
+        """Writes operations one by one, so that no other has to pay for the one that fails.
+
+        Those that last keep their order: behind one that is not written, they wait.
+        """
+        left: list[Operation | Submission] = []
+        are_written = True
+        for one in taken:
+            if _lasts(one) and (left or self._dropped):
+                left.append(one)
+            elif not self._write([one]):
+                are_written = False
+                if _lasts(one):
+                    left.append(one)
+                else:
+                    one.outcome = Problem(503, "the store cannot be written now", retry_after=5)
+                    self._settle([one])
+        if are_written:
+            self.failure = None
+        if not left:
+            return
+        with self._condition:
+            if self._stopping:
+                self._dropped = True  # with what follows: the next start does all of it again
+            else:
+                self._waiting[:0] = left
+                self._condition.wait(_AGAIN_SECONDS)
 
     def _apply(self, taken: list[Operation | Submission], transaction: Transaction) -> None:
         documents: list[Submission] = []
@@ -236,33 +271,29 @@ class Journal:
             transaction.events += write_submissions(documents, transaction)
 
     def _forget(self, taken: list[Operation | Submission]) -> None:
-        """Nothing was written: what is known in memory is read again."""
+        """Nothing was written: what is known in memory is read again, before the next one."""
+        self._is_stale = True
         try:
-            self._registry.load()
+            self._read_again()
         except Exception as error:
             _log.error("the store cannot be read: %s", error)
         for one in taken:
             if isinstance(one, Submission):
                 one.written = one.written_bytes = 0
 
-    def _give_up(self, one: Operation | Submission, error: Exception) -> None:
-        """Tells the client; what must not get lost waits, to be tried again."""
-        _log.error("a transaction failed: %s", error, exc_info=error)
-        self.failure = error
-        if isinstance(one, Operation) and one.lasting:
-            with self._condition:
-                if not self._stopping:  # else the next start does it again
-                    self._waiting.insert(0, one)
-                    self._condition.wait(1.0)
-            return
-        one.outcome = Problem(503, "the store cannot be written now", retry_after=5)
-        self._settle([one])
+    def _read_again(self) -> None:
+        self._registry.load()
+        self._is_stale = False
 
     def _settle(self, taken: list[Operation | Submission]) -> None:
         submissions = [one for one in taken if isinstance(one, Submission)]
         if submissions:
             self._settled(submissions)
         _answer_all(taken)
+
+
+def _lasts(one: Operation | Submission) -> bool:
+    return isinstance(one, Operation) and one.lasting
 
 
 def _answer_all(taken: list[Operation | Submission]) -> None:

@@ -12,11 +12,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
 from extract.broker.feed_filters import FeedFilters, read_body
 from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Event, FeedEnd, SubscriptionChange
@@ -25,31 +25,9 @@ from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRo
 from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
-_BATCH_DOCUMENTS: Final = 5_000
 _BATCH_BYTES: Final = 16 << 20
 _SAVE_SECONDS: Final = 30.0  # between two saved states of joins
 _encode = msgspec.json.Encoder().encode
-
-
-@dataclass(slots=True)
-class MatchedBatch:
-    """What came of the documents up to a position of the log.
-
-    Attributes:
-        position: All documents up to here are matched.
-        documents: How many these were.
-        size: Their bytes.
-        received: When each block of them came, and how many documents it had.
-        told: For each subscriber its notifications, each a JSON object without its number.
-        rejected: What could not be answered.
-    """
-
-    position: int
-    documents: int = 0
-    size: int = 0
-    received: list[tuple[int, int]] = field(default_factory=list)
-    told: dict[int, list[bytes]] = field(default_factory=dict)
-    rejected: list[RejectionRow] = field(default_factory=list)
 
 
 class MatchingThread:
@@ -58,7 +36,7 @@ class MatchingThread:
     Args:
         filters: Makes the filters of a feed, by its key, with the queries given.
         names: The name of each feed, by its key.
-        matched: Called with the outcome of each batch, in their order.
+        matched: Called with the outcome of each batch, or parts of it, in their order; may wait.
         joins: The joins between documents.
         saved: Called with a state of the joins, and its position and revision.
         seen: Called with the documents of a feed that were matched.
@@ -91,6 +69,7 @@ class MatchingThread:
         self._place = (0, 0)  # position and revision that all is done up to
         self._next_save = time.monotonic() + _SAVE_SECONDS
         self._feeds: dict[int, FeedFilters] = {}
+        self._slices: dict[int, SliceSize] = {}
         self._backlog: list[Event] = []
         self._waiting: list[Event] = []
         self._documents = 0
@@ -163,7 +142,7 @@ class MatchingThread:
             while not self._stopping:
                 if self._waiting:
                     left = self._since + self._max_delay - time.monotonic()
-                    if left <= 0 or self._documents >= _BATCH_DOCUMENTS:
+                    if left <= 0 or self._documents >= BATCH_DOCUMENTS:
                         break
                     self._condition.wait(left)
                 else:
@@ -184,7 +163,7 @@ class MatchingThread:
                 blocks.append(event)
                 documents += len(event.documents)
                 size += sum([len(one.content) for one in event.documents])
-                if documents < _BATCH_DOCUMENTS and size < _BATCH_BYTES:
+                if documents < BATCH_DOCUMENTS and size < _BATCH_BYTES:
                     continue
             self._match(blocks)
             blocks, documents, size = [], 0, 0
@@ -198,6 +177,7 @@ class MatchingThread:
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
+                self._slices.pop(event.feed, None)
                 self._ended(event.feed)
         self._match(blocks)
         self._change(changes)
@@ -247,13 +227,14 @@ class MatchingThread:
             for key, said in told:
                 entry = {"feed": name, "document": document.name, "number": block.first + place}
                 entry |= {"time": iso_time(when), **said}
-                batch.told.setdefault(key, []).append(_encode(entry))
+                batch.tell(key, _encode(entry))
             for one in rejected:
                 query, document_name = one.query or "", one.document or ""
                 row = RejectionRow(
                     block.feed, document_name, query, one.stage, one.reason, 0, 0, when
                 )
                 batch.rejected.append(row)
+            self._write_large(batch)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""
@@ -272,6 +253,26 @@ class MatchingThread:
             documents += block.documents
             times += range(block.received, block.received + len(block.documents))
             numbers += range(block.first, block.first + len(block.documents))
+        size = self._slices.setdefault(feed, SliceSize())
+        start = 0
+        while start < len(documents):
+            chosen = slice(start, start + size.documents)
+            some = documents[chosen]
+            count = self._tell(feed, filters, some, times[chosen], numbers[chosen], batch)
+            size.observe(len(some), count)
+            self._write_large(batch)
+            start += len(some)
+
+    def _tell(
+        self,
+        feed: int,
+        filters: FeedFilters,
+        documents: list[ArrivedDocument],
+        times: list[int],
+        numbers: list[int],
+        batch: MatchedBatch,
+    ) -> int:
+        """Matches a few documents; returns to how many notifications they lead."""
         found, rejected = filters.match(documents)
         name = self._name(feed)
         for place, key, said in found:
@@ -284,7 +285,7 @@ class MatchingThread:
                 "time": iso_time(when),
                 **said,
             }
-            batch.told.setdefault(key, []).append(_encode(entry))
+            batch.tell(key, _encode(entry))
         for row in rejected:
             document = documents[int(row["document"])]
             batch.rejected.append(
@@ -299,3 +300,9 @@ class MatchingThread:
                     now_us(),
                 )
             )
+        return len(found)
+
+    def _write_large(self, batch: MatchedBatch) -> None:
+        """Has a part of an outcome written, if it is much."""
+        if batch.is_large():
+            self._matched(batch.take_part())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
+
+from extract.broker.store.tables import StoreError
 
 if TYPE_CHECKING:
     from extract.broker.broker import Broker
@@ -90,5 +93,8 @@ class Metrics:
         self._feeds.set(len(registry.feeds))
         self._subscriptions.set(sum([one.subscribers for one in list(registry.feeds.values())]))
         self._states.set(broker.matcher.engine_states())
-        self._store.set(broker.store.database.size())
+        try:
+            self._store.set(broker.store.database.size())
+        except StoreError:  # it may be there again when it is next asked for
+            self._store.set(math.nan)
         return generate_latest(self._registry)

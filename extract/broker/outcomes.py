@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
 
+from extract.broker.batches import MatchedBatch
 from extract.broker.journal import Operation, Transaction
-from extract.broker.matcher import MatchedBatch
 from extract.broker.store import documents as document_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store.rows import BatchMark, NotificationRow
 
+_ROW_BYTES: Final = 1 << 18  # of notifications in one row, where there is more than one
 Told = Callable[[MatchedBatch, list[int]], None]
 
 
@@ -28,17 +30,41 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
         for key, entries in batch.told.items():
             if key not in registry.by_key or key in barred:
                 continue  # deleted since
-            last = registry.last_number(key) + len(entries)
-            data = b"[" + b",".join(entries) + b"]"
-            rows.append(NotificationRow(key, last, len(entries), batch.position, data))
+            last = registry.last_number(key)
+            for some in (entries,) if len(entries) == 1 else _in_rows(entries):
+                last += len(some)
+                data = b"[" + b",".join(some) + b"]"
+                rows.append(NotificationRow(key, last, len(some), batch.position, data))
             registry.numbers[key] = last
         notification_rows.add_notifications(connection, rows)
         if batch.rejected:
             notification_rows.add_rejections(connection, batch.rejected)
-        size = batch.size + sum([len(row.data) for row in rows])
-        count = sum([row.amount for row in rows])
-        outcome = BatchMark(batch.position, transaction.now, batch.documents, count, size)
-        document_rows.add_outcome(connection, outcome)
+        if not batch.is_part:
+            size = batch.size + batch.earlier_bytes + sum([len(row.data) for row in rows])
+            count = batch.earlier + sum([row.amount for row in rows])
+            outcome = BatchMark(batch.position, transaction.now, batch.documents, count, size)
+            document_rows.add_outcome(connection, outcome)
+            registry.retained_bytes += size
         transaction.afterwards.append(lambda: told(batch, [row.key for row in rows]))
 
     return Operation(apply, lasting=True)
+
+
+def _in_rows(entries: list[bytes]) -> Iterator[list[bytes]]:
+    """Notifications as they share rows: a reader who wants a few of them reads no more than that.
+
+    >>> [len(some) for some in _in_rows([b"x" * 200_000] * 3)]
+    [1, 1, 1]
+    """
+    if sum([len(one) for one in entries]) <= _ROW_BYTES:
+        yield entries
+        return
+    some: list[bytes] = []
+    size = 0
+    for one in entries:
+        if some and size + len(one) > _ROW_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += len(one)
+    yield some

@@ -1,4 +1,4 @@
-"""How many documents wait to be written or matched; more than a limit are refused for a while."""
+"""What waits: documents, of which too many are refused, and notifications that are not written."""
 
 from __future__ import annotations
 
@@ -52,3 +52,36 @@ class PendingDocuments:
         with self._lock:
             self.documents -= documents
             self.bytes -= size
+
+
+class UnwrittenNotifications:
+    """Counts bytes of notifications from the matcher to the disk; the matcher waits for room.
+
+    Args:
+        most: Bytes that may wait.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._bytes = 0
+        self._most = most
+        self._is_ending = False
+        self._condition = threading.Condition()
+
+    def add(self, size: int) -> None:
+        """Counts some, as soon as there is room; the first always has."""
+        with self._condition:
+            while self._bytes and self._bytes + size > self._most and not self._is_ending:
+                self._condition.wait()
+            self._bytes += size
+
+    def remove(self, size: int) -> None:
+        """Counts some no longer."""
+        with self._condition:
+            self._bytes -= size
+            self._condition.notify()
+
+    def end(self) -> None:
+        """Lets nobody wait any more."""
+        with self._condition:
+            self._is_ending = True
+            self._condition.notify()

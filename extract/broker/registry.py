@@ -11,7 +11,7 @@ from extract.broker.bodies import FeedBody
 from extract.broker.store import documents as document_rows
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store import past_numbers
+from extract.broker.store import past_numbers, retained
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
@@ -56,6 +56,7 @@ class Registry:
         owned: How many subscriptions each client has.
         numbers: The last number of each subscriber whose notifications were written lately.
         past: The last numbers of subscriptions that are gone, by bucket.
+        retained_bytes: Of documents and notifications that are kept.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -67,13 +68,14 @@ class Registry:
         self.by_key: dict[int, SubscriberRow] = {}
         self.owned: dict[str, int] = {}
         self.numbers: dict[int, int] = {}
+        self.position = 0  # in the log; never again that of a block whose feed was deleted
         self.load()
 
     def load(self) -> None:
         """Reads everything from the store: at the start, and after a transaction was undone."""
         connection = self._connection
         self.revision = int(feed_rows.meta(connection, "revision", "0"))
-        self.position = document_rows.last_position(connection)
+        self.position = max(self.position, document_rows.last_position(connection))
         self.last_time = document_rows.last_time(connection)
         self.next_feed = int(feed_rows.meta(connection, "next_feed", "1"))
         numbers = document_rows.next_numbers(connection)
@@ -101,6 +103,7 @@ class Registry:
             feeds_by_key[one.feed].subscribers += 1
         self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
         self.past = past_numbers.past_numbers(connection)
+        self.retained_bytes = retained.retained_bytes(connection)
         self.feed_names.update({one.key: one.name for one in feeds.values()})
         self.feeds, self.feeds_by_key = feeds, feeds_by_key
         self.subscribers, self.by_key, self.owned = subscribers, by_key, owned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from extract.broker.journal import Transaction
@@ -33,16 +34,34 @@ def trim_store(transaction: Transaction, settings: BrokerSettings, has_joins: bo
     subscription_rows.forget_versions(connection, safe_revision)
     idempotency.forget(connection, now - round(settings.idempotency_seconds * 1e6))
     notification_rows.trim_rejections(connection, _REJECTIONS)
-    cut = 0
-    if settings.retain_seconds:
-        before = now - round(settings.retain_seconds * 1e6)
-        cut = retained.position_by_age(connection, before)
-    if settings.retain_bytes:
-        cut = max(cut, retained.position_by_size(connection, settings.retain_bytes))
-    cut = min(cut, safe_position)
-    part = retained.next_position(connection, cut, _BATCHES)
-    if not part:
+    batches = retained.oldest_batches(connection, safe_position, _BATCHES)
+    cut, size = _cut(batches, settings, now, registry.retained_bytes)
+    if not cut:
         return False
     numbers = {feed.key: feed.next_number for feed in registry.feeds.values()}
-    retained.trim(connection, part, matched, numbers)
-    return part < cut
+    retained.trim(connection, cut, matched, numbers)
+    registry.retained_bytes -= size
+    return cut == batches[-1][0] and len(batches) == _BATCHES
+
+
+def _cut(
+    batches: Sequence[tuple[int, int, int]], settings: BrokerSettings, now: int, kept: int
+) -> tuple[int, int]:
+    """The position up to which batches are old or too much, and their bytes.
+
+    Only the oldest are looked at, however many there are: batches are in the order of their times.
+
+    Args:
+        batches: The oldest: position, when matched, bytes.
+        settings: How long and how much is kept.
+        now: The present time.
+        kept: Bytes that are kept.
+    """
+    before = now - round(settings.retain_seconds * 1e6) if settings.retain_seconds else 0
+    excess = kept - settings.retain_bytes if settings.retain_bytes else 0
+    cut = gone = 0
+    for position, matched, size in batches:
+        if matched >= before and gone >= excess:
+            break
+        cut, gone = position, gone + size
+    return cut, gone

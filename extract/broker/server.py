@@ -8,7 +8,6 @@ import resource
 import signal
 import socket
 import sys
-import threading
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -156,7 +155,7 @@ def _reload(app: Access, broker: Broker, file: str) -> None:
         _log.error("the tokens stay as they are: %s", error)
         return
     _log.info("the tokens were read again")
-    threading.Thread(target=broker.tokens_changed, args=(app.tokens,), daemon=True).start()
+    broker.tokens_changed(app.tokens)
 
 
 def server_config(app: Access, broker: Broker) -> uvicorn.Config:

@@ -32,6 +32,8 @@ class BrokerLimits:
         pending_bytes: Of documents that are not matched yet; more are refused for a while.
         pending_documents: That are not matched yet.
         notification_matches: Nodes in one notification.
+        notification_bytes: Of the values of nodes in one notification, beyond the first node.
+        answer_bytes: That one query may select or make in one document.
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
         future_seconds: How far ahead the time of a document may be.
@@ -53,6 +55,8 @@ class BrokerLimits:
     pending_bytes: int = 256 * _MIB
     pending_documents: int = 200_000
     notification_matches: int = 1_000
+    notification_bytes: int = _MIB
+    answer_bytes: int = 16 * _MIB
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
     future_seconds: float = 60
@@ -100,6 +104,7 @@ class WebhookSettings:
         attempts: Before a notification becomes a dead letter.
         first_delay: Seconds before the second attempt; each further wait is twice as long.
         longest_delay: Seconds between two attempts at most.
+        failure_delay: Seconds before the next look, where the broker itself could not go on.
         timeout: Seconds for one attempt.
         response_bytes: Of an answer that are read.
         allow_private: Whether addresses of private networks may be called.
@@ -109,6 +114,7 @@ class WebhookSettings:
     attempts: int = 8
     first_delay: float = 1.0
     longest_delay: float = 300.0
+    failure_delay: float = 5.0
     timeout: float = 10.0
     response_bytes: int = 65_536
     allow_private: bool = False
@@ -143,5 +149,5 @@ class BrokerSettings:
             value_bytes=1 << 20,
             query_seconds=10.0,
             query_rows=1_000_000,
-            query_bytes=1 << 28,
+            query_bytes=self.limits.answer_bytes,
         )

@@ -134,8 +134,10 @@ def serve(
         if store is None:
             store = stack.enter_context(tempfile.TemporaryDirectory(prefix="extract-demo-"))
         if backup is not None:
-            database_of(store).backup(backup)
-            click.echo(f"{backup} is a copy of {store}; serve it with --store {backup}", err=True)
+            source = database_of(store)
+            source.backup(backup)
+            hint = f"serve it with --store {backup}"
+            click.echo(f"{backup} is a copy of {source.name}; {hint}", err=True)
             return 0
         settings = _settings(host, limits, options)
         check_address(host, token_file is not None)
@@ -145,16 +147,17 @@ def serve(
         from extract.broker.logs import start_logs
 
         start_logs(log_format == "json")
-        opened = listen(host, port)
+        opened = stack.enter_context(contextlib.closing(listen(host, port)))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{opened.getsockname()[1]}"
-        click.echo(f"extract serve: {address}, store {database_of(store).name}", err=True)
+        kept = BrokerStore.open(store, sync)
+        click.echo(f"extract serve: {address}, store {kept.database.name}", err=True)
         if demo:
             from extract.broker.demo import Ticker
 
             click.echo(f"Look at {address}/ in a browser; Ctrl-C ends the demo.", err=True)
             stack.enter_context(contextlib.closing(Ticker(address)))
-        serve_on(BrokerStore.open(store, sync), settings, token_file, [opened])
+        serve_on(kept, settings, token_file, [opened])
     return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from extract.broker.store import notifications as notification_rows
 from tests.support.broker_server import LINES, XML, AskedBroker, served
 
 
@@ -155,6 +156,39 @@ def test_many_subscriptions_in_one_request(asked: AskedBroker) -> None:
     bad = lines + '\n{"id": "s99", "xpath": "]"}'
     assert asked.ask("POST", "/feeds/f/subscriptions", bad).status == 422
     assert asked.ask("GET", "/feeds/f/subscriptions/s99").status == 404
+
+
+def test_what_selects_too_much_is_told_without_it(asked: AskedBroker) -> None:
+    """One document of 100 kB with elements in each other would be a notification of 48 MB."""
+    asked.put("all", xpath="//a")
+    asked.put("inner", xpath="//a[not(a)]")
+    asked.put("few", xpath="//a[count(.//a) >= 220]")
+    depth, text = 240, "x" * 100_000
+    asked.post("<a>" * depth + text + "</a>" * depth, "deep")
+    asked.post("<a>next</a>", "small")
+    first, second = asked.all_notifications("all", 2)
+    assert (first["document"], first["matches"], first["truncated"]) == ("deep", [], True)
+    assert (second["document"], second["matches"][0]["text"]) == ("small", "next")
+    assert asked.all_notifications("inner", 2)[0]["matches"][0]["text"] == text
+    (some,) = asked.all_notifications("few", 1)
+    assert (some["count"], some["truncated"], len(some["matches"])) == (20, True, 5)
+    (rejection,) = asked.ask("GET", "/feeds/f/rejections").json["rejections"]
+    assert (rejection["document"], rejection["query"]) == ("deep", "all")
+
+
+def test_a_page_is_read_without_what_is_behind_it(asked: AskedBroker) -> None:
+    asked.put("every", xpath="/a", select="doc")
+    text = "<a/>"
+    asked.post_lines([(f"d{number}", text) for number in range(5_000)])
+    assert asked.all_notifications("every", 5_000)[-1]["document"] == "d4999"
+    key = asked.broker.subscriber("every").key
+    with asked.broker.store.reader() as connection:
+        first = notification_rows.last_number(connection, key) - 5_000
+        rows = notification_rows.notifications_after(connection, key, first, 10)
+        assert len(rows) == 1
+        assert rows[0].amount < 5_000
+        rows = notification_rows.notifications_after(connection, key, first + 1, 1_000)
+        assert sum(row.amount for row in rows) < 5_000
 
 
 def test_events_are_the_notifications(asked: AskedBroker) -> None:

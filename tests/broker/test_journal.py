@@ -98,3 +98,48 @@ def test_what_must_not_get_lost_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="stopping"):
         journal.submit(Operation(_note("late")))
     store.close()
+
+
+def test_what_must_not_get_lost_keeps_its_order_while_the_store_fails(tmp_path: Path) -> None:
+    store = BrokerStore.open(str(tmp_path))
+    journal = _journal(store, [])
+    done = threading.Event()
+    written: list[int] = []
+    failures = {1: 2, 2: 1}  # how often each operation fails: in company, and alone
+
+    def operation(number: int) -> Operation:
+        def apply(transaction: Transaction) -> None:
+            if failures.get(number):
+                failures[number] -= 1
+                raise OSError("no room")
+            transaction.afterwards.append(lambda: written.append(number))
+            if number == 3:
+                transaction.afterwards.append(done.set)
+
+        return Operation(apply, lasting=True)
+
+    for number in (1, 2, 3):
+        journal.submit(operation(number))
+    journal.start()
+    assert done.wait(20)
+    assert written == [1, 2, 3]
+    journal.stop()
+    store.close()
+
+
+def test_nothing_that_lasts_is_written_behind_what_an_end_has_left(tmp_path: Path) -> None:
+    """Else the mark "matched up to here" would pass a batch that was never written."""
+    store = BrokerStore.open(str(tmp_path))
+    journal = _journal(store, [])
+    journal.submit(Operation(_fail, lasting=True))
+    journal.submit(Operation(_note("behind"), lasting=True))
+    journal.submit(Operation(_note("other")))
+    ending = threading.Thread(target=journal.stop)
+    journal.start()
+    ending.start()
+    ending.join(20)
+    assert not ending.is_alive()
+    with store.reader() as reader:
+        assert feeds.meta(reader, "behind") == ""
+        assert feeds.meta(reader, "other") == "there"
+    store.close()

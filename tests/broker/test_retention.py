@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+from extract.broker.journal import Operation, Transaction
 from extract.broker.settings import BrokerSettings
+from extract.broker.store import retained
 from tests.support.broker_server import AskedBroker, served
 
 
@@ -58,6 +61,33 @@ def test_what_is_too_much_goes(tmp_path: Path) -> None:
         gone = asked.ask("GET", "/feeds/f/documents?after=1")
         assert (gone.status, gone.json["oldest"]) == (410, 3)
         assert [one["number"] for one in _documents(asked, 2)] == [3, 4]
+
+
+def test_what_is_kept_is_counted_without_looking_at_all_of_it(tmp_path: Path) -> None:
+    for round_ in range(2):
+        with served(tmp_path, BrokerSettings(retain_bytes=2_900)) as asked:
+            asked.put_feed("f")
+            asked.put("s", xpath="/a", select="doc")
+            for number in range(4 * round_, 4 * round_ + 4):
+                asked.post("<a>" + "x" * 1_000 + "</a>")
+                assert len(asked.notifications("s", after=number)) == 1
+            counted, summed = _kept(asked)
+            assert counted == summed > 0
+
+
+def _kept(asked: AskedBroker) -> tuple[int, int]:
+    """Bytes that are kept, as they are counted and as they are in the store."""
+    answers: list[tuple[int, int]] = []
+    done = threading.Event()
+
+    def apply(transaction: Transaction) -> None:
+        counted = transaction.registry.retained_bytes
+        answers.append((counted, retained.retained_bytes(transaction.connection)))
+        transaction.afterwards.append(done.set)
+
+    asked.broker.journal.submit(Operation(apply))
+    assert done.wait(20)
+    return answers[0]
 
 
 def _documents(asked: AskedBroker, after: int) -> list[Any]:

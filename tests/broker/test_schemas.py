@@ -22,6 +22,13 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedBroker]:
         yield broker
 
 
+def test_a_feed_without_versions_has_not_the_one_that_a_document_names(asked: AskedBroker) -> None:
+    asked.put_feed("w")
+    answer = asked.ask("POST", "/feeds/w/documents?schema=7", "<a/>", XML)
+    assert (answer.status, "version 7" in answer.json["reason"]) == (400, True)
+    assert asked.post("<a/>", feed="w").status == 202
+
+
 def test_a_new_version_beside_the_old(asked: AskedBroker) -> None:
     put = asked.put_feed("v", dtd=FIRST, root="a", on_nonconforming="reject")
     assert (put.status, put.json["version"]) == (201, 1)

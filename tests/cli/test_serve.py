@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from extract.broker.store.store import BrokerStore
 from extract.cli import cli
+from tests.support.postgres_server import PostgresServer
 
 
 def _run(*arguments: str) -> tuple[int, str]:
@@ -42,6 +43,15 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
     assert "bulk_lines=" in _run("--store", store, "--limit", "help")[1]
     opened = BrokerStore.open(store)
     status, text = _run("--store", store, "--check")
+    served = _run("--store", store, "--port", "0")
     opened.close()
     assert status == 2
     assert "another broker" in text
+    assert served == (2, text)  # it does not say where it serves before it does
+
+
+def test_a_backup_does_not_show_the_password(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = postgres.url(schema="shown").replace("postgres@", "postgres:hidden@")
+    BrokerStore.open(url).close()
+    status, text = _run("--store", url, "--backup", str(tmp_path / "copy"))
+    assert (status, "is a copy of" in text, "hidden" in text) == (0, True, False)

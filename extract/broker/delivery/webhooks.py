@@ -83,13 +83,14 @@ class Webhooks:
         ] = {}  # of this process; the store hears of it a little later
         self._again: set[int] = set()  # that got news while they were busy
         self._calls = asyncio.Semaphore(settings.concurrency)
+        self._is_stopping = False
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def wake(self, keys: Iterable[int]) -> None:
         """Delivers what is there for subscribers; in the event loop."""
-        for key in keys:
+        for key in keys if not self._is_stopping else ():
             if key in self._tasks:
                 self._again.add(key)
             else:
@@ -99,14 +100,18 @@ class Webhooks:
 
     def _ended(self, key: int, done: asyncio.Task[None]) -> None:
         self._tasks.pop(key, None)
-        if not done.cancelled() and done.exception() is not None:
+        if done.cancelled():
+            return
+        if done.exception() is not None:  # as while the store does not answer
             _log.error("a webhook's delivery failed", exc_info=done.exception())
-        if key in self._again and not done.cancelled():
+            done.get_loop().call_later(self._settings.failure_delay, self.wake, [key])
+        elif key in self._again:
             self._again.discard(key)
             self.wake([key])
 
     async def stop(self) -> None:
         """Ends all deliveries; what was not delivered is delivered after the next start."""
+        self._is_stopping = True
         self._again.clear()
         tasks = list(self._tasks.values())
         for task in tasks:
@@ -129,7 +134,7 @@ class Webhooks:
             except Problem as problem:
                 oldest = problem.fields.get("oldest")
                 if oldest is None:
-                    return
+                    raise
                 _log.warning("a webhook is behind what is kept, and goes on with %d", oldest)
                 at = int(oldest) - 1
                 continue
@@ -163,9 +168,12 @@ class Webhooks:
                 if failed.for_good:
                     break
         letter = DeadLetter(webhook.key, seq, reason, attempts, time.time_ns() // 1_000)
-        await self._journal.ask(
-            lambda transaction: notification_rows.add_dead_letter(transaction.connection, letter)
-        )
+
+        def apply(transaction: Transaction) -> None:
+            if webhook.key in transaction.registry.by_key:  # else it was deleted just now
+                notification_rows.add_dead_letter(transaction.connection, letter)
+
+        await self._journal.ask(apply)
         self._metrics.dead_letters.inc()
         _log.warning("a notification was given up after %d attempts: %s", attempts, reason)
         return True

@@ -28,6 +28,7 @@ from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
 from extract.broker.security.tokens import TokenFile
+from extract.broker.store.tables import StoreError
 
 _log: Final = logging.getLogger("extract.broker.http")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -65,7 +66,7 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         broker.readers.bind(loop)
-        broker.tokens_changed(tokens)
+        broker.use_tokens(tokens)
         try:
             await loop.run_in_executor(None, broker.start)
         except Exception as error:
@@ -82,6 +83,7 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
         routes=_routes(),
         exception_handlers={
             Problem: _problem,
+            StoreError: _store_problem,
             HTTPException: _http_problem,
             ClientDisconnect: _gone,
             Exception: _unexpected,
@@ -103,6 +105,13 @@ async def _problem(request: Request, error: Exception) -> Response:
     if error.retry_after:
         headers["retry-after"] = str(max(1, round(error.retry_after)))
     return json_response(error.body(), error.status, headers)
+
+
+async def _store_problem(request: Request, error: Exception) -> Response:
+    """The store is not there now: a server may be started again."""
+    assert isinstance(error, StoreError)
+    _log.warning("%s %s: %s", request.method, request.url.path, error)
+    return await _problem(request, Problem(503, "the store cannot be read now", retry_after=5))
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
-from extract.broker.bodies import NAME_PATTERN, FeedBody, FeedView
+from extract.broker.bodies import FeedBody, FeedView
 from extract.broker.http.requests import (
     broker_of,
     client_of,
     feed_name,
+    is_feed_name,
     json_response,
     read_json,
 )
@@ -64,7 +63,7 @@ async def get_schema(request: Request) -> Response:
 
 async def put_feed(request: Request) -> Response:
     """Makes a feed, or changes it."""
-    if not re.match(NAME_PATTERN, request.path_params["feed"]):
+    if not is_feed_name(request.path_params["feed"]):
         hint = "letters, digits and _ . : @ - , up to 128"
         raise Problem(422, "a feed cannot have this name", hint)
     name = feed_name(request, "admin")

@@ -26,10 +26,12 @@ from extract.broker.delivery.addresses import check_url
 from extract.broker.feed_filters import read_body as read_subscription
 from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (
+    ID_HINT,
     broker_of,
     client_of,
     decode_json,
     feed_name,
+    is_id,
     json_response,
     number_parameter,
     own_subscriber,
@@ -88,11 +90,12 @@ async def put_subscription(request: Request) -> Response:
     broker.feed(feed)
     body, raw = await read_json(request, SubscriptionBody, _MOST_BYTES)
     kept = checked(body, raw, broker)
-    owner = client_of(request).name
+    client = client_of(request)
+    owner = client.name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and client_of(request).is_admin:
+    if before is not None and client.is_admin:
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, client_of(request), [kept])
+    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
     new = NewSubscription(identifier, encode(kept), has_webhook, secret)
@@ -145,6 +148,8 @@ def _read_lines(
         except Problem as problem:
             problem.fields["line"] = number
             raise
+        if not is_id(body.id):
+            raise Problem(422, "no subscription has such an id", ID_HINT, line=number)
         if body.id in seen:
             raise Problem(422, f"two lines have the id {body.id!r}", line=number)
         seen.add(body.id)

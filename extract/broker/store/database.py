@@ -33,6 +33,10 @@ class Connection(Protocol):
         """A transaction that only reads, and sees one state."""
         ...
 
+    def is_lost(self) -> bool:
+        """Whether the server has ended it; the next use opens it again, if that is possible."""
+        ...
+
     def close(self) -> None:
         """Closes it."""
         ...
@@ -58,7 +62,11 @@ class Database(Protocol):
         ...
 
     def connect(self, writes: bool = False) -> Connection:
-        """A new connection."""
+        """A new connection; the one that writes needs the lock."""
+        ...
+
+    def claim(self, connection: Connection) -> None:
+        """Marks the store as used by this process, so that it sees if another one was there."""
         ...
 
     def size(self) -> int:

@@ -38,11 +38,13 @@ def blocks_after(connection: Connection, position: int, most: int) -> list[Arriv
 
 def blocks_of_feed(connection: Connection, feed: int, number: int, most: int) -> list[ArrivedBlock]:
     """The blocks of a feed from the one with a document's number on."""
-    statement = (
-        f"SELECT {_BLOCK} FROM block WHERE feed = ? AND first + documents > ? "
+    statement = (  # begins at the last block that can have the number: one step in the index
+        f"SELECT {_BLOCK} FROM block WHERE feed = ? AND first + documents > ? AND first >= "
+        "COALESCE((SELECT MAX(first) FROM block WHERE feed = ? AND first <= ?), 0) "
         "ORDER BY feed, first LIMIT ?"
     )
-    return [_block(row) for row in connection.query(statement, (feed, number, most))]
+    values = (feed, number, feed, number, most)
+    return [_block(row) for row in connection.query(statement, values)]
 
 
 def blocks_between(connection: Connection, after: int, last: int) -> list[ArrivedBlock]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import DeadLetter, NotificationRow, RejectionRow
+
+_PAGE_BYTES: Final = 16 << 20  # of rows that are read at once
 
 
 def add_notifications(connection: Connection, rows: Iterable[NotificationRow]) -> None:
@@ -18,11 +21,24 @@ def add_notifications(connection: Connection, rows: Iterable[NotificationRow]) -
 def notifications_after(
     connection: Connection, key: int, seq: int, most: int
 ) -> list[NotificationRow]:
-    """The rows of a subscriber with numbers above one, at most so many rows."""
-    rows = connection.query(
-        "SELECT key, last, count, position, data FROM notification WHERE key = ? AND last > ? "
+    """The rows of a subscriber that have its next notifications above a number.
+
+    No more rows than so many notifications need, and only some megabytes of them.
+    """
+    sizes = connection.query(
+        "SELECT last, count, LENGTH(data) FROM notification WHERE key = ? AND last > ? "
         "ORDER BY key, last LIMIT ?",
         (key, seq, most),
+    )
+    until = amount = size = 0
+    for last, count, length in sizes:
+        if until and (amount >= most or size + length > _PAGE_BYTES):
+            break
+        until, amount, size = last, amount + min(count, last - seq), size + length
+    rows = connection.query(
+        "SELECT key, last, count, position, data FROM notification "
+        "WHERE key = ? AND last > ? AND last <= ? ORDER BY key, last",
+        (key, seq, until),
     )
     return [
         NotificationRow(key, last, amount, position, bytes(data))

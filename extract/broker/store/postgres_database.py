@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+import select
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from extract.broker.store.copy import copy_tables
+from extract.broker.store.database import Connection
+from extract.broker.store.feeds import set_meta
 from extract.broker.store.rows import Row
 from extract.broker.store.sqlite_database import SqliteDatabase
 from extract.broker.store.tables import StoreError
 from extract.errors import SchemeError
 from extract.scheme.database.location import location_of
 
+_log: Final = logging.getLogger("extract.broker.store")
+_CONNECT_SECONDS: Final = 10  # where the URL says nothing else
 _SCHEMA: Final = "extract_broker"  # where the URL names none
 _TYPES: Final = {
     "key": "BIGINT PRIMARY KEY",
@@ -27,40 +34,102 @@ _TYPES: Final = {
 
 
 class PostgresConnection:
-    """A connection to the server; see `extract.broker.store.database.Connection`."""
+    """A connection to the server; see `extract.broker.store.database.Connection`.
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    One that the server has ended, as it does when it is started again, is opened again.
+
+    Args:
+        opens: Opens it.
+    """
+
+    def __init__(self, opens: Callable[[], Any]) -> None:
+        self._opens = opens
+        self._connection = opens()
+        self._is_inside = False  # a transaction, which cannot go on in another connection
+        self._unknown = 0  # the number of a transaction that was lost while it was committed
+
+    def _ready(self) -> Any:
+        """The connection, opened again if it was lost.
+
+        Raises:
+            StoreError: It cannot be opened; or the last transaction was written after all, and
+                what hears of changes did not hear of it.
+        """
+        if not self._is_inside and self.is_lost():
+            self._connection.close()
+            opened = self._opens()
+            if self._unknown:
+                ((status,),) = opened.execute("SELECT txid_status(%s)", (self._unknown,)).fetchall()
+                if status != "aborted":
+                    opened.close()
+                    reason = "the connection was lost, and a change was written nonetheless"
+                    raise StoreError(reason, "start the broker again")
+                self._unknown = 0
+            self._connection = opened
+        return self._connection
+
+    def is_lost(self) -> bool:
+        """Whether the server has ended it: then it has said so, while nobody asked."""
+        from psycopg import Error
+        from psycopg.pq import ConnStatus
+
+        inner = self._connection.pgconn
+        if self._connection.closed or inner.status != ConnStatus.OK:
+            return True
+        poll = select.poll()
+        poll.register(inner.socket, select.POLLIN)
+        try:
+            while poll.poll(0):
+                inner.consume_input()
+        except Error:
+            return True
+        return bool(inner.status != ConnStatus.OK)
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Runs a statement."""
-        cursor = self._connection.execute(statement.replace("?", "%s"), values)
+        cursor = self._ready().execute(statement.replace("?", "%s"), values)
         return int(cursor.rowcount)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Runs a statement for each row."""
-        with self._connection.cursor() as cursor:
+        with self._ready().cursor() as cursor:
             cursor.executemany(statement.replace("?", "%s"), rows)
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows of a query."""
-        rows: list[Row] = self._connection.execute(
-            statement.replace("?", "%s"), values, binary=True
-        ).fetchall()
+        rows: list[Row] = (
+            self._ready().execute(statement.replace("?", "%s"), values, binary=True).fetchall()
+        )
         return rows
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction that writes."""
-        with self._connection.transaction():
-            yield
+        """A transaction that writes; its number says later whether it was committed."""
+        connection = self._ready()
+        number = 0
+        try:
+            with connection.transaction(), self._inside():
+                yield
+                ((number,),) = connection.execute("SELECT txid_current()").fetchall()
+        except Exception:
+            if self.is_lost():
+                self._unknown = number
+            raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """A transaction that reads."""
-        with self._connection.transaction(force_rollback=True):
+        with self._ready().transaction(force_rollback=True), self._inside():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        self._is_inside = True
+        try:
+            yield
+        finally:
+            self._is_inside = False
 
     def close(self) -> None:
         """Closes it."""
@@ -85,10 +154,16 @@ class PostgresDatabase:
         self._target = location.target
         self._schema = location.schema if "schema=" in url else _SCHEMA
         self._synchronous = synchronous
-        self._lock: Any = None
+        self._writer: Any = None  # the connection that has the lock, before it is used
+        self._asking: PostgresConnection | None = None
+        self._claim = ""
 
     def lock(self) -> None:
-        """Takes a lock of the server, which ends with the connection.
+        """Opens the connection that writes, with a lock of the server, which ends with it."""
+        self._writer = self._locked()
+
+    def _locked(self) -> Any:
+        """A connection with the lock.
 
         The server may see a moment late that a broker was killed, so this waits a little.
         """
@@ -104,22 +179,54 @@ class PostgresDatabase:
             connection.close()
             hint = "stop it, or name another ?schema="
             raise StoreError("another broker uses this store", hint, self.name) from None
-        self._lock = connection
+        connection.execute("SET lock_timeout TO 0")
+        return connection
 
     def connect(self, writes: bool = False) -> PostgresConnection:
         """A new connection, with the schema as its search path."""
+        return PostgresConnection(self._open_writer if writes else self._open_reader)
+
+    def _open_reader(self) -> Any:
+        connection = self._prepared(self._open())
+        connection.execute("SET default_transaction_read_only TO on")
+        return connection
+
+    def _open_writer(self) -> Any:
+        """The connection with the lock; another one, if the server has ended it.
+
+        Raises:
+            StoreError: Another broker has the lock, or had it in between.
+        """
         from psycopg import sql
 
-        connection = self._open()
+        opened, self._writer = self._writer, None
+        if opened is not None:
+            schema = sql.Identifier(self._schema)
+            opened.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            return self._prepared(opened)
+        connection = self._prepared(self._locked())
+        rows = connection.execute("SELECT value FROM meta WHERE name = 'claim'").fetchall()
+        if [value for (value,) in rows] != [self._claim]:
+            connection.close()
+            hint = "start this one again"
+            raise StoreError("another broker has used this store", hint, self.name)
+        _log.warning("the connection to the store was lost, and is there again")
+        return connection
+
+    def _prepared(self, connection: Any) -> Any:
+        from psycopg import sql
+
         schema = sql.Identifier(self._schema)
-        if writes:
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
         connection.execute(sql.SQL("SET search_path TO {}").format(schema))
         commit = "on" if self._synchronous else "off"
         connection.execute(f"SET synchronous_commit TO {commit}")
-        if not writes:
-            connection.execute("SET default_transaction_read_only TO on")
-        return PostgresConnection(connection)
+        return connection
+
+    def claim(self, connection: Connection) -> None:
+        """Marks the store as used by this process."""
+        self._claim = uuid.uuid4().hex
+        with connection.transaction():
+            set_meta(connection, "claim", self._claim)
 
     def _open(self) -> Any:
         try:
@@ -128,30 +235,45 @@ class PostgresDatabase:
             hint = "pip install 'extract-xpath[database]'"
             raise StoreError("a store in PostgreSQL needs psycopg", hint) from None
         try:
-            return psycopg.connect(self._target, autocommit=True, prepare_threshold=2)
+            known = "connect_timeout" in self._target
+            options: dict[str, Any] = {} if known else {"connect_timeout": _CONNECT_SECONDS}
+            return psycopg.connect(self._target, autocommit=True, prepare_threshold=2, **options)
         except psycopg.Error as error:
             reason = f"cannot connect: {str(error).strip()}"
             raise StoreError(reason, "is the server running?", self.name) from None
 
     def size(self) -> int:
-        """Bytes of the tables; the lock's connection asks."""
-        (size,) = self._lock.execute(
-            "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
-            "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND relkind = 'r'",
-            (self._schema,),
-        ).fetchone()
-        return int(size)
+        """Bytes of the tables.
+
+        Raises:
+            StoreError: The server does not answer.
+        """
+        from psycopg import Error
+
+        try:
+            if self._asking is None:
+                self._asking = self.connect()
+            rows = self._asking.query(
+                "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+                "JOIN pg_namespace n ON n.oid = c.relnamespace "
+                "WHERE n.nspname = ? AND relkind = 'r'",
+                (self._schema,),
+            )
+        except Error as error:
+            raise StoreError(f"cannot be read: {error}", "", self.name) from None
+        return int(rows[0][0])
 
     def backup(self, target: Path) -> None:
         """Copies one state into an embedded store, which can be served as it is."""
         source = self.connect()
         try:
-            copy_tables(source, SqliteDatabase(target))
+            copy_tables(source, SqliteDatabase(target), self.name)
         finally:
             source.close()
 
     def close(self) -> None:
-        """Gives the lock back."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        """Gives the lock back, if the connection that writes is not closed yet."""
+        for connection in (self._writer, self._asking):
+            if connection is not None:
+                connection.close()
+        self._writer = self._asking = None

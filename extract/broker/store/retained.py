@@ -7,33 +7,20 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 
 
-def position_by_age(connection: Connection, before: int) -> int:
-    """The last position whose batch was matched before a time."""
-    rows = connection.query("SELECT MAX(position) FROM outcome WHERE matched < ?", (before,))
-    return int(rows[0][0] or 0)
-
-
-def position_by_size(connection: Connection, most: int) -> int:
-    """The last position that has to go for the rest to have at most so many bytes."""
+def retained_bytes(connection: Connection) -> int:
+    """Bytes of all documents and notifications that are kept: looks at every batch."""
     rows = connection.query("SELECT COALESCE(SUM(bytes), 0) FROM outcome")
-    excess = int(rows[0][0]) - most
-    if excess <= 0:
-        return 0
-    for position, size in connection.query("SELECT position, bytes FROM outcome ORDER BY position"):
-        excess -= size
-        if excess <= 0:
-            return int(position)
-    return 0
+    return int(rows[0][0])
 
 
-def next_position(connection: Connection, cut: int, batches: int) -> int:
-    """The position of some batches on, at most one given: to trim a little at a time."""
+def oldest_batches(connection: Connection, last: int, most: int) -> list[tuple[int, int, int]]:
+    """The oldest batches up to a position, at most so many: position, when matched, bytes."""
     rows = connection.query(
-        "SELECT MAX(position) FROM (SELECT position FROM outcome WHERE position <= ? "
-        "ORDER BY position LIMIT ?) AS batches",
-        (cut, batches),
+        "SELECT position, matched, bytes FROM outcome WHERE position <= ? "
+        "ORDER BY position LIMIT ?",
+        (last, most),
     )
-    return int(rows[0][0] or 0)
+    return [(int(position), int(matched), int(size)) for position, matched, size in rows]
 
 
 def trim(connection: Connection, cut: int, matched: int, numbers: dict[int, int]) -> None:
@@ -56,3 +43,4 @@ def trim(connection: Connection, cut: int, matched: int, numbers: dict[int, int]
             feed_rows.set_meta(connection, f"next_number.{feed}", str(numbers[feed]))
     connection.execute("DELETE FROM block WHERE position <= ?", (cut,))
     connection.execute("DELETE FROM outcome WHERE position <= ? AND position < ?", (cut, matched))
+    connection.execute("UPDATE outcome SET bytes = 0 WHERE position <= ?", (cut,))

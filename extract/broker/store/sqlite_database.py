@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from extract.broker.store.database import Connection
 from extract.broker.store.rows import Row
 from extract.broker.store.tables import StoreError
 
@@ -70,6 +71,10 @@ class SqliteConnection:
             yield
         finally:
             self._connection.execute("ROLLBACK")
+
+    def is_lost(self) -> bool:
+        """No server can end it."""
+        return False
 
     def close(self) -> None:
         """Closes it."""
@@ -135,6 +140,9 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise StoreError(f"cannot be opened: {error}", "", self.name) from error
         return SqliteConnection(connection)
+
+    def claim(self, connection: Connection) -> None:
+        """The lock of a file ends with this process, and so nobody else was there."""
 
     def size(self) -> int:
         """Bytes of the file and its log."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from extract.broker.store.database import Connection, Database
 from extract.broker.store.sqlite_database import FILE, SqliteDatabase
 from extract.broker.store.tables import StoreError, create_tables, migrate
 
+_T = TypeVar("_T")
+_log = logging.getLogger("extract.broker.store")
 _URLS = ("postgresql://", "postgres://")
 
 
@@ -75,6 +79,7 @@ class BrokerStore:
                 migrate(self.writer, database.types)
             else:
                 create_tables(self.writer, database.types)
+            database.claim(self.writer)
             for _ in range(readers):
                 self._readers.put(database.connect())
         except BaseException:
@@ -98,6 +103,26 @@ class BrokerStore:
             yield connection
         finally:
             self._readers.put(connection)
+
+    def read(self, call: Callable[[Connection], _T]) -> _T:
+        """Calls a function with a connection to read with, again if that was lost on the way.
+
+        Raises:
+            StoreError: The store cannot be read now.
+        """
+        with self.reader() as connection:
+            try:
+                return call(connection)
+            except Exception as error:
+                if not connection.is_lost():
+                    raise
+                _log.warning("the store did not answer: %s", error)
+            try:
+                return call(connection)
+            except Exception as error:
+                if not connection.is_lost():
+                    raise
+                raise StoreError("the store cannot be read now") from error
 
     def close(self) -> None:
         """Closes all connections and gives the lock back."""

@@ -17,10 +17,14 @@ from extract.broker.delivery.addresses import ForbiddenAddress, check_url, is_pu
 from extract.broker.delivery.caller import CallFailed, WebhookCaller
 from extract.broker.problems import Problem
 from extract.broker.settings import BrokerSettings, WebhookSettings
+from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import StoreError
 from tests.support.broker_server import AskedBroker, served
 from tests.support.webhook_server import Received, webhook_receiver
 
-QUICK = WebhookSettings(attempts=3, first_delay=0.01, longest_delay=0.02, allow_private=True)
+QUICK = WebhookSettings(
+    attempts=3, first_delay=0.01, longest_delay=0.02, failure_delay=0.01, allow_private=True
+)
 
 
 @pytest.fixture
@@ -78,6 +82,42 @@ def test_one_that_fails_for_good_is_a_dead_letter_and_followers_go_on(
     assert receiver.bodies[-1]["document"] == "bad"
     assert _letters(asked) == []
     assert asked.ask("DELETE", "/subscriptions/s/dead-letters/2").status == 404
+
+
+def test_deliveries_go_on_when_the_store_was_gone_for_a_moment(
+    asked: AskedBroker, receiver: Received, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.put("s", xpath="/a", select="doc", webhook=f"http://127.0.0.1:{receiver.port}/")
+    failures = [StoreError("it is being started again")] * 2
+    read = BrokerStore.read
+
+    def flaky(store: BrokerStore, call: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return read(store, call)
+
+    monkeypatch.setattr(BrokerStore, "read", flaky)
+    asked.post("<a/>", "d")
+    assert [one["document"] for one in receiver.wait_for(1)] == ["d"]
+    assert failures == []
+
+
+def test_requests_are_refused_while_the_store_is_gone(
+    asked: AskedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.put("s", xpath="/a")
+
+    def gone(store: BrokerStore, call: Any) -> Any:
+        raise StoreError("it is being started again")
+
+    monkeypatch.setattr(BrokerStore, "read", gone)
+    for method, path, body in (
+        ("GET", "/subscriptions/s/notifications", None),
+        ("PUT", "/feeds/f", {"dtd": "<!ELEMENT a EMPTY>"}),
+        ("GET", "/feeds/f/subscriptions", None),
+    ):
+        answer = asked.ask(method, path, body)
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
 
 
 def test_a_redirect_is_not_followed(asked: AskedBroker, receiver: Received) -> None:

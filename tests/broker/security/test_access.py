@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -216,6 +217,8 @@ def test_limits_of_a_client(tmp_path: Path) -> None:
         bomb = gzip.compress(b" " * 4_000_000)
         assert asked.ask("POST", "/feeds/f/documents", bomb, sent).status == 413
         assert asked.ask("POST", "/feeds/f/documents", packed[:-9], sent).status == 400
+        pieces = gzip.compress(b"<a>") + gzip.compress(b"") + gzip.compress(b"</a>")
+        assert asked.ask("POST", "/feeds/f/documents", pieces, sent).status == 202
         assert (
             asked.ask(
                 "POST", "/feeds/f/documents", b"<a/>", {**XML, "Content-Encoding": "br"}
@@ -228,6 +231,39 @@ def test_limits_of_a_client(tmp_path: Path) -> None:
         assert asked.put("s1", xpath="/b").status == 200
         answer = asked.ask("GET", "/subscriptions/s1/notifications?wait=5")
         assert (answer.status, answer.headers["retry-after"]) == (429, "5")
+
+
+def test_a_packed_body_of_empty_pieces_is_refused_at_once(tmp_path: Path) -> None:
+    """zlib copies what is behind each piece, which makes hours of some megabytes."""
+    with served(tmp_path) as asked:
+        asked.put_feed("f")
+        packed = gzip.compress(b"") * 1_000_000  # hours, if all were looked at
+        sent = {**LINES, "Content-Encoding": "gzip"}
+        answer = asked.ask("POST", "/feeds/f/documents", packed, sent)
+        assert (answer.status, "members" in answer.json["reason"]) == (413, True)
+
+
+@pytest.mark.parametrize("end", ["%0A", "%0D", "%20", "%7F", "%C2%85"])
+def test_no_name_ends_with_a_control(tmp_path: Path, end: str) -> None:
+    with served(tmp_path) as asked:
+        asked.put_feed("f")
+        assert asked.put_feed(f"g{end}").status == 422
+        assert asked.put(f"s{end}", xpath="/a").status == 422
+        line = json.dumps({"id": f"t{unquote(end)}", "xpath": "/a"})
+        answer = asked.ask("POST", "/feeds/f/subscriptions", line, LINES)
+        assert (answer.status, answer.json["line"]) == (422, 1)
+        assert [one["name"] for one in asked.ask("GET", "/feeds").json["feeds"]] == ["f"]
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_no_id_is_a_step_in_a_path(tmp_path: Path, dots: str) -> None:
+    """A client that resolves it would delete the feed, and not the subscription."""
+    with served(tmp_path) as asked:
+        asked.put_feed("f")
+        assert asked.put(dots, xpath="/a").status == 422
+        line = json.dumps({"id": dots, "xpath": "/a"})
+        assert asked.ask("POST", "/feeds/f/subscriptions", line, LINES).status == 422
+        assert asked.put(f"{dots}x", xpath="/a").status == 201
 
 
 def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
@@ -284,6 +320,25 @@ def _tokens(folder: Path, text: str) -> TokenFile:
     file.write_text(text)
     file.chmod(0o600)
     return TokenFile.load(file)
+
+
+def test_a_subscription_has_the_rights_of_its_owner_whoever_changes_it(tmp_path: Path) -> None:
+    join = "a//x->x1[k->x2] JOIN{x2=x4, 60} b//y->x3[k->x4]"
+    admin, ann = f"root {ROOT} admin\n", f"ann {DESK} subscribe a"
+    with served(tmp_path / "store", tokens=_tokens(tmp_path, f"{admin}{ann},b")) as asked:
+        root, reader = asked.as_client(ROOT), asked.as_client(DESK)
+        for feed in ("a", "b"):
+            root.put_feed(feed)
+        assert reader.put("hers", "a", xscl=join).status == 201
+        root.put("all", "a", xpath="/*")
+        asked.broker.tokens_changed(_tokens(tmp_path, f"{admin}{ann}"))
+        assert root.put("all", "a", xpath="/x").status == 200  # behind the change of tokens
+        assert reader.ask("GET", "/feeds/a/subscriptions/hers").status == 404
+        assert root.put("hers", "a", xscl=join).status == 404  # there is no b for her
+        assert reader.put("hers", "a", xpath="/x").status == 200
+        assert reader.ask("GET", "/feeds/a/subscriptions/hers").status == 200
+        root.post("<x/>", "one", "a")
+        assert [row["document"] for row in reader.notifications("hers")] == ["one"]
 
 
 def test_who_loses_a_right_is_told_nothing_more(tmp_path: Path) -> None:

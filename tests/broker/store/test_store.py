@@ -145,11 +145,12 @@ def test_notifications_and_their_retention(store: BrokerStore) -> None:
     assert notifications.last_number(writer, 1) == 6
     rows = notifications.notifications_after(writer, 1, 2, 10)
     assert [(one.last, one.amount) for one in rows] == [(4, 2), (6, 2)]
-    assert retained.position_by_age(writer, 2_500) == 2
-    assert retained.position_by_size(writer, 200) == 1
-    assert retained.position_by_size(writer, 300) == 0
+    assert retained.retained_bytes(writer) == 300
+    assert retained.oldest_batches(writer, 2, 9) == [(1, 1_000, 100), (2, 2_000, 100)]
+    assert retained.oldest_batches(writer, 3, 1) == [(1, 1_000, 100)]
     with writer.transaction():
-        retained.trim(writer, retained.next_position(writer, 3, 9), 3, {1: 7})
+        retained.trim(writer, 3, 3, {1: 7})
+    assert retained.oldest_batches(writer, 9, 9) == [(3, 3_000, 0)]
     assert notifications.floor_of(writer, 1) == (6, 0)
     assert notifications.last_number(writer, 1) == 6
     assert documents.matched_position(writer) == 3
@@ -188,6 +189,8 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
     with store.writer.transaction():
         documents.add_block(store.writer, _block(1))
         feeds.add_evidence(store.writer, 1, [b"<a/>"])
+        for since in range(1, 2_100):  # more than one page, of one subscriber
+            subs.start_versions(store.writer, 1, since, [(1, b"%d" % since)])
     copy = tmp_path / "copy"
     database_of(location).backup(copy)
     with store.writer.transaction():
@@ -197,6 +200,8 @@ def test_a_backup_is_a_store_while_another_writes(location: str, tmp_path: Path)
     store.close()
     restored = BrokerStore.open(str(copy))
     assert documents.blocks_after(restored.writer, 0, 9) == [_block(1)]
+    versions = [(one.since, one.body) for one in subs.versions_after(restored.writer, 0)]
+    assert versions == [(since, b"%d" % since) for since in range(1, 2_100)]
     with restored.writer.transaction():
         feeds.add_evidence(restored.writer, 1, [b"<b/>"])
     assert feeds.evidence(restored.writer, 1) == [b"<a/>", b"<b/>"]
