@@ -126,6 +126,7 @@ _ROUNDING: Final = {
     "round": NumberKind.ROUND,
 }
 _NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_NEAREST, *_NEAREST.values()}
+_FAR: Final = frozenset({PathAxis.DESCENDANT, PathAxis.NEAR})  # what looks far below
 _PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
 _OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
 _TEXT_FUNCTIONS: Final = frozenset(
@@ -381,7 +382,11 @@ class Translator:
 
     def _number_of_nodes(self, operation: NumberKind, expr: Expr) -> NodesNumber | None:
         path = self._only_path(expr)
-        return None if path is None or not path.steps else NodesNumber(operation, path)
+        if path is None or not path.steps:
+            return None
+        if operation is NumberKind.SUM and _selects_nested_texts(path):
+            return None  # they are added in document order, which the engine's is not
+        return NodesNumber(operation, path)
 
     def _number_truth(self, expr: Expr, above: bool) -> Condition:
         number = self.number(expr) if type_of(expr) is Type.NUMBER else None
@@ -644,6 +649,12 @@ def _is_computed(expr: Expr) -> bool:
         return False
     arguments = expr.arguments
     return expr.name != "string" or not arguments or type_of(arguments[0]) is not Type.NODES
+
+
+def _selects_nested_texts(path: Path) -> bool:
+    """Whether a path may select texts of elements that are in each other."""
+    axes = [step.axis for step in path.steps]
+    return axes[-1] is PathAxis.TEXT and not _FAR.isdisjoint(axes)
 
 
 def _unless_true(condition: Condition) -> Condition | None:
