@@ -42,6 +42,7 @@ DOCUMENTS = (
     b"<a><r/></a>",
     b"<r/>",
     b"<b><b><a>x</a></b></b>",
+    b"<b><b><a>x</a></b><c/></b>",
     b"<r><a/><b/></r>",
     b"<r>1e20<a>1</a>-1e20</r>",
 )
@@ -176,6 +177,7 @@ OPEN = (
     "/r[id(a) and a]",
     "/r[not(id(a))]",
     "//a[ancestor::*/b]",
+    "/descendant::b/a[ancestor::b/c]",  # another b may be above that b
     "/r[sum(.//text()) = 0]",  # in document order; in any other it may be 1
     "//a[../../d][1]",
     "/.//a[not(../c)]",
