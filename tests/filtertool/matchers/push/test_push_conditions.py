@@ -150,6 +150,12 @@ DECIDED = (
 OPEN = (
     "//a/../a",  # the parent may be the document node, of which nothing is known
     "//a/..//c",
+    "count(//a/..)",  # it counts, though it is no result
+    "not(//a/..)",
+    "//r[//a/..]",
+    "//r[count(//a/..) = 1]",
+    "//r[//a/.. = '']",
+    "(//a/..)[1]/*",
     "//a[normalize-space(.) = normalize-space(../b/a)]",
     "//a[substring-after(., '') = .]",
     "count((//a | //e)[. = 'x']) > 1",
