@@ -232,9 +232,7 @@ class Translator:
             raise Untranslatable(tuple(steps))
         return tuple(steps)
 
-    def _go_up(
-        self, path: LocationPath, number: int, steps: list[PathStep], result: bool
-    ) -> None:
+    def _go_up(self, path: LocationPath, number: int, steps: list[PathStep], result: bool) -> None:
         """Takes the step ``..``: where ``a/b[c]/..`` leads, an ``a`` has a ``b[c]``."""
         before = tuple(steps)
         if not steps or steps[-1].axis in _NOT_FROM_PARENT:
