@@ -41,8 +41,10 @@ def save_scheme(scheme: Scheme, path: str | Path) -> None:
     beside = None
     if len(scheme.members) > INLINE:
         beside = write_members(scheme.members, scheme.wordings, target)
+    lines = scheme_lines(scheme, beside)
     with whole_file(path) as stream:
-        stream.writelines(line.encode() for line in scheme_lines(scheme, beside))
+        # Half a character, for which a query was rejected, is an escape: UTF-8 does not have it.
+        stream.writelines(line.encode(errors="backslashreplace") for line in lines)
     remove_others(target, None if beside is None else beside.file)
 
 

@@ -99,8 +99,8 @@ class Subscriptions(Sequence[Subscription]):
             version: Of XPath, for those that are no `Subscription` values.
 
         Raises:
-            SubscriptionsError: Two queries have one id, a binding is not possible, there is no such
-                version, or metadata cannot be kept.
+            SubscriptionsError: Two queries have one id, an id has half a character, a binding is
+                not possible, there is no such version, or metadata cannot be kept.
 
         >>> Subscriptions.of(["//a", ("b", "//b")])[1].id
         'b'
@@ -126,6 +126,8 @@ class Subscriptions(Sequence[Subscription]):
                 if not isinstance(name, str) or not isinstance(xpath, str):
                     raise TypeError(f"the id and the XPath of a query are strings: {query!r}")
                 entry = Subscription(name, xpath.strip(), shared, version=version)
+            if not entry.id.isascii():
+                _check_whole(entry.id)
             if entries.setdefault(entry.id, entry) is not entry:
                 hint = "give every query an id of its own; one without takes its position"
                 raise SubscriptionsError(f"two queries have the id {entry.id!r}", hint)
@@ -226,6 +228,15 @@ def with_checked_metadata(
     except MetadataError as error:
         reason = f"query {query.id!r}: {error.reason}"
         raise SubscriptionsError(reason, error.hint, source, query.line) from None
+
+
+def _check_whole(name: str) -> None:
+    """Makes sure that an id can be written as UTF-8: in results, and in a scheme."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        hint = "use whole characters; files and messages are decoded from UTF-8"
+        raise SubscriptionsError(f"the id {name!r} has half a character", hint) from None
 
 
 def _checked(namespaces: Mapping[str, str] | None) -> dict[str, str]:

@@ -158,12 +158,15 @@ def test_a_double_is_never_spelled_again() -> None:
 
 
 @pytest.mark.parametrize("bad", ["\x01", "\ufffe", "\ud800"])
-def test_every_constant_is_checked(bad: str) -> None:
+def test_every_constant_is_checked(bad: str, tmp_path: Path) -> None:
     """TRAPS 47."""
     queries = {"good": "/r[a = 'x']", "bad": f"/r[a = 'x{bad}']", "other": "/r[a = 'y']"}
     scheme = extract.prepare(extract.Schema.none(), extract.Subscriptions.of(queries), chunks=1)
     assert [one.id for one in scheme.rejected] == ["bad"]
     assert scheme.counts()["satisfiable"] == 2
+    scheme.save(tmp_path / "scheme.json")
+    again = extract.Scheme.load(tmp_path / "scheme.json")
+    assert again.rejected == scheme.rejected
 
 
 def test_bindings_belong_to_the_template() -> None:

@@ -341,6 +341,10 @@ def test_subscriptions_of_python_values_are_checked() -> None:
         Subscriptions.of([("2", "//a"), "//b"])
     with pytest.raises(SubscriptionsError, match="empty"):
         Subscriptions.of(["//a"], namespaces={"p": ""})
+    with pytest.raises(SubscriptionsError, match="half a character"):
+        Subscriptions.of({"é\ud800": "//a"})
+    with pytest.raises(SubscriptionsError, match="half a character"):
+        Subscriptions.of([Subscription("\udc80", "//a")])
 
 
 def test_subscriptions_are_an_unchangeable_sequence(write: Write) -> None:

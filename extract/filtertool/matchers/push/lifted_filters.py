@@ -215,9 +215,11 @@ def _to_ancestor(steps: _Steps, number: int, asked: Expr, rest: Sequence[Expr]) 
         named = make_step("child", ancestor.test, tuple(own))
         return (ANY_DEPTH, named, ANY_DEPTH, step, *steps[2:])
     may_be = [at for at in range(number) if _may_be(steps[at], ancestor.test)]
-    if len(may_be) != 1 or steps[may_be[0]].test != ancestor.test:
+    if len(may_be) != 1:
         return None
     at = may_be[0]
+    if steps[at].axis != "child" or steps[at].test != ancestor.test:
+        return None  # a descendant of that name may be below another
     above = _with(steps[at], [*steps[at].predicates, *own])
     return (*steps[:at], above, *steps[at + 1 : number], step, *steps[number + 1 :])
 

@@ -77,8 +77,6 @@ def leaves_root(step: Step, rest: Sequence[Step]) -> bool:
 
     It would be the root, if that is both a ``b`` and a ``c``.
     """
-    if not rest:
-        return True  # the document node is no result
     tests = (step.test, rest[0].test)
     names = [test.local for test in tests if isinstance(test, NameTest) and test.local != "*"]
     by_name = rest[0].axis == "child" and len(names) == 2 and names[0] != names[1]

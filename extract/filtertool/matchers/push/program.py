@@ -132,27 +132,27 @@ def may_fail(expression: Expr) -> bool:
     return any(map(may_fail, children(expression)))
 
 
-def _paths(expression: Expr, translator: Translator) -> list[Path]:
+def _paths(expression: Expr, translator: Translator, result: bool = True) -> list[Path]:
     paths = location_paths(expression)
     if paths is not None and len(paths) > 1:
-        return [path for part in paths for path in _paths(part, translator)]
+        return [path for part in paths for path in _paths(part, translator, result)]
     if paths is not None:
         expression = paths[0]
     if isinstance(expression, Union):
-        return [path for part in expression.parts for path in _paths(part, translator)]
+        return [path for part in expression.parts for path in _paths(part, translator, result)]
     with_ids = path_with_ids(expression)
     if with_ids is not None:
         translator.exact = False
-        return _paths(with_ids, translator)
+        return _paths(with_ids, translator, result)
     if isinstance(expression, FilterPath):
         translator.exact = False
         if not isinstance(expression.primary, (LocationPath, FilterPath, Union)):
             return [Path(True, ())]
-        return _paths(expression.primary, translator)
+        return _paths(expression.primary, translator, False)
     if not isinstance(expression, LocationPath):
         translator.exact = False
         return [Path(True, ())]
-    path, whole, _ = translator.path(expression, True)
+    path, whole, _ = translator.path(expression, True, result)
     assert path is not None
     if whole and not path.steps:
         translator.exact = False  # the document node, which is no result

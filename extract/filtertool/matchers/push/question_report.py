@@ -169,7 +169,7 @@ def _is_taken(predicate: Expr) -> bool:
 
 
 def _is_taken_path(path: LocationPath) -> bool:
-    return Translator(_WrittenNames()).path(path, True).exact
+    return Translator(_WrittenNames()).path(path, True, result=True).exact
 
 
 def _refused_paths(expr: Expr) -> Iterator[str]:

@@ -126,6 +126,7 @@ _ROUNDING: Final = {
     "round": NumberKind.ROUND,
 }
 _NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_NEAREST, *_NEAREST.values()}
+_FAR: Final = frozenset({PathAxis.DESCENDANT, PathAxis.NEAR})  # what looks far below
 _PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
 _OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
 _TEXT_FUNCTIONS: Final = frozenset(
@@ -185,17 +186,18 @@ class Translator:
 
     # -- paths
 
-    def path(self, path: LocationPath, above: bool) -> TranslatedPath:
+    def path(self, path: LocationPath, above: bool, result: bool = False) -> TranslatedPath:
         """Translates a path.
 
         Args:
             path: The path.
             above: Whether it may select more than the query does; else it may select less.
+            result: Whether it selects the results of the query, of which the document node is none.
         """
         before, self.exact = self.exact, True
         try:
             translated = TranslatedPath(
-                Path(path.absolute, self._steps(path, above)), True, self.exact
+                Path(path.absolute, self._steps(path, above, result)), True, self.exact
             )
         except Untranslatable as error:
             steps = Path(path.absolute, error.steps) if above else None
@@ -203,7 +205,7 @@ class Translator:
         self.exact = before and translated.exact
         return translated
 
-    def _steps(self, path: LocationPath, above: bool) -> tuple[PathStep, ...]:
+    def _steps(self, path: LocationPath, above: bool, result: bool) -> tuple[PathStep, ...]:
         steps: list[PathStep] = []
         anywhere = False
         for number, step in enumerate(path.steps):
@@ -220,7 +222,7 @@ class Translator:
                     steps.append(last._replace(condition=_unless_true(both([*own, more]))))
                 continue
             if step == PARENT and not anywhere:
-                self._go_up(path, number, steps)
+                self._go_up(path, number, steps, result)
                 continue
             if steps and steps[-1].axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
                 raise Untranslatable(tuple(steps))  # and nothing is below these
@@ -230,7 +232,7 @@ class Translator:
             raise Untranslatable(tuple(steps))
         return tuple(steps)
 
-    def _go_up(self, path: LocationPath, number: int, steps: list[PathStep]) -> None:
+    def _go_up(self, path: LocationPath, number: int, steps: list[PathStep], result: bool) -> None:
         """Takes the step ``..``: where ``a/b[c]/..`` leads, an ``a`` has a ``b[c]``."""
         before = tuple(steps)
         if not steps or steps[-1].axis in _NOT_FROM_PARENT:
@@ -238,7 +240,9 @@ class Translator:
         last = steps.pop()
         at_document = not steps and (path.absolute or not self._inside)
         if last.axis is PathAxis.DESCENDANT:
-            if at_document and not leaves_root(path.steps[number - 1], path.steps[number + 1 :]):
+            rest = path.steps[number + 1 :]
+            is_lost = result if not rest else leaves_root(path.steps[number - 1], rest)
+            if at_document and not is_lost:
                 raise Untranslatable(before)
             steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
             last = last._replace(axis=PathAxis.CHILD)
@@ -381,7 +385,11 @@ class Translator:
 
     def _number_of_nodes(self, operation: NumberKind, expr: Expr) -> NodesNumber | None:
         path = self._only_path(expr)
-        return None if path is None or not path.steps else NodesNumber(operation, path)
+        if path is None or not path.steps:
+            return None
+        if operation is NumberKind.SUM and _selects_nested_texts(path):
+            return None  # they are added in document order, which the engine's is not
+        return NodesNumber(operation, path)
 
     def _number_truth(self, expr: Expr, above: bool) -> Condition:
         number = self.number(expr) if type_of(expr) is Type.NUMBER else None
@@ -644,6 +652,12 @@ def _is_computed(expr: Expr) -> bool:
         return False
     arguments = expr.arguments
     return expr.name != "string" or not arguments or type_of(arguments[0]) is not Type.NODES
+
+
+def _selects_nested_texts(path: Path) -> bool:
+    """Whether a path may select texts of elements that are in each other."""
+    axes = [step.axis for step in path.steps]
+    return axes[-1] is PathAxis.TEXT and not _FAR.isdisjoint(axes)
 
 
 def _unless_true(condition: Condition) -> Condition | None:
