@@ -19,7 +19,13 @@ from extract.xpath.names import NOT_XML
 from extract.xpath.parser import SPLIT, ExpressionParser
 from extract.xscl.ast import Equality, JoinOperator, JoinSide, JoinWindow, PatternNode, XsclQuery
 from extract.xscl.bindings import VARIABLE
-from extract.xscl.normal_form import VariableTrees, with_hidden
+from extract.xscl.normal_form import (
+    NAMESPACE_HINT,
+    NAMESPACE_NODE,
+    VariableTrees,
+    has_namespace_nodes,
+    with_hidden,
+)
 from extract.xscl.patterns import PatternParser, bindings_in
 from extract.xscl.times import duration
 
@@ -259,6 +265,8 @@ class _XsclParser:
         steps: list[Step] = []
         if x.peek() == "/":
             x.relative_path(steps)
+        if has_namespace_nodes(steps):
+            raise x.error(NAMESPACE_NODE, NAMESPACE_HINT, start)
         return _Operand(name[0], tuple(steps), start)
 
     def _window(self, operator: JoinOperator) -> JoinWindow:

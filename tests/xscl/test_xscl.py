@@ -90,6 +90,8 @@ def test_select_and_publish() -> None:
         ("S//a->x[count(b->z) = 1] JOIN{z=y, 1} S//b->y", "->z", "in a comparison"),
         ("S//a->x[b->z = c] JOIN{z=y, 1} S//b->y", "->z", "in a comparison with '='"),
         ("S//a->x[(b|c)->z] JOIN{z=y, 1} S//b->y", "->z", "a binding has to follow a step"),
+        ("S//a->x[namespace::p->z] JOIN{z=y, 1} S//b->y", "->z", "a namespace node cannot be"),
+        ("S//a->x JOIN{x/namespace::p=y, 1} S//b->y", "x/name", "a namespace node cannot be"),
         ("S//a->x[b->z->w] JOIN{z=y, 1} S//b->y", "->w", "bound twice"),
         ("S//a->x[b->x] JOIN{x=y, 1} S//b->y", "->x]", "x is bound twice"),
         ("S//a->x JOIN{x=x, 1} S//b->x", "x", "x is bound on both sides"),
