@@ -319,6 +319,18 @@ def test_a_full_state_stops_or_drops_the_oldest_and_tells() -> None:
     assert len(rows) == stopped.documents - 1  # one more had to go for the new one
 
 
+def test_a_document_that_is_larger_than_the_limit_stops_or_is_kept_alone() -> None:
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=1_000)
+    with pytest.raises(extract.JoinError, match="1,000 bytes"):
+        joins.process("a", "a1", ORDER, 0)
+    assert joins.state.documents == 0
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=1_000, when_full="drop")
+    for number in range(3):
+        joins.process("a", f"a{number}", ORDER, number)
+        assert joins.state.documents == 1
+    assert [one.document for one in joins.rejected] == ["a1"]
+
+
 def test_a_snapshot_is_taken_up_and_a_replay_gives_the_same_keys(tmp_path: Path) -> None:
     joins = Joins({**PAPER, "e": PAIR.format("JOIN", "2 EVENTS")}, lateness=7)
     joins.process("a", "a1", ORDER, 0)
