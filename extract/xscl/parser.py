@@ -239,6 +239,9 @@ class _XsclParser:
             raise x.error("expected AND or ','", hint)
         x.at += 1
         window = self._window(operator)
+        if x.skip() not in ("", "}"):
+            hint = "a window is a number of seconds, as in 3600, or of documents, as in 10 EVENTS"
+            raise x.error("expected '}' after the window", hint)
         x.close("}", opened)
         return terms, window
 

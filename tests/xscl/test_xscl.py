@@ -113,6 +113,8 @@ def test_select_and_publish() -> None:
         ("S//a->x[b->z] JOIN{x=z, 1} S//b->y", "{", "nothing joins the two sides"),
         ("S//a->x JOIN{x=y} S//b->y", "}", "expected AND or ','"),
         ("S//a->x JOIN{x=y, -1} S//b->y", "-1", "a time span cannot be negative"),
+        ("S//a->x JOIN{x=y, 5 hours} S//b->y", "hours", "expected '}' after the window"),
+        ("S//a->x JOIN{x=y, 5 S//b->y", "S//b", "expected '}' after the window"),
         ("S//a->x JOIN{x=y, T1} S//b->y", "T1", "'T1' is no number of seconds"),
         ("S//a->x JOIN{x=y, 0 EVENTS} S//b->y", "0 EV", "'0' is no number of events"),
         ("S//a->x JOIN{x=y, 1.5 EVENTS} S//b->y", "1.5", "'1.5' is no number of events"),
