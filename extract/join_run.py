@@ -8,16 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from extract.chunktool.input.find import InputFile
+from extract.filtertool.joins.engine import PUBLISH
 from extract.filtertool.joins.inputs import ARRIVAL, JoinInput
 from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.room import STATE
 from extract.filtertool.joins.writers import JoinedWriter, open_joined_writer
 from extract.filtertool.output.directory import REPORT, result_directory
 from extract.filtertool.output.writers import Format
 from extract.filtertool.results.outcome import Rejection
 from extract.joins import Joins
+
+_NO_INPUT: Final = (STATE, PUBLISH)  # stages that reject no input document
 
 
 @dataclass(slots=True)
@@ -52,7 +56,7 @@ class JoinReport:
             self.rejections[one.stage] += 1
             if one.document is not None:
                 self.rejected.append(one)
-            if one.document is not None and one.query is None and one.stage != "state":
+            if one.document is not None and one.query is None and one.stage not in _NO_INPUT:
                 self.documents["rejected"] += 1
                 self.documents["late"] += one.stage == "late"
 

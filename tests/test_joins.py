@@ -11,6 +11,7 @@ import pytest
 import extract
 from extract.filtertool.results.outcome import Rejection
 from extract.joins import Joins
+from tests.support.join_streams import DEEP_QUERIES, deep_stream, locally
 
 BOOK = b"""<book><authors><author>Danny Ayers</author><author>Andrew Watt</author></authors>
 <title>Beginning RSS and Atom Programming</title><category>Scripting &amp; Programming</category>
@@ -244,6 +245,18 @@ def test_what_is_published_is_returned_by_the_same_call() -> None:
         joins.process("m", "x", b"<m/>", 9)
 
 
+def test_a_published_document_that_cannot_be_read_has_its_number_and_joins_nothing() -> None:
+    rows, rejected = locally(Joins(DEEP_QUERIES), deep_stream())
+    published = [(row.left, row.right) for row in rows if row.query == "p"]
+    pairs = ["d0 d1", "d0 d2", "d1 d2", "d0 d3", "d1 d3", "d2 d3"]
+    assert published == [tuple(pair.split()) for pair in pairs]
+    assert {row.left for row in rows if row.query == "again"} == {"p#4"}  # of d1 and d3
+    assert [(one.document, one.query, one.stage) for one in rejected] == [
+        (f"p#{number}", None, "publish") for number in (0, 1, 2, 3, 5)
+    ]
+    assert "--max-depth" in rejected[0].reason
+
+
 def test_a_cycle_of_published_streams_is_a_rejected_query() -> None:
     joins = Joins(
         {
@@ -304,6 +317,18 @@ def test_a_full_state_stops_or_drops_the_oldest_and_tells() -> None:
     assert {one.stage for one in dropped} == {"state"}
     rows = joins.process("b", "b", PACK, 10)
     assert len(rows) == stopped.documents - 1  # one more had to go for the new one
+
+
+def test_a_document_that_is_larger_than_the_limit_stops_or_is_kept_alone() -> None:
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=1_000)
+    with pytest.raises(extract.JoinError, match="1,000 bytes"):
+        joins.process("a", "a1", ORDER, 0)
+    assert joins.state.documents == 0
+    joins = Joins({"q": PAIR.format("JOIN", 500)}, max_state=1_000, when_full="drop")
+    for number in range(3):
+        joins.process("a", f"a{number}", ORDER, number)
+        assert joins.state.documents == 1
+    assert [one.document for one in joins.rejected] == ["a1"]
 
 
 def test_a_snapshot_is_taken_up_and_a_replay_gives_the_same_keys(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ _SAMPLE = 100  # queries that are evaluated one at a time
 _ITEMS = 1_000
 _WINDOW = 300  # seconds; an item a second
 _BEST_OF = 3
+_FEEDS = ((1_000, 2_000), (100_000, 300))  # queries and items for all engines
 _LARGE = 0.1  # the scale from which on Spark is measured
 _MANY = 20_000  # queries from which on things are measured once
 
@@ -84,7 +85,10 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
         "each look for the documents with their values, with the same index.",
         "Documents and queries are made after the description in the paper.",
         f"Items of the feed have {sum(map(len, items)) // len(items)} bytes each.",
-        *engine_remarks(max(10, int(1_000 * scale)), max(10, int(2_000 * scale)), scale >= _LARGE),
+        *engine_remarks(
+            [(max(10, int(q * scale)), max(10, int(items * scale))) for q, items in _FEEDS],
+            scale >= _LARGE,
+        ),
     )
     return ResultTable("Joins between documents, one core", columns, rows, remarks)
 

@@ -153,7 +153,7 @@ def join(
         lateness=_seconds(lateness), max_state=_bytes(max_state), when_full=when_full,
     )  # fmt: skip
     files, skipped = _files(documents, messages, output)
-    _warn_of_unread(joins, {stream for stream, _ in files})
+    _warn_of_streams(joins, {stream for stream, _ in files}, all_at_once=state is None)
     inputs = in_order(files, time, namespaces, limits)
     timed: _TimeOptions = {"time": time, "namespaces": namespaces}
     if output == "-":
@@ -244,14 +244,21 @@ def _files(
     return files, skipped
 
 
-def _warn_of_unread(joins: Joins, given: set[str]) -> None:
-    """Tells of streams that no query reads: their names may be misspelt."""
+def _warn_of_streams(joins: Joins, given: set[str], all_at_once: bool) -> None:
+    """Tells of streams that no query reads, and of those without documents: they may be misspelt.
+
+    Args:
+        joins: The queries.
+        given: The streams of the documents.
+        all_at_once: Whether no other run goes on from this one, with documents of more streams.
+    """
     read = {stream for query in joins.queries.values() for stream in query.streams}
-    if EVERY_STREAM in read:
-        return
-    for stream in sorted(given - read):
-        names = ", ".join(sorted(read - joins.published))
+    inputs = read - joins.published
+    for stream in sorted(given - read if EVERY_STREAM not in read else ()):
+        names = ", ".join(sorted(inputs))
         warn(f"no query reads the stream {stream!r}; queries read {names}\n")
+    for stream in sorted(inputs - given - {EVERY_STREAM} if all_at_once else ()):
+        warn(f"queries read the stream {stream!r}, of which there are no documents\n")
 
 
 def _seconds(text: str | None) -> str | None:

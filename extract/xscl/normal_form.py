@@ -33,6 +33,9 @@ from extract.xscl.patterns import binding_of, bindings_in, is_mark
 _COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
+NAMESPACE_NODE: Final = "a namespace node cannot be bound or compared"
+NAMESPACE_HINT: Final = "bind the element, and test its namespaces: a->x[namespace::p = 'uri']"
+
 Refuse = Callable[[str, str, int], QuerySyntaxError]
 
 
@@ -88,6 +91,9 @@ class VariableTrees:
                     branches.append(below)
             here = make_step(step.axis, step.test, tuple(kept))
             path = make_path(absolute, (*steps[:number], here))
+            if has_namespace_nodes(path.steps):
+                first = binding or next(found for one in others for found in bindings_in(one))
+                raise self.error(NAMESPACE_NODE, NAMESPACE_HINT, first.start)
             return PatternNode(binding.name if binding else "", path, tuple(branches))
         return None
 
@@ -125,6 +131,11 @@ class VariableTrees:
         reason = f"{first.name} cannot be bound {where}"
         hint = f"bind a path that has to exist: [path->{first.name}], or several joined by 'and'"
         return self.error(reason, hint, first.start)
+
+
+def has_namespace_nodes(steps: Sequence[Step]) -> bool:
+    """Whether a path may lead to namespace nodes, which have no place in a document."""
+    return any(step.axis == "namespace" for step in steps)
 
 
 def without_bindings(expr: Expr) -> Expr:

@@ -19,7 +19,13 @@ from extract.xpath.names import NOT_XML
 from extract.xpath.parser import SPLIT, ExpressionParser
 from extract.xscl.ast import Equality, JoinOperator, JoinSide, JoinWindow, PatternNode, XsclQuery
 from extract.xscl.bindings import VARIABLE
-from extract.xscl.normal_form import VariableTrees, with_hidden
+from extract.xscl.normal_form import (
+    NAMESPACE_HINT,
+    NAMESPACE_NODE,
+    VariableTrees,
+    has_namespace_nodes,
+    with_hidden,
+)
 from extract.xscl.patterns import PatternParser, bindings_in
 from extract.xscl.times import duration
 
@@ -233,6 +239,9 @@ class _XsclParser:
             raise x.error("expected AND or ','", hint)
         x.at += 1
         window = self._window(operator)
+        if x.skip() not in ("", "}"):
+            hint = "a window is a number of seconds, as in 3600, or of documents, as in 10 EVENTS"
+            raise x.error("expected '}' after the window", hint)
         x.close("}", opened)
         return terms, window
 
@@ -259,6 +268,8 @@ class _XsclParser:
         steps: list[Step] = []
         if x.peek() == "/":
             x.relative_path(steps)
+        if has_namespace_nodes(steps):
+            raise x.error(NAMESPACE_NODE, NAMESPACE_HINT, start)
         return _Operand(name[0], tuple(steps), start)
 
     def _window(self, operator: JoinOperator) -> JoinWindow:

@@ -24,6 +24,19 @@ QUERIES = {
     "r2": "SELECT <o>{i}</o> FROM q//o->x[k->i] JOIN{i=j, 2 EVENTS} p//o->y[k->j] PUBLISH r",
     "end": "r//o->x[k->i] JOIN{i=j, 2 EVENTS} p//o->y[k->j]",
 }
+# What is published is one level deeper than its documents.
+DEEP_QUERIES = {
+    "p": "S/a->x FOLLOWED BY{x=y, 9} S/a->y PUBLISH p",
+    "again": "p/join/a[1]->x JOIN{x=y, 9} S//a->y",
+    "unread": "S/a->x JOIN{x=y, 1} S/a->y PUBLISH q",
+}
+
+
+def deep_stream() -> list[tuple[int, str, str, bytes, str]]:
+    """Documents, of which two have as many levels as a document may have."""
+    depths = (2048, 2, 2048, 3)
+    data = [b"<a>" * depth + b"1" + b"</a>" * depth for depth in depths]
+    return [(n, "a", f"d{n}", one, str(n)) for n, one in enumerate(data)]
 
 
 def content(random: Random) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from extract.errors import DocumentError
 from extract.filtertool.flwr.writer import OutputError
 from extract.filtertool.joins.blocks import NEVER, Hold, Needs
 from extract.filtertool.joins.combinations import DocumentViews, Row, TooMany, combinations
@@ -27,6 +28,8 @@ from extract.filtertool.joins.witnesses import WitnessFinder
 from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
+
+PUBLISH: Final = "publish"  # the stage of rejections of published documents that cannot be read
 
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
 """Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
@@ -159,12 +162,20 @@ class JoinEngine:
             candidates: Says which patterns may match.
 
         Returns:
-            Queries with a pattern that cannot be evaluated.
+            Queries with a pattern that cannot be evaluated. Of a published document also why it
+            cannot be read: it keeps its number, and joins nothing.
 
         Raises:
-            DocumentError: It is not well-formed.
+            DocumentError: It comes from outside, and is not well-formed.
         """
-        tree = DocumentTree(document.data, document.name, self._limits)
+        if document.published and not self.edges.of_stream(document.stream):
+            return []  # nobody reads it
+        try:
+            tree = DocumentTree(document.data, document.name, self._limits)
+        except DocumentError as error:
+            if not document.published:
+                raise
+            return [Rejection(document.name, None, PUBLISH, error.reason)]
         self._trees.keep(document, tree)
         failures: list[tuple[PatternEdge, str]] = []
         finder = WitnessFinder(document, tree)

@@ -50,9 +50,11 @@ class StateLimit:
         if store and store.bytes + document.bytes > self.own:
             store.compact()
         dropped: list[JoinDocument] = []
-        while store and store.bytes + document.bytes > self.own:
+        while store.bytes + document.bytes > self.own:
             if not self.drop:
                 raise JoinError(self._full(), _HINT, document.name)
+            if not store:
+                break  # it is kept alone
             dropped += store.drop_oldest()
         return dropped
 

@@ -14,7 +14,7 @@ from extract.errors import JoinError
 from extract.filtertool.joins import parallel as parallel_module
 from extract.filtertool.joins.inputs import JoinInput
 from extract.joins import Joins
-from tests.support.join_streams import QUERIES, locally, stream_of
+from tests.support.join_streams import DEEP_QUERIES, QUERIES, deep_stream, locally, stream_of
 
 
 def inputs(documents: list[Any]) -> Iterator[JoinInput]:
@@ -67,6 +67,12 @@ def test_rows_are_those_of_one_process_for_more_streams(
     cut = random.randrange(120)
     for part in (documents[:cut], documents[cut:]):
         assert in_processes(several, part, random.choice([2, 3])) == locally(alone, part)
+
+
+def test_a_published_document_that_cannot_be_read_stops_nothing() -> None:
+    expected = locally(Joins(DEEP_QUERIES), deep_stream())
+    assert len(expected[1]) == 5
+    assert in_processes(Joins(DEEP_QUERIES), deep_stream(), 2) == expected
 
 
 def test_errors_of_several_processes() -> None:

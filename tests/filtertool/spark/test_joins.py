@@ -13,7 +13,15 @@ import pytest
 import extract
 from extract.errors import JoinError
 from tests.support.commands import run
-from tests.support.join_streams import QUERIES, comparable, content, locally, stream_of
+from tests.support.join_streams import (
+    DEEP_QUERIES,
+    QUERIES,
+    comparable,
+    content,
+    deep_stream,
+    locally,
+    stream_of,
+)
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -58,6 +66,16 @@ def test_rows_and_rejections_are_those_of_one_process(
     assert comparable(found.collect()) == comparable(rows)
     texts = [f"{one.document}: {one.reason}" for one in rejected]
     assert sorted([str(one.message) for one in told]) == sorted(texts)
+
+
+def test_a_published_document_that_cannot_be_read_stops_nothing(spark: SparkSession) -> None:
+    rows, rejected = locally(extract.Joins(DEEP_QUERIES), deep_stream())
+    given = frame(spark, deep_stream())
+    found = extract.spark.join(spark, extract.Joins(DEEP_QUERIES), given, tagged=True).collect()
+    joined = [row for row in found if row["rejection"] is None]
+    assert comparable(joined) == comparable(rows)
+    told = [tuple(row["rejection"]) for row in found if row["rejection"] is not None]
+    assert sorted(map(repr, told)) == sorted([repr(tuple(one)) for one in rejected])
 
 
 def test_the_command_writes_the_same_on_spark(

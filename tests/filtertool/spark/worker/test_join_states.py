@@ -21,7 +21,14 @@ from extract.filtertool.spark.worker.join_states import (
 )
 from extract.filtertool.spark.worker.join_tasks import read_rows
 from extract.joins import Joins
-from tests.support.join_streams import QUERIES, comparable, locally, stream_of
+from tests.support.join_streams import (
+    DEEP_QUERIES,
+    QUERIES,
+    comparable,
+    deep_stream,
+    locally,
+    stream_of,
+)
 
 TIMES = {name: QUERIES[name] for name in ("follows", "both", "hidden", "p1")}
 EVENTS = {name: QUERIES[name] for name in ("last", "after")}
@@ -131,6 +138,15 @@ def test_random_batches_by_time_or_by_number_give_the_rows_of_one_process() -> N
 @pytest.mark.slow
 def test_many_random_batches_give_the_rows_of_one_process() -> None:
     assert sum([compare(seed) for seed in range(12, 400)]) > 30_000
+
+
+def test_a_published_document_that_cannot_be_read_stops_nothing() -> None:
+    rows, rejected = locally(Joins(DEEP_QUERIES), deep_stream())
+    states = States(Joins(DEEP_QUERIES).job())
+    found = [row for one in deep_stream() for row in states.take([one])]
+    joined = [(*row[:7], dict(row[7]), row[8]) for row in found if row[9] is None]
+    assert comparable(joined) == comparable(rows)
+    assert [Rejection(**row[9]) for row in found if row[9] is not None] == rejected != []
 
 
 def test_a_checkpoint_of_other_queries_is_refused() -> None:
