@@ -87,12 +87,11 @@ def run_local(
 
 
 def _in_database(job: Job, work: Iterable[_Batch]) -> Iterator[FilterOutcome]:
-    """Filters batches in this process; the database has processes or threads of its own."""
-    from extract.filtertool.sql_filter import SqlFilter
+    """Filters batches in this process; the database has processes or threads of its own. What it
+    does not decide, a child does, which may die."""
+    from extract.filtertool.sql_filter import sql_filter
 
-    ready = job.filter()
-    assert isinstance(ready, SqlFilter)
-    with contextlib.closing(ready):
+    with contextlib.closing(sql_filter(job.scheme, job.options, guarded=FORKS)) as ready:
         for batch in work:
             yield from ready.process(_opened(batch))
 

@@ -8,18 +8,21 @@ the database does not decide, and tells what is to be told of documents that bre
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from extract.filtertool.batch_filter import BatchFilter
+from extract.filtertool.guarded_filter import GuardedFilter
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.push.native import require_native
 from extract.filtertool.matchers.registry import load_matcher
@@ -47,6 +50,8 @@ from extract.subscriptions.columns import TextColumn
 
 MOST_BYTES: Final = 1 << 28  # larger documents are answered by all subscriptions in memory
 
+_Usual: TypeAlias = BatchFilter | GuardedFilter
+
 
 class SqlFilter:
     """Filters batches of documents for the subscriptions of a database.
@@ -54,14 +59,18 @@ class SqlFilter:
     Args:
         stored: The subscriptions.
         options: How to filter.
+        guarded: Whether documents have limits of time and memory.
 
     Attributes:
         options: How to filter.
         ids: The ids of all subscribers.
     """
 
-    def __init__(self, stored: StoredSubscriptions, options: Options) -> None:
+    def __init__(
+        self, stored: StoredSubscriptions, options: Options, guarded: bool = False
+    ) -> None:
         self.options = options
+        self._guarded = guarded
         self._stored = stored
         self._joiner = stored.joiner(options.limits)
         later = [one.subscriber.id for one in stored.empty.later]
@@ -85,11 +94,13 @@ class SqlFilter:
             outcomes = self._rows(batch, pairs, seconds)
         batch.close()
         if outcomes:
-            outcomes[-1] = replace(outcomes[-1], figures=self.figures())
+            outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=self.figures())
         return outcomes
 
     def close(self) -> None:
         """Removes what there is in the database for this filter."""
+        for name in {"_rest", "_everything"} & self.__dict__.keys():
+            _close(getattr(self, name)[0])
         self._stored.tables.close()
 
     def figures(self) -> Mapping[str, float]:
@@ -156,15 +167,15 @@ class SqlFilter:
     ) -> Sequence[DocumentOutcome]:
         """Outcomes, with those of further members that are read some at a time."""
         for rows in parts:
-            some = self._filter(self._stored.scheme_of(rows, later=False))
-            more = self._usual(some, batch, self._stored.places(np.asarray(rows["seq"])))
+            numbers = self._stored.places(np.asarray(rows["seq"]))
+            with self._filter_once(self._stored.scheme_of(rows, later=False)) as some:
+                more = self._usual(some, batch, numbers)
             pairs = zip(outcomes, more, strict=True)
             outcomes = [_united(first, second) for first, second in pairs]
-            self._past = added([self._past, some.figures()])
         return outcomes
 
     @cached_property
-    def _rest(self) -> tuple[BatchFilter, Indices]:
+    def _rest(self) -> tuple[_Usual, Indices]:
         """The filter for what the database does not decide, and the numbers of its subscribers."""
         rows = self._stored.rest
         return self._filter(self._stored.scheme_of(rows)), self._numbers(rows)
@@ -178,22 +189,32 @@ class SqlFilter:
         if len(pairs.seq):
             rows = pa.concat_tables([rows, stored.tables.rows(np.unique(pairs.seq))])
             rows = rows.sort_by("seq").combine_chunks()
-        chosen = self._filter(stored.scheme_of(rows))
         outcomes: list[Any] = []
         with reference_values(self._joiner.held):
-            usual = self._usual(chosen, batch, self._numbers(rows))
+            with self._filter_once(stored.scheme_of(rows)) as chosen:
+                usual = self._usual(chosen, batch, self._numbers(rows))
             usual = self._with_more(usual, undecided, batch)
         for place, done in enumerate(usual):
             if done.error is None and pairs.done[place] not in (1, 2):
                 done = self._whole(batch, place)
             outcomes.append(done)
-        self._past = added([self._past, chosen.figures()])
         return outcomes
 
     # -- the usual way
 
-    def _filter(self, scheme: Scheme) -> BatchFilter:
-        return BatchFilter(scheme, load_matcher(), self.options)
+    def _filter(self, scheme: Scheme) -> _Usual:
+        made = BatchFilter(scheme, load_matcher(), self.options)
+        return GuardedFilter(made) if self._guarded else made
+
+    @contextlib.contextmanager
+    def _filter_once(self, scheme: Scheme) -> Iterator[_Usual]:
+        """A filter for one batch."""
+        made = self._filter(scheme)
+        try:
+            yield made
+        finally:
+            _close(made)
+        self._past = added([self._past, made.figures()])
 
     def _numbers(self, rows: Any) -> Indices:
         """The numbers of the subscribers of a scheme that was made of rows."""
@@ -203,7 +224,7 @@ class SqlFilter:
         return np.concatenate([members, later])
 
     def _usual(
-        self, filter_: BatchFilter, batch: LoadedBatch, numbers: Indices
+        self, filter_: _Usual, batch: LoadedBatch, numbers: Indices
     ) -> Sequence[DocumentOutcome]:
         """The outcomes of a batch with another filter, document by document."""
         named = [batch.document(place) for place in range(len(batch))]
@@ -223,25 +244,28 @@ class SqlFilter:
             (done,) = document_outcomes(every.process([batch.document(place)]))
             return _renumbered(done, numbers)
         for rows in chain([read_columns().empty_table()], stored.all_members()):
-            some = self._filter(stored.scheme_of(rows, later=outcome is None))
             numbers = stored.places(np.asarray(rows["seq"]))
             if outcome is None:
                 numbers = self._numbers(rows)
-            (done,) = document_outcomes(some.process([batch.document(place)]))
+            with self._filter_once(stored.scheme_of(rows, later=outcome is None)) as some:
+                (done,) = document_outcomes(some.process([batch.document(place)]))
             done = _renumbered(done, numbers)
             outcome = done if outcome is None else _united(outcome, done)
         assert outcome is not None
         return outcome
 
     @cached_property
-    def _everything(self) -> tuple[BatchFilter, NDArray[np.int32]]:
+    def _everything(self) -> tuple[_Usual, NDArray[np.int32]]:
         scheme, places = self._stored.everything()
         later = np.arange(len(self._stored.ids), len(self.ids), dtype=np.int32)
         return self._filter(scheme), np.concatenate([places, later])
 
 
-def sql_filter(scheme: Scheme, options: Options) -> SqlFilter:
+def sql_filter(scheme: Scheme, options: Options, guarded: bool = False) -> SqlFilter:
     """A filter for a scheme: in its database, or in one that is made for it.
+
+    Args:
+        scheme, options, guarded: As for `SqlFilter`.
 
     Raises:
         MatcherError: The parts in C are not compiled.
@@ -252,7 +276,12 @@ def sql_filter(scheme: Scheme, options: Options) -> SqlFilter:
     if stored is None:
         members, values = options.select != "doc", options.select == "nodes"
         stored = subscriptions_in_memory(scheme, members, values)
-    return SqlFilter(stored, options)
+    return SqlFilter(stored, options, guarded)
+
+
+def _close(filter_: _Usual) -> None:
+    if isinstance(filter_, GuardedFilter):
+        filter_.close()
 
 
 def _joined(findings: Findings, numbers: Indices) -> Findings:

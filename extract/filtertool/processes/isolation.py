@@ -18,7 +18,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -48,7 +48,7 @@ def each_in_child(
     call: Callable[[_T], _R],
     limits: Limits,
     begin: Callable[[], object] | None = None,
-) -> Iterator[_R | ChildExit]:
+) -> Generator[_R | ChildExit, None, None]:
     """Calls a function for each item in a child of this process, which the call may kill.
 
     Args:

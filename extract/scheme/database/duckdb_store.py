@@ -98,6 +98,15 @@ class DuckDbStore:
         text = "SELECT table_name FROM information_schema.tables WHERE table_schema = :schema"
         return {name for (name,) in self.rows(text, schema=self.location.schema)}
 
+    def columns(self, table: str) -> set[str]:
+        """The columns of a table of the schema."""
+        text = (
+            "SELECT column_name FROM information_schema.columns "
+            "WHERE table_schema = :schema AND table_name = :name"
+        )
+        found = self.rows(text, schema=self.location.schema, name=table)
+        return {name for (name,) in found}
+
     def make_schema(self) -> None:
         """Makes the schema of the tables, unless it is there."""
         self._connection.execute(schema_sql("CREATE SCHEMA IF NOT EXISTS", self.location))
@@ -210,8 +219,16 @@ def _connect(location: DatabaseLocation, write: bool, until: float) -> Any:
 
 def configured(connection: Any, location: DatabaseLocation) -> Any:
     """A connection with the settings that the URL has."""
+    import duckdb
+
     for name, value in location.settings:
-        connection.execute(_setting_sql(name, value))
+        try:
+            connection.execute(_setting_sql(name, value))
+        except duckdb.Error as error:
+            connection.close()
+            reason = f"{value!r} cannot be the {name}: {first_line(error)}"
+            hint = "write for example ?memory_limit=2GB&threads=4"
+            raise DatabaseError(reason, hint, location.shown) from error
     return connection
 
 

@@ -49,14 +49,8 @@ def create_tables(store: Store) -> None:
 
 def has_scheme(store: Store) -> bool:
     """Whether there are tables of a scheme, of whatever version."""
-    if SCHEME.name not in store.names():
-        return False
     # A table of this name without our columns is somebody else's.
-    columns = "SELECT column_name FROM information_schema.columns WHERE table_schema = :schema"
-    found = store.rows(
-        f"{columns} AND table_name = :name", schema=store.location.schema, name="scheme"
-    )
-    return {"schema_version", "identity", "revision"} <= {name for (name,) in found}
+    return {"schema_version", "identity", "revision"} <= store.columns(SCHEME.name)
 
 
 def check_scheme(store: Store) -> None:

@@ -171,6 +171,17 @@ class PostgresStore:
         )
         return {name for (name,) in self.rows(text, schema=self.location.schema)}
 
+    def columns(self, table: str) -> set[str]:
+        """The columns of a table of the schema."""
+        text = (
+            "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
+            "JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid "
+            "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = :schema AND c.relname = :name"
+        )
+        found = self.rows(text, schema=self.location.schema, name=table)
+        return {name for (name,) in found}
+
     def make_schema(self) -> None:
         """Makes the schema of the tables, unless it is there."""
         found = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = :schema"

@@ -44,7 +44,10 @@ class Store(Protocol):
         """Has the database itself note who removes or changes members by SQL, if it can."""
 
     def names(self) -> set[str]:
-        """The tables and views of the schema."""
+        """The tables and views of the schema, also those that this user may not read."""
+
+    def columns(self, table: str) -> set[str]:
+        """The columns of a table of the schema, also of one that this user may not read."""
 
 
 def open_store(

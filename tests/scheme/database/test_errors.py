@@ -242,6 +242,20 @@ def test_the_owner_has_the_file_open_in_this_process(tmp_path: Path) -> None:
         assert len(Scheme.load(url).subscribers) == 2
 
 
+# -- settings
+
+
+@pytest.mark.parametrize("setting", ["memory_limit=banana", "threads=0"])
+def test_a_setting_that_duckdb_does_not_take(tmp_path: Path, setting: str) -> None:
+    pytest.importorskip("duckdb")
+    url = f"duckdb:{tmp_path / 'subs.duckdb'}"
+    prepare(UNIVERSITY, Subscriptions.of({"first": "//name"}), 2).save(url)
+    name, _, value = setting.partition("=")
+    with pytest.raises(DatabaseError, match=f"'{value}' cannot be the {name}") as caught:
+        Scheme.load(f"{url}?{setting}")
+    assert "?memory_limit=2GB" in caught.value.hint
+
+
 # -- read-only
 
 
@@ -282,6 +296,18 @@ def test_a_user_who_may_only_read(postgres: PostgresServer) -> None:
         change(own, {"a": "//email"})
     assert "ask the owner" in caught.value.hint
     assert len(Scheme.load(url).subscribers) == 1
+
+
+def test_a_user_who_may_not_even_read(postgres: PostgresServer) -> None:
+    url = postgres.url(schema="secret")
+    prepare(UNIVERSITY, Subscriptions.of({"first": "//name"}), 2).save(url)
+    with postgres.connect() as owner:
+        owner.execute("CREATE ROLE stranger LOGIN")
+    own = postgres.url(schema="secret", user="stranger")
+    for attempt in (lambda: Scheme.load(own), lambda: change(own, {"a": "//email"})):
+        with pytest.raises(DatabaseError, match="permission denied") as caught:
+            attempt()
+        assert "ask the owner" in caught.value.hint
 
 
 def test_a_server_that_only_reads(postgres: PostgresServer) -> None:
