@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-PARTS = (
-    "extract.chunktool.scan.kernel._kernel",
-    "extract.chunktool.scan.kernel._tally",
-    "extract.filtertool.matchers.columnar._sets",
-    "extract.filtertool.matchers.columnar._spines",
-    "extract.filtertool.matchers.columnar._values",
-    "extract.filtertool.matchers.push._node_columns",
-    "extract.filtertool.matchers.push._push",
-    "extract.subscriptions._lines",
-    "extract.xpath._tokens",
-)
+
+def _parts(folder: Path) -> dict[str, Path]:
+    """All parts in C that were built, by the names of their modules."""
+    parts = {}
+    for file in folder.rglob("*.so"):
+        packages = file.parent.relative_to(folder).parts
+        parts[".".join([*packages, file.name.split(".")[0]])] = file
+    return parts
+
+
+PARTS = _parts(Path(os.environ["OTHER_BUILD"])) if "OTHER_BUILD" in os.environ else {}
 
 
 class _Finder:
@@ -33,11 +33,10 @@ class _Finder:
     ) -> ModuleSpec | None:
         if name not in PARTS:
             return None
-        *folders, last = name.split(".")
-        (found,) = Path(os.environ["OTHER_BUILD"], *folders).glob(f"{last}.*")
-        return importlib.util.spec_from_file_location(name, found)
+        return importlib.util.spec_from_file_location(name, PARTS[name])
 
 
 if "OTHER_BUILD" in os.environ:
+    assert PARTS, "nothing was built there"
     assert not set(PARTS) & set(sys.modules), "too late: they are there already"
     sys.meta_path.insert(0, _Finder)

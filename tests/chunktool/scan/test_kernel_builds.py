@@ -22,10 +22,12 @@ PUSH = tuple(
     f"tests/filtertool/matchers/push/test_{name}.py"
     for name in (
         *("push_contract", "push_traps", "rounds", "bounds", "online", "shapes", "pairs"),
-        *("many_anchors", "node_columns"),
+        *("many_anchors", "node_columns", "push_conditions", "push_document_conditions"),
     )
 )
+XPATH = ("tests/xpath/test_native.py", "tests/xpath/test_node.py")
 TEMPLATES = (
+    "tests/subscriptions/test_members.py",
     "tests/subscriptions/test_templates.py",
     "tests/subscriptions/test_subscriptions.py",
 )
@@ -75,6 +77,6 @@ def test_with_sanitizers(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves memory behind
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees Python's memory, too
     }
-    tests = (KERNEL[0], *COLUMNAR, *PUSH, INFERENCE, *TEMPLATES)
+    tests = (KERNEL[0], *COLUMNAR, *PUSH, INFERENCE, *XPATH, *TEMPLATES)
     out = run(*PYTEST, *tests, **watched)
     assert " passed" in out
