@@ -108,9 +108,7 @@ class _Feed:
 
 
 def _session(opened: ExitStack) -> Any:
-    from pyspark.sql import SparkSession
+    from extract.filtertool.spark.session import local_session, open_context
 
-    from extract.filtertool.spark.session import open_context
-
-    active = SparkSession.getActiveSession()
-    return active or SparkSession(opened.enter_context(open_context()))
+    opened.enter_context(open_context())
+    return local_session()
