@@ -19,6 +19,7 @@ from extract.broker.http.requests import (
 from extract.broker.problems import Problem
 
 _PING_SECONDS = 15.0
+_PAGE = 1_000  # events that are sent at once, where so many wait
 
 
 async def get_notifications(request: Request) -> Response:
@@ -60,19 +61,20 @@ async def _events(
         yield b"retry: 2000\n\n"
         while not broker.stopping and broker.token_epoch == epoch:
             try:
-                page, _ = await broker.notifications(key, after, 100, _PING_SECONDS)
+                page, _ = await broker.notifications(key, after, _PAGE, _PING_SECONDS)
             except Problem as problem:  # behind what is kept, or deleted
                 yield b"event: error\ndata: %s\n\n" % problem_line(problem)
                 return
-            for seq, entry in page:
-                yield b'id: %d\ndata: {"seq":%d,%s\n\n' % (seq, seq, entry[1:])
-                after = seq
-            if not page:
-                if not broker.is_active(key) or await request.is_disconnected():
-                    return
-                yield b": ping\n\n"
-            else:
+            if page:
+                yield b"".join(
+                    [b'id: %d\ndata: {"seq":%d,%s\n\n' % (seq, seq, one[1:]) for seq, one in page]
+                )
+                after = page[-1][0]
                 await asyncio.sleep(0)
+            elif not broker.is_active(key) or await request.is_disconnected():
+                return
+            else:
+                yield b": ping\n\n"
 
 
 def problem_line(problem: Problem) -> bytes:

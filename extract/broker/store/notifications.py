@@ -8,7 +8,9 @@ from typing import Final
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import DeadLetter, NotificationRow, RejectionRow
 
-_PAGE_BYTES: Final = 16 << 20  # of rows that are read at once
+_PAGE_BYTES: Final = 16 << 20  # of rows, about, that are read for one page
+_FEW_ROWS: Final = 2
+_MANY_ROWS: Final = 64
 
 
 def add_notifications(connection: Connection, rows: Iterable[NotificationRow]) -> None:
@@ -23,27 +25,26 @@ def notifications_after(
 ) -> list[NotificationRow]:
     """The rows of a subscriber that have its next notifications above a number.
 
-    No more rows than so many notifications need, and only some megabytes of them.
+    Few more rows than so many notifications need, and only some megabytes of them: a row may have
+    one notification or thousands, so a few are read first, and then more.
     """
-    sizes = connection.query(
-        "SELECT last, count, LENGTH(data) FROM notification WHERE key = ? AND last > ? "
-        "ORDER BY key, last LIMIT ?",
-        (key, seq, most),
-    )
-    until = amount = size = 0
-    for last, count, length in sizes:
-        if until and (amount >= most or size + length > _PAGE_BYTES):
+    rows: list[NotificationRow] = []
+    amount = size = 0
+    count = _FEW_ROWS
+    while amount < most and size < _PAGE_BYTES:
+        found = connection.query(
+            "SELECT key, last, count, position, data FROM notification WHERE key = ? AND last > ? "
+            "ORDER BY key, last LIMIT ?",
+            (key, rows[-1].last if rows else seq, count),
+        )
+        for _, last, held, position, data in found:
+            rows.append(NotificationRow(key, last, held, position, bytes(data)))
+            amount += min(held, last - seq)
+            size += len(data)
+        if len(found) < count:
             break
-        until, amount, size = last, amount + min(count, last - seq), size + length
-    rows = connection.query(
-        "SELECT key, last, count, position, data FROM notification "
-        "WHERE key = ? AND last > ? AND last <= ? ORDER BY key, last",
-        (key, seq, until),
-    )
-    return [
-        NotificationRow(key, last, amount, position, bytes(data))
-        for key, last, amount, position, data in rows
-    ]
+        count = min(2 * count, _MANY_ROWS)
+    return rows
 
 
 def last_number(connection: Connection, key: int) -> int:
