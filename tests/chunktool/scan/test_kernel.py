@@ -92,7 +92,7 @@ _LEFT = [
     (b"<?xml version='1.0' encoding='windows-1252'?><a/>", "encoding"),
     (b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe4</a>", "encoding"),
     (b"<?xml version='1.1'?><a/>", "version of XML"),
-    (b"<!DOCTYPE a [<!ENTITY e 'x'>]><a/>", "DOCTYPE with declarations"),
+    (b"<!DOCTYPE a [<!ENTITY e 'x'>]><a/>", "DOCTYPE with an internal subset"),
     (b"<!DOCTYPE a SYSTEM 's'><a>&e;</a>", "entity reference"),
     (b"<a xml:id='i'><b xml:id='i'/></a>", "xml:id"),
     (b"<a><p:b/><?xml-x?></a>", "namespace error"),
@@ -291,7 +291,7 @@ def test_columns_have_their_types() -> None:
 
 def test_the_byte_order_mark_and_the_prolog_are_in_every_output() -> None:
     prolog = b"\xef\xbb\xbf<?xml version='1.0'?>"
-    doctype = b"<!DOCTYPE n [<!--x-->]>"
+    doctype = b"<!DOCTYPE n [ ]>"
     _, pieces, _ = _scanned(Marks(), prolog + b"\n" + doctype + b"\n<n>x</n>", None)
     assert pieces == [prolog + doctype + b"<n></n>"] * OUTPUTS
 

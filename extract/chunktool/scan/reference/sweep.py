@@ -128,14 +128,16 @@ class Sweep:
         self._cdata = -1
 
     def _aside(self, kind: int, stop: bytes, width: int) -> None:
-        if not self.in_doctype:
-            at = self._parser.CurrentByteIndex
-            index = self._buffer.index(stop, at - self._base + width)
-            span = at, index + len(stop) + self._base
-            if self.begun:
-                self._asides.extend((kind, *span))
-            else:
-                self._outside(kind, *span)
+        if self.in_doctype:  # libxml2 has it among the descendants of the document node
+            self.obstacle = "a comment or processing instruction is in the DOCTYPE"
+            return
+        at = self._parser.CurrentByteIndex
+        index = self._buffer.index(stop, at - self._base + width)
+        span = at, index + len(stop) + self._base
+        if self.begun:
+            self._asides.extend((kind, *span))
+        else:
+            self._outside(kind, *span)
 
     def _outside(self, kind: int, start: int, stop: int) -> None:
         """Records a comment or processing instruction before or after the root."""
