@@ -86,7 +86,9 @@ class _Child:
         self._pipe, theirs = multiprocessing.Pipe()
         fork, spawn = multiprocessing.get_context("fork"), multiprocessing.get_context("spawn")
         start = fork.Process if FORKS else spawn.Process
-        self._process = start(target=_serve, args=(theirs, call, limits, begin), daemon=True)
+        inherited = self._pipe if FORKS else None
+        arguments = (theirs, inherited, call, limits, begin)
+        self._process = start(target=_serve, args=arguments, daemon=True)
         with warnings.catch_warnings(), deferred_signals():
             # Python 3.12 warns of threads, such as Arrow's. A child does not use what these hold.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -116,11 +118,14 @@ class _Child:
 
 def _serve(
     pipe: Connection,
+    inherited: Connection | None,
     call: Callable[[Any], Any],
     limits: Limits,
     begin: Callable[[], object] | None,
 ) -> None:
-    """Answers items until the parent closes its end of the pipe."""
+    """Answers items until the parent closes its end of the pipe, or has ended."""
+    if inherited is not None:
+        inherited.close()  # the parent's end, which would be open for ever
     if begin is not None:
         begin()
     while True:
@@ -132,5 +137,7 @@ def _serve(
             with guarded(limits):
                 answer = call(item)
             pipe.send((True, answer))
+        except BrokenPipeError:  # nobody waits for it any more
+            return
         except Exception as error:  # raised again by the parent
             pipe.send((False, error))

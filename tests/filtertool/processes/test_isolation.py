@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
@@ -57,6 +58,22 @@ def test_what_the_call_raises_is_raised_here() -> None:
     assert next(answers) == 1.0
     with pytest.raises(ZeroDivisionError):
         next(answers)
+
+
+def test_a_child_ends_with_its_parent() -> None:
+    read, write = os.pipe()  # both have the end to write to, and it is closed when both have ended
+    parent = os.fork()
+    if parent == 0:
+        answers = each_in_child([1, 2], lambda item: item, LIMITS)
+        os.write(write, b"x" * (next(answers) == 1))  # and the child waits for the next item
+        signal.pause()
+    os.close(write)
+    assert os.read(read, 1) == b"x"
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    assert select.select([read], [], [], 60)[0], "the child is still there"
+    assert os.read(read, 1) == b""
+    os.close(read)
 
 
 def test_the_exit_says_which_limit_was_passed() -> None:
