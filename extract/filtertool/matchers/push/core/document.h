@@ -70,6 +70,9 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
+    int32_t *listed; /* the nodes among which positions were asked for last, by `listed_for` */
+    size_t listed_count, listed_room;
+    px_known listed_for;
     px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
     uint32_t turn;
 } px_document;
@@ -88,6 +91,8 @@ int px_value_string(px_document *d, const px_strings *strings, int32_t node, int
 /* The rows of elements with a name, from `first` on and before `end`. */
 int px_rows_named(px_document *d, int32_t symbol, int32_t first, int32_t end, const int32_t **begin,
                   const int32_t **behind);
+/* The name of an element or attribute as it is written; NULL: a text has none. */
+px_bytes px_name_of(const px_input *in, int32_t node, size_t *length);
 /* Where a node is: in document order, nodes have ascending places. */
 int64_t px_place_of(const px_document *d, int32_t node);
 

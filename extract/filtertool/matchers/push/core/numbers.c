@@ -75,6 +75,38 @@ static int place(px_context *c, const int32_t *expression, int32_t node, double 
     return 0;
 }
 
+/* The position of a node among those that paths select, or how many these are. They are listed once
+ * for all nodes that are asked for one after the other. */
+static int among(px_context *c, const int32_t *expression, int32_t node, double *number)
+{
+    px_document *d = c->document;
+    px_known *listed = &d->listed_for;
+    if (listed->turn != d->turn || listed->condition != expression || listed->cells != c->cells) {
+        size_t begin = d->set_count;
+        int code = px_select_all(c, expression + 2, expression + 2 + expression[1]);
+        size_t count = d->set_count - begin;
+        if (code == 0 && px_grow(&d->listed, &d->listed_room, count + 1, sizeof *d->listed) != PX_OK)
+            code = -PX_MEMORY;
+        if (code == 0)
+            memcpy(d->listed, d->set + begin, count * sizeof *d->listed);
+        d->set_count = begin;
+        if (code < 0)
+            return code;
+        *listed = (px_known){expression, c->cells, d->turn, 0, 0, -1, -1};
+        d->listed_count = count;
+    }
+    size_t first = 0, end = d->listed_count;
+    while (expression[0] == PX_NUMBER_PLACE && first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (d->listed[middle] < node)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    *number = (double)(expression[0] == PX_NUMBER_PLACE ? first + 1 : end);
+    return 0;
+}
+
 static double rounded(double number)
 {
     if (number >= -0.5 && number < 0.5)
@@ -129,6 +161,9 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
     case PX_NUMBER_POSITION:
     case PX_NUMBER_LAST:
         return place(c, expression, node, number);
+    case PX_NUMBER_PLACE:
+    case PX_NUMBER_LISTED:
+        return among(c, expression, node, number);
     default:
         for (int i = 0; at < end && code == 0; at += 2 + at[1], i++)
             code = px_number(c, at, node, &operands[i]);
