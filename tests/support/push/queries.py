@@ -220,7 +220,7 @@ class TemplateWriter:
         random = self._random
         if random.randrange(5) == 0:
             function = random.choice(("name", "local-name"))
-            of = random.choice(("", "*", "@*", self._path(False, 0), self._listed(0)))
+            of = random.choice(("", "*", "@*", "..", self._path(False, 0), self._listed(0)))
             return f"{function}({of}) = {random.choice(_WRITTEN)}"
         if random.randrange(6) == 0:
             return self._comparison(self._listed(0))

@@ -30,6 +30,10 @@ class PathAxis(IntEnum):
     ANCESTOR = 12
     ABOVE = 13  # ancestor-or-self
     PARENT = 14
+    FIRST_BEHIND = 15  # the nearest of those with the name
+    LAST_BEFORE = 16
+    NEXT_ANCESTOR = 17
+    NEXT_ABOVE = 18
 
 
 class Operator(IntEnum):

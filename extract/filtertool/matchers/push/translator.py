@@ -113,6 +113,10 @@ _SIBLINGS: Final = {
 _NEAREST: Final = {
     PathAxis.FOLLOWING: PathAxis.NEXT,
     PathAxis.PRECEDING: PathAxis.PREVIOUS,
+    PathAxis.BEHIND: PathAxis.FIRST_BEHIND,
+    PathAxis.BEFORE: PathAxis.LAST_BEFORE,
+    PathAxis.ANCESTOR: PathAxis.NEXT_ANCESTOR,
+    PathAxis.ABOVE: PathAxis.NEXT_ABOVE,
 }
 _ELSEWHERE: Final = {
     **_SIBLINGS,
@@ -128,6 +132,8 @@ _FIRST: Final = (Number("1"),)
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
 _EMPTY: Final = FixedText("")
+_ABOVE: Final = LocationPath(False, (PARENT,))
+_TO_PARENT: Final = Path(False, (PathStep(PathAxis.PARENT, ANY_TEST),))
 _ARITHMETIC: Final = {
     "+": NumberKind.ADD,
     "-": NumberKind.SUBTRACT,
@@ -544,7 +550,11 @@ class Translator:
     def _name_of(self, call: FunctionCall) -> NameText | None:
         if not self.further:
             return None
-        path = self._only_path(call.arguments[0] if call.arguments else HERE)
+        nodes = call.arguments[0] if call.arguments else HERE
+        if nodes == _ABOVE and self._inside and self._element:
+            path: Path | None = _TO_PARENT  # the document node has no name, as no node has
+        else:
+            path = self._only_path(nodes)
         return None if path is None else NameText(call.name == "local-name", path)
 
     def _value_of(self, expr: Expr) -> Text | None:
@@ -615,9 +625,13 @@ class Translator:
                 return self.truth(arguments[0], above)
             case "count" if isinstance(arguments[0], NODE_SETS):
                 return self.truth(arguments[0], above)  # a number is true unless it is 0
-            case "string" if above and arguments and type_of(arguments[0]) is Type.NODES:
-                self.exact = False  # it is empty if there is no node, and perhaps if there is one
-                return self.truth(arguments[0], True)
+            case "string" if arguments and type_of(arguments[0]) is Type.NODES:
+                path = self._only_path(arguments[0])
+                if path is not None:  # by which the query is found
+                    return both([There(path), TextComparison(Operator.NE, ValueText(path), _EMPTY)])
+                if above:  # it is empty if there is no node, and perhaps if there is one
+                    self.exact = False
+                    return self.truth(arguments[0], True)
             case "contains" | "starts-with" if isinstance(arguments[1], Parameter):
                 constant = arguments[1]
                 if constant.type == "string" and type_of(arguments[0]) is Type.NODES:

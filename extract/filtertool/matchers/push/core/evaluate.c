@@ -49,12 +49,16 @@ static range range_of(const px_document *d, int32_t axis, int32_t node)
     case PX_PREVIOUS:
         return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node] + 1, node, CHILDREN};
     case PX_BEHIND:
+    case PX_FIRST_BEHIND:
         return node < 0 ? none : (range){d->last[node], in->rows, EACH};
     case PX_BEFORE:
+    case PX_LAST_BEFORE:
         return node < 0 ? none : (range){0, node, NOT_ABOVE};
     case PX_ANCESTOR:
+    case PX_NEXT_ANCESTOR:
         return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node], node, UPWARDS};
     case PX_ABOVE:
+    case PX_NEXT_ABOVE:
         return node < 0 ? none : (range){node, node + 1, UPWARDS};
     case PX_PARENT:
         return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node], in->parent[node] + 1, EACH};
@@ -94,12 +98,34 @@ static range nearest(const px_context *c, const int32_t *step, range all)
     return found;
 }
 
+/* Of the elements behind or before a node, or above it, the nearest with the name. */
+static int nearest_elsewhere(px_context *c, const int32_t *step, range all, range *found)
+{
+    const px_document *d = c->document;
+    int backwards = step[0] == PX_LAST_BEFORE;
+    *found = (range){0, 0, EACH};
+    for (int32_t at = backwards ? all.end - 1 : all.first; at >= 0 && at < all.end && all.first < all.end;) {
+        int code = px_spend(c);
+        if (code < 0)
+            return code;
+        if (has_name(c, d->in.symbol[at], step[1]) && !(backwards && d->last[at] > all.end)) {
+            *found = (range){at, at + 1, EACH};
+            return 0;
+        }
+        at = backwards ? at - 1 : all.way == UPWARDS ? d->in.parent[at] : at + 1;
+    }
+    return 0;
+}
+
 static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor *it)
 {
     px_document *d = c->document;
     range r = range_of(d, step[0], node);
     if (step[0] == PX_NEXT || step[0] == PX_PREVIOUS)
         r = nearest(c, step, r);
+    int code = step[0] >= PX_FIRST_BEHIND ? nearest_elsewhere(c, step, r, &r) : 0;
+    if (code < 0)
+        return code;
     *it = (cursor){d, NULL, NULL, r.first, r.end, r.way};
     if (!is_far(step[0]) || step[1] < 0 || r.end - r.first < MANY)
         return 0;
