@@ -24,14 +24,15 @@ from extract.filtertool.open_columns import OpenColumns, OpenQuestion
 from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.results.owners import Indices
 from extract.limits import Limits
-from extract.markup.lxml_parser import parse_tree
+from extract.markup.lxml_parser import make_parser, parse_tree
 from extract.subscriptions.constants import Constants
 from extract.xpath.functions import Type
 
 COMPILED_EACH: Final = 64  # queries of one question up to which each is compiled with its constants
 _MEASURED: Final = 32  # documents of which each is measured; later on one of so many
+_ELEMENT: Final = 4  # bytes of the shortest one: <a/>
 _ALL: Final = -1  # instead of the place of one query
-_QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
+QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
 
 
 class _Asked(NamedTuple):
@@ -92,6 +93,16 @@ def _can_be_written(constants: Constants, row: int) -> bool:
     return not any("'" in text and '"' in text for text in constants.row(row))
 
 
+def most_elements(document: bytes) -> int:
+    """The number of a document's elements, or more: counting tags takes no parser.
+
+    >>> most_elements(b"<a><b/></a>"), most_elements(b"<a><!-- </a> --></a>")
+    (2, 4)
+    """
+    tags = document.count(b"<")
+    return tags if b"<!" in document else tags - document.count(b"</")
+
+
 class TreeQueries:
     """Queries for trees, known by their numbers.
 
@@ -116,6 +127,7 @@ class TreeQueries:
         self._limit = limit_for(limits.query_seconds)
         self._queries: dict[int, _Asked] = {}
         self._quick: dict[int, _Quick] = {}
+        self._parser = make_parser()  # of small documents
         self.columns = OpenColumns(self._namespaces, select, limits)
 
     def __len__(self) -> int:
@@ -156,15 +168,25 @@ class TreeQueries:
         """
         turn = self._documents + 1
         is_measured = turn <= _MEASURED or turn % _MEASURED == 0
-        if is_measured or self.columns.are_used or len(document) > _QUICK_BYTES:
+        if is_measured or self.columns.are_used:
             return None
-        most, quick = document.count(b"<"), self._quick
+        found = self.quick_counts(document, numbers)
+        if found is not None:
+            self._documents = turn
+        return found
+
+    def quick_counts(self, document: bytes, numbers: Sequence[int]) -> list[tuple[int, int]] | None:
+        """The same, without measuring; None if a query takes long or fails."""
+        if len(document) > QUICK_BYTES:
+            return None
+        quick = self._quick
         asked = [quick.get(number) or self._as_quick(number) for number in numbers]
-        if most > min([one.allowed for one in asked]):
+        allowed = min([one.allowed for one in asked])
+        if len(document) // _ELEMENT > allowed and most_elements(document) > allowed:
             return None
         found = []
         try:
-            tree = parse_tree(document)
+            tree = parse_tree(document, self._parser)
             for number, one in zip(numbers, asked, strict=True):
                 count = one.ask(tree)
                 if count:
@@ -173,7 +195,6 @@ class TreeQueries:
             if is_out_of_memory(error):
                 raise MemoryError from error
             return None
-        self._documents = turn
         self.pairs += len(numbers)
         return found
 
@@ -245,8 +266,7 @@ class TreeQueries:
                 own.append(TableRefs(table()))
             return own[0]
 
-        # Every element has a "<": more than that they are not, and counting them takes no parser.
-        most = document.count(b"<")
+        most = most_elements(document)
         try:
             return TreeEvaluation(document, most, refs, self._namespaces, self._limits)
         except etree.XMLSyntaxError as error:
