@@ -101,7 +101,8 @@ class BatchFilter:
         self._trees_first = self._new_trees_first()
 
     def _new_trees_first(self) -> TreesFirst | None:
-        if not TreesFirst.is_useful(self.queries, self._has_schema, self.options):
+        checked = self._has_schema and self.options.on_nonconforming == "reject"
+        if checked or not TreesFirst.is_useful(self.queries, self.options):
             return None
         return TreesFirst(self._others.view, self.options, self._in_turn)
 
@@ -111,14 +112,17 @@ class BatchFilter:
         Documents that were matched together have one outcome, at the place of the first of them;
         otherwise outcomes are in the order of the documents.
         """
-        outcomes = self.process_quietly(documents)
+        # What documents that break the schema are is told by the engine alone.
+        filtered = self._process if self._has_schema else self.process_quietly
+        outcomes = filtered(documents)
         if outcomes:
             figures = PresentFigures(self.figures)
             outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
         return outcomes
 
     def process_quietly(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
-        """The same without figures: for callers that report nothing."""
+        """The same for callers that report nothing: without figures, and without a look at the
+        schema where rows do not depend on it."""
         if self._trees_first is not None:
             return self._trees_first.process(documents, self._process)
         return self._process(documents)

@@ -109,15 +109,14 @@ class TreesFirst:
         self._numbers = sorted(chosen)
 
     @staticmethod
-    def is_useful(queries: PushQueries, has_schema: bool, options: Options) -> bool:
+    def is_useful(queries: PushQueries, options: Options) -> bool:
         """Whether it may be worth while for some queries: few of them, and one is left open.
 
-        Documents have to be checked for a schema, and nodes have places in the document: then there
-        is no way without the engine.
+        Nodes have places in the document, which libxml2 does not know.
         """
         return (
             options.select in ("doc", "count")
-            and not (has_schema or options.standalone)
+            and not options.standalone
             and len(queries.trees) > 0
             and len(queries.engine) <= MOST_QUERIES
             and not len(queries.rest)

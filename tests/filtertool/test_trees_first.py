@@ -7,7 +7,11 @@ import pytest
 import extract
 from extract.filtertool import trees_first
 from extract.filtertool.batch_filter import BatchFilter
+from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.options import Options
+from extract.filtertool.results.batch_outcome import document_outcomes
 from extract.limits import Limits
 from extract.subscriptions import Subscriptions
 
@@ -104,9 +108,23 @@ def test_it_is_not_for_all_filters(queries: dict[str, str], options: dict[str, s
     assert inner._trees_first is None
 
 
-def test_documents_are_checked_for_a_schema() -> None:
-    subscriptions = Subscriptions.of({"a": "//comment()"})
-    scheme = extract.prepare(subscriptions, sample=[DOCUMENTS["plain"]])
-    inner = extract.Filter(scheme)._compiled[0]
-    assert isinstance(inner, BatchFilter)
-    assert inner._trees_first is None
+@pytest.mark.parametrize("on_nonconforming", ["fallback", "reject"])
+def test_documents_that_break_the_schema(way: str, on_nonconforming: str) -> None:
+    subscriptions = Subscriptions.of(QUERIES, REGEXP)
+    scheme = extract.prepare(subscriptions, sample=[DOCUMENTS["plain"], DOCUMENTS["declared"]])
+    assert scheme.schema.kind != "none"
+    ready, wanted = [
+        extract.Filter(scheme, "count", matcher, on_nonconforming=on_nonconforming)  # type: ignore[arg-type]
+        for matcher in ("auto", "lxml")
+    ]
+    for named in DOCUMENTS.items():
+        assert rows(ready, [named]) == rows(wanted, [named]), named[0]
+
+
+def test_reports_say_which_documents_break_the_schema(way: str) -> None:
+    scheme = extract.prepare(
+        Subscriptions.of({"a": "//comment()"}), sample=[DOCUMENTS["plain"], b"<r/>"]
+    )
+    ready = Job(scheme, load_matcher(), Options("count")).filter()
+    done = document_outcomes(ready.process([("1", DOCUMENTS["plain"]), ("2", b"<r><b/></r>")]))
+    assert [one.fate for one in done] == ["conforming", "nonconforming"]
