@@ -110,7 +110,8 @@ void px_document_free(px_document *d)
     free(d->set);
     free(d->made);
     free(d->by_name);
-    free(d->listed);
+    for (int i = 0; i < PX_LISTED; i++)
+        free(d->listed[i].nodes);
     free(d->name_first);
     while (d->arena != NULL) {
         px_block *next = d->arena->next;

@@ -47,6 +47,16 @@ typedef struct {
     int32_t parent, node; /* of a position: that of this child */
 } px_known;
 
+/* The nodes among which positions were asked for last, by expression and row. */
+enum { PX_LISTED = 4 };
+typedef struct {
+    const int32_t *expression;
+    const px_cell *cells;
+    uint32_t turn;
+    int32_t *nodes;
+    size_t count, room;
+} px_listed;
+
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
  * texts by element. The document node is -1. */
 typedef struct {
@@ -70,9 +80,8 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
-    int32_t *listed; /* the nodes among which positions were asked for last, by `listed_for` */
-    size_t listed_count, listed_room;
-    px_known listed_for;
+    px_listed listed[PX_LISTED];
+    uint32_t next_listed; /* to be replaced */
     px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
     uint32_t turn;
 } px_document;

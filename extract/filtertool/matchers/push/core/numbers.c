@@ -75,30 +75,47 @@ static int place(px_context *c, const int32_t *expression, int32_t node, double 
     return 0;
 }
 
-/* The position of a node among those that paths select, or how many these are. They are listed once
- * for all nodes that are asked for one after the other. */
-static int among(px_context *c, const int32_t *expression, int32_t node, double *number)
+/* The nodes that paths select, listed once for all that are asked for one after the other; NULL, with a
+ * code: they cannot be. */
+static const px_listed *list_nodes(px_context *c, const int32_t *expression, int *code)
 {
     px_document *d = c->document;
-    px_known *listed = &d->listed_for;
-    if (listed->turn != d->turn || listed->condition != expression || listed->cells != c->cells) {
-        size_t begin = d->set_count;
-        int code = px_select_all(c, expression + 2, expression + 2 + expression[1]);
-        size_t count = d->set_count - begin;
-        if (code == 0 && px_grow(&d->listed, &d->listed_room, count + 1, sizeof *d->listed) != PX_OK)
-            code = -PX_MEMORY;
-        if (code == 0)
-            memcpy(d->listed, d->set + begin, count * sizeof *d->listed);
-        d->set_count = begin;
-        if (code < 0)
-            return code;
-        *listed = (px_known){expression, c->cells, d->turn, 0, 0, -1, -1};
-        d->listed_count = count;
+    for (int i = 0; i < PX_LISTED; i++) {
+        const px_listed *known = &d->listed[i];
+        if (known->turn == d->turn && known->expression == expression && known->cells == c->cells)
+            return known;
     }
-    size_t first = 0, end = d->listed_count;
+    size_t begin = d->set_count;
+    *code = px_select_all(c, expression + 2, expression + 2 + expression[1]);
+    size_t count = d->set_count - begin;
+    d->set_count = begin;
+    if (*code < 0)
+        return NULL;
+    px_listed *listed = &d->listed[d->next_listed++ % PX_LISTED]; /* only now: paths may list nodes, too */
+    listed->turn = d->turn - 1;
+    if (px_grow(&listed->nodes, &listed->room, count + 1, sizeof *listed->nodes) != PX_OK) {
+        *code = -PX_MEMORY;
+        return NULL;
+    }
+    memcpy(listed->nodes, d->set + begin, count * sizeof *listed->nodes);
+    listed->expression = expression;
+    listed->cells = c->cells;
+    listed->turn = d->turn;
+    listed->count = count;
+    return listed;
+}
+
+/* The position of a node among those that paths select, or how many these are. */
+static int among(px_context *c, const int32_t *expression, int32_t node, double *number)
+{
+    int code = 0;
+    const px_listed *listed = list_nodes(c, expression, &code);
+    if (listed == NULL)
+        return code;
+    size_t first = 0, end = listed->count;
     while (expression[0] == PX_NUMBER_PLACE && first < end) {
         size_t middle = first + (end - first) / 2;
-        if (d->listed[middle] < node)
+        if (listed->nodes[middle] < node)
             first = middle + 1;
         else
             end = middle;
@@ -183,6 +200,8 @@ static int is_absolute(const int32_t *expression)
     case PX_NUMBER_VALUE:
     case PX_NUMBER_LENGTH:
         return at[0] == PX_TEXT_VALUE && at[2];
+    case PX_NUMBER_LISTED:
+        return 1;
     default:
         return 0;
     }
