@@ -32,7 +32,7 @@ COMPILED_EACH: Final = 64  # queries of one question up to which each is compile
 _MEASURED: Final = 32  # documents of which each is measured; later on one of so many
 _ELEMENT: Final = 4  # bytes of the shortest one: <a/>
 _ALL: Final = -1  # instead of the place of one query
-QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
+_QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
 
 
 class _Asked(NamedTuple):
@@ -110,6 +110,8 @@ class TreeQueries:
         namespaces: Prefix to namespace URI, for all queries.
         select: What to select.
         limits: The time and memory of a query that may take very long.
+        divided: Whether what has one value in a document is evaluated once where that may be worth
+            while.
 
     Attributes:
         columns: Takes over questions that cost less in columns.
@@ -117,7 +119,10 @@ class TreeQueries:
         guarded: How often that was in a process of its own.
     """
 
-    def __init__(self, namespaces: Mapping[str, str], select: Select, limits: Limits) -> None:
+    def __init__(
+        self, namespaces: Mapping[str, str], select: Select, limits: Limits, divided: bool = True
+    ) -> None:
+        self._divided = divided
         self.pairs = 0
         self.guarded = 0
         self._documents = 0
@@ -168,7 +173,7 @@ class TreeQueries:
         """
         turn = self._documents + 1
         is_measured = turn <= _MEASURED or turn % _MEASURED == 0
-        if is_measured or self.columns.are_used:
+        if is_measured or self.columns.are_used or len(document) > _QUICK_BYTES:
             return None
         found = self.quick_counts(document, numbers)
         if found is not None:
@@ -177,8 +182,6 @@ class TreeQueries:
 
     def quick_counts(self, document: bytes, numbers: Sequence[int]) -> list[tuple[int, int]] | None:
         """The same, without measuring; None if a query takes long or fails."""
-        if len(document) > QUICK_BYTES:
-            return None
         quick = self._quick
         asked = [quick.get(number) or self._as_quick(number) for number in numbers]
         allowed = min([one.allowed for one in asked])
@@ -205,7 +208,8 @@ class TreeQueries:
         if len(question.branches) == 1 and question.countable:
             nodes = question.type is Type.NODES and self._select == "count"
             (ask,) = question.counting if nodes else question.existing
-            allowed = question.allowed if question.divided is None else DIVIDED_FROM
+            whole = not self._divided or question.divided is None
+            allowed = question.allowed if whole else DIVIDED_FROM
             one = _Quick(partial(ask, **values) if values else ask, allowed)
         self._quick[number] = one
         return one
@@ -266,7 +270,8 @@ class TreeQueries:
                 own.append(TableRefs(table()))
             return own[0]
 
-        most = most_elements(document)
+        # Every element has a "<": more than that they are not, and counting them takes no parser.
+        most = document.count(b"<")
         try:
             return TreeEvaluation(document, most, refs, self._namespaces, self._limits)
         except etree.XMLSyntaxError as error:

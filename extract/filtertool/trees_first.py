@@ -23,10 +23,11 @@ from extract.filtertool.push_queries import PushQueries, members_by_key, written
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
-from extract.filtertool.tree_queries import QUICK_BYTES, TreeQueries
-from extract.limits import Limits
+from extract.filtertool.tree_queries import TreeQueries
+from extract.limits import DEFAULTS, Limits
 
 MOST_QUERIES: Final = 24
+_MOST_BYTES: Final = 1 << 16
 _SINGLE, _BATCHES = 16, 4  # turns of each way that are measured
 _SAME: Final = 4  # a part of these is one after the other: the first turns are slower
 _AGAIN: Final = 1000  # turns after which both ways are measured again
@@ -101,7 +102,7 @@ class TreesFirst:
         self._counting = options.select == "count"
         self._turn = turn
         self._kinds: dict[tuple[int, bool], _Turns] = {}
-        self._queries = TreeQueries(scheme.namespaces, options.select, options.limits)
+        self._queries = TreeQueries(scheme.namespaces, options.select, options.limits, False)
         chosen: list[int] = []
         for template, rows in members_by_key(scheme.directory.templates):
             self._queries.add(written_question(scheme, template, rows), numbers[rows])
@@ -196,12 +197,14 @@ class TreesFirst:
 
 def _most_bytes(limits: Limits) -> int:
     """The bytes of a document up to which it passes no limit, whatever is in it."""
+    # libxml2 itself gives up at the largest depth that may be asked for.
+    deep = _MOST_BYTES if limits.depth == DEFAULTS.depth else 7 * (limits.depth - 1)  # <a></a>
     return min(
-        QUICK_BYTES,
+        _MOST_BYTES,
+        deep,
         limits.document_bytes,
         limits.token_bytes,
         limits.name_bytes,
         limits.attribute_bytes,
         5 * limits.attributes,  # a space, a name, =, and two quotes
-        7 * (limits.depth - 1),  # <a></a>
     )

@@ -44,6 +44,7 @@ DOCUMENTS = {
     "deep": b"<a>" * 40 + b"</a>" * 40,
     "one deeper": b"<a>" * 41 + b"</a>" * 41,
     "large": b"<r>" + b"<a>x</a>" * 4000 + b"</r>",
+    "larger": b"<r>" + b"<a>x</a>" * 9000 + b"</r>",
 }
 
 
@@ -128,3 +129,11 @@ def test_reports_say_which_documents_break_the_schema(way: str) -> None:
     ready = Job(scheme, load_matcher(), Options("count")).filter()
     done = document_outcomes(ready.process([("1", DOCUMENTS["plain"]), ("2", b"<r><b/></r>")]))
     assert [one.fate for one in done] == ["conforming", "nonconforming"]
+
+
+@pytest.mark.parametrize("levels", [2047, 2048, 2049])
+def test_the_depth_at_which_libxml2_gives_up(way: str, levels: int) -> None:
+    scheme = extract.prepare(Subscriptions.of({"comment": "//comment()"}))
+    document = [("d", b"<a>" * levels + b"<!---->" + b"</a>" * levels)]
+    wanted = extract.Filter(scheme, "count", "lxml")
+    assert rows(extract.Filter(scheme, "count"), document) == rows(wanted, document)
