@@ -40,10 +40,10 @@ _PLAIN: Final = re.compile(
 Usual = Callable[[Iterable[NamedDocument]], list[FilterOutcome]]
 
 
-class _Turns:
+class Turns:
     """What two ways to filter documents of one kind cost.
 
-    >>> turns = _Turns(16)
+    >>> turns = Turns(16)
     >>> while turns.measured:
     ...     turns.note(turns.trees, 3.0 if turns.trees else 4.0)
     >>> turns.trees
@@ -101,7 +101,7 @@ class TreesFirst:
         self._most = _most_bytes(options.limits)
         self._counting = options.select == "count"
         self._turn = turn
-        self._kinds: dict[tuple[int, bool], _Turns] = {}
+        self._kinds: dict[tuple[int, bool], Turns] = {}
         self._queries = TreeQueries(scheme.namespaces, options.select, options.limits, False)
         chosen: list[int] = []
         for template, rows in members_by_key(scheme.directory.templates):
@@ -142,7 +142,7 @@ class TreesFirst:
             return usual(documents)
         turns = self._kinds.get(kind)
         if turns is None:
-            turns = self._kinds[kind] = _Turns(_BATCHES if kind[1] else _SINGLE)
+            turns = self._kinds[kind] = Turns(_BATCHES if kind[1] else _SINGLE)
         trees, measured = turns.trees, turns.measured
         started = time.thread_time() if measured else 0.0
         outcome = self._outcome(documents) if trees else None

@@ -6,12 +6,13 @@ import pytest
 
 import extract
 from extract.filtertool import trees_first
-from extract.filtertool.batch_filter import BatchFilter
 from extract.filtertool.job import Job
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
+from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.results.batch_outcome import document_outcomes
+from extract.filtertool.scheme_view import SchemeView
 from extract.limits import Limits
 from extract.subscriptions import Subscriptions
 
@@ -53,12 +54,12 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Has all turns one way."""
     trees = request.param == "libxml2"
 
-    class OneWay(trees_first._Turns):
+    class OneWay(trees_first.Turns):
         def __init__(self, turns: int) -> None:
             super().__init__(turns)
             self.measured, self.trees = False, trees
 
-    monkeypatch.setattr(trees_first, "_Turns", OneWay)
+    monkeypatch.setattr(trees_first, "Turns", OneWay)
     return str(request.param)
 
 
@@ -95,18 +96,18 @@ def test_queries_come_and_go(way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("queries", "options"),
+    ("queries", "select", "useful"),
     [
-        ({"a": "//a"}, {}),
-        ({"a": "//comment()"}, {"select": "nodes"}),
-        ({str(n): f"//comment()[{n + 1}]" for n in range(25)}, {}),
+        ({"a": "//comment()", "b": "//a"}, "count", True),
+        ({"a": "//a"}, "count", False),
+        ({"a": "//comment()"}, "nodes", False),
+        ({str(n): f"//comment()[{n + 1}]" for n in range(25)}, "doc", False),
     ],
 )
-def test_it_is_not_for_all_filters(queries: dict[str, str], options: dict[str, str]) -> None:
-    ready = extract.Filter(extract.prepare(Subscriptions.of(queries)), **options)  # type: ignore[arg-type]
-    inner = ready._compiled[0]
-    assert isinstance(inner, BatchFilter)
-    assert inner._trees_first is None
+def test_it_is_for_few_queries(queries: dict[str, str], select: Select, useful: bool) -> None:
+    view, options = SchemeView.of(extract.prepare(Subscriptions.of(queries))), Options(select)
+    divided = PushQueries.of_forms(view, options)
+    assert trees_first.TreesFirst.is_useful(divided, options) == useful
 
 
 @pytest.mark.parametrize("on_nonconforming", ["fallback", "reject"])
