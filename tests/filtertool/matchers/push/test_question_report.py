@@ -29,6 +29,7 @@ FOUND = {
     "boolean(//a[b = 1])": ["//a/b = 1"],
     "//a/..": ["//a"],
     "count(//a) > 3": ["every document"],
+    "string(//a)": ["//a"],
 }
 REFUSED = {
     "//a/@*[2]": "the position [2]",
@@ -42,7 +43,7 @@ REFUSED = {
     "id('x')": "the function id()",
     "(//@a)[1]": "the expression in parentheses (//@a)",
     "//a[b = (c | d)]": "the comparison b = c | d",
-    "string(//a)": "its value is a string",
+    "string(//a | //b)": "its value is a string",
     "/": "it selects the document node",
 }
 
