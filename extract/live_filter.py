@@ -199,7 +199,8 @@ class Filter:
         if self._stale:
             with self._changes:
                 self._compile(self._live().view().scheme)
-        with self._calls.shared():
+        self._calls.share()
+        try:
             ready, ids = self._compiled
             if isinstance(ready, BatchFilter):
                 outcomes: Sequence[FilterOutcome] = ready.process_quietly(documents)
@@ -208,6 +209,8 @@ class Filter:
                     outcomes = ready.process(documents)
             self._of_thread.rejections = [one for done in outcomes for one in done.rejections]
             return made(outcomes, ids)
+        finally:
+            self._calls.release()
 
     @property
     def rejected(self) -> Any:

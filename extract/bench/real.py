@@ -31,6 +31,7 @@ _SELECTS: Final[tuple[Select, ...]] = ("doc", "count", "nodes")
 _LOOP_SECONDS: Final = 0.2  # that the loop may take for all documents of a set, about
 _TURNS: Final = 5
 _LONG: Final = 1.5  # seconds after which there are no more turns
+_SHORT: Final = 0.05  # seconds of a single matcher for a document, from which on one turn is enough
 _ENOUGH: Final = 1.0  # seconds for a single matcher; from there on the rest is extrapolated
 _FEW: Final = 10  # queries, on documents that are not large
 _SMALL: Final = 32_000  # bytes of such a document
@@ -69,13 +70,13 @@ def run(data: Path | None, scale: float = 1.0) -> ResultTable:
         "the same columns, but for offsets. Each, batch: how many times as long extract takes,",
         "document by document, and all in one call; below 1 is faster. Table: Filter.table for",
         "each document, next to the loop with a pyarrow.Table of its rows. Best: auto next to the",
-        "best single matcher, both the second time. Then these next to the loop, document by",
-        "document; what takes longer than a second is extrapolated from the first documents, by",
-        "bytes; - where they are not measured. Where queries are some of many, the loop would take",
-        "minutes for all: the rest is left out on both sides. Few: ten queries, documents of less",
-        "than 32 KB. Run: `extract run --engine local` next to a script that has the loop in as",
-        "many processes and writes Parquet, processor time of all processes, without that for the",
-        "smallest document; noise where what is left is less than 0.05 s.",
+        "best single matcher, each the least of some turns. Then these next to the loop, document",
+        "by document; what takes longer than a second is extrapolated from the first documents,",
+        "by bytes; - where they are not measured. Where queries are some of many, the loop would",
+        "take minutes for all: the rest is left out on both sides. Few: ten queries, documents of",
+        "less than 32 KB. Run: `extract run --engine local` next to a script that has the loop in",
+        "as many processes and writes Parquet, processor time of all processes, without that for",
+        "the smallest document; noise where what is left is less than 0.05 s.",
         "Prepare: in units of compiling all queries with etree.XPath. Percent: what answered pairs",
         "of query and document: push, also where it excludes a match; the others the rest.",
     )
@@ -195,15 +196,24 @@ def _measured(one: RealSet, scheme: Scheme, select: Select, others: Sequence[str
 def _bounded(
     process: Callable[[Sequence[tuple[str, bytes]]], object], named: Sequence[tuple[str, bytes]]
 ) -> float:
-    """Seconds for documents one by one, the second time; extrapolated if they are many."""
+    """Seconds for documents one by one, warm; extrapolated if they are many."""
     spent = read = 0.0
     for document in named:
         process([document])  # compiles
-        spent += _seconds(lambda: process([document]))  # noqa: B023
+        spent += _least(lambda: process([document]))  # noqa: B023
         read += len(document[1])
         if spent > _ENOUGH:
             break
     return spent * sum([len(data) for _, data in named]) / read
+
+
+def _least(work: Work) -> float:
+    """The least seconds of some turns, or of one that takes long: a turn of a millisecond, alone,
+    may take several times as long as the next."""
+    turns: list[float] = []
+    while len(turns) < _TURNS and sum(turns) < _SHORT:
+        turns.append(_seconds(work))
+    return min(turns)
 
 
 def _medians(works: Sequence[Work], most: int) -> list[float]:

@@ -39,6 +39,7 @@ from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
+from extract.filtertool.trees_first import TreesFirst
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
@@ -83,6 +84,8 @@ class BatchFilter:
         self._open_stage: PushStage | None = None  # for documents that break the schema
         self._choice = DocumentChoice(len(scheme.forms), len(scheme.members), options.select)
         self._pairs: Counter[str] = Counter()
+        self._has_schema = scheme.schema.kind != "none"
+        self._trees_first = self._new_trees_first()
 
     def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
         """Takes note that `queries` have changed.
@@ -93,6 +96,15 @@ class BatchFilter:
         """
         self._others = self._others.after(view, self.queries.rest if rest else None)
         self._open_stage = self.queries.engine.other = None
+        if self._trees_first is not None:
+            self._pairs["pairs_lxml"] += self._trees_first.pairs
+        self._trees_first = self._new_trees_first()
+
+    def _new_trees_first(self) -> TreesFirst | None:
+        checked = self._has_schema and self.options.on_nonconforming == "reject"
+        if checked or not TreesFirst.is_useful(self.queries, self.options):
+            return None
+        return TreesFirst(self._others.view, self.options, self._in_turn)
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name.
@@ -100,14 +112,22 @@ class BatchFilter:
         Documents that were matched together have one outcome, at the place of the first of them;
         otherwise outcomes are in the order of the documents.
         """
-        outcomes = self.process_quietly(documents)
+        # What documents that break the schema are is told by the engine alone.
+        filtered = self._process if self._has_schema else self.process_quietly
+        outcomes = filtered(documents)
         if outcomes:
             figures = PresentFigures(self.figures)
             outcomes[-1] = replace(outcomes[-1], worker=os.getpid(), figures=figures)
         return outcomes
 
     def process_quietly(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
-        """The same without figures: for callers that report nothing."""
+        """The same for callers that report nothing: without figures, and without a look at the
+        schema where rows do not depend on it."""
+        if self._trees_first is not None:
+            return self._trees_first.process(documents, self._process)
+        return self._process(documents)
+
+    def _process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         seconds, others = Seconds(), self._others
         started = time.perf_counter()
         most = self._choice.columns_from or MOST_BYTES
@@ -215,6 +235,8 @@ class BatchFilter:
         figures |= {f"push_{name}": number for name, number in engine.figures().items()}
         stages = [self._stage] if self._open_stage is None else [self._stage, self._open_stage]
         parts: list[Mapping[str, float]] = [one.figures() for one in stages]
+        if self._trees_first is not None:
+            parts.append({"pairs_lxml": self._trees_first.pairs})
         with self._in_turn:
             return added([figures, self._pairs, *parts, self._others.figures()])
 

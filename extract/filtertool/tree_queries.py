@@ -24,12 +24,13 @@ from extract.filtertool.open_columns import OpenColumns, OpenQuestion
 from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.results.owners import Indices
 from extract.limits import Limits
-from extract.markup.lxml_parser import parse_tree
+from extract.markup.lxml_parser import make_parser, parse_tree
 from extract.subscriptions.constants import Constants
 from extract.xpath.functions import Type
 
 COMPILED_EACH: Final = 64  # queries of one question up to which each is compiled with its constants
 _MEASURED: Final = 32  # documents of which each is measured; later on one of so many
+_ELEMENT: Final = 4  # bytes of the shortest one: <a/>
 _ALL: Final = -1  # instead of the place of one query
 _QUICK_BYTES: Final = 1 << 14  # of a document on which the work around an evaluation counts
 
@@ -92,6 +93,16 @@ def _can_be_written(constants: Constants, row: int) -> bool:
     return not any("'" in text and '"' in text for text in constants.row(row))
 
 
+def most_elements(document: bytes) -> int:
+    """The number of a document's elements, or more: counting tags takes no parser.
+
+    >>> most_elements(b"<a><b/></a>"), most_elements(b"<a><!-- </a> --></a>")
+    (2, 4)
+    """
+    tags = document.count(b"<")
+    return tags if b"<!" in document else tags - document.count(b"</")
+
+
 class TreeQueries:
     """Queries for trees, known by their numbers.
 
@@ -99,6 +110,8 @@ class TreeQueries:
         namespaces: Prefix to namespace URI, for all queries.
         select: What to select.
         limits: The time and memory of a query that may take very long.
+        divided: Whether what has one value in a document is evaluated once where that may be worth
+            while.
 
     Attributes:
         columns: Takes over questions that cost less in columns.
@@ -106,7 +119,10 @@ class TreeQueries:
         guarded: How often that was in a process of its own.
     """
 
-    def __init__(self, namespaces: Mapping[str, str], select: Select, limits: Limits) -> None:
+    def __init__(
+        self, namespaces: Mapping[str, str], select: Select, limits: Limits, divided: bool = True
+    ) -> None:
+        self._divided = divided
         self.pairs = 0
         self.guarded = 0
         self._documents = 0
@@ -116,6 +132,7 @@ class TreeQueries:
         self._limit = limit_for(limits.query_seconds)
         self._queries: dict[int, _Asked] = {}
         self._quick: dict[int, _Quick] = {}
+        self._parser = make_parser()  # of small documents
         self.columns = OpenColumns(self._namespaces, select, limits)
 
     def __len__(self) -> int:
@@ -158,13 +175,21 @@ class TreeQueries:
         is_measured = turn <= _MEASURED or turn % _MEASURED == 0
         if is_measured or self.columns.are_used or len(document) > _QUICK_BYTES:
             return None
-        most, quick = document.count(b"<"), self._quick
+        found = self.quick_counts(document, numbers)
+        if found is not None:
+            self._documents = turn
+        return found
+
+    def quick_counts(self, document: bytes, numbers: Sequence[int]) -> list[tuple[int, int]] | None:
+        """The same, without measuring; None if a query takes long or fails."""
+        quick = self._quick
         asked = [quick.get(number) or self._as_quick(number) for number in numbers]
-        if most > min([one.allowed for one in asked]):
+        allowed = min([one.allowed for one in asked])
+        if len(document) // _ELEMENT > allowed and most_elements(document) > allowed:
             return None
         found = []
         try:
-            tree = parse_tree(document)
+            tree = parse_tree(document, self._parser)
             for number, one in zip(numbers, asked, strict=True):
                 count = one.ask(tree)
                 if count:
@@ -173,7 +198,6 @@ class TreeQueries:
             if is_out_of_memory(error):
                 raise MemoryError from error
             return None
-        self._documents = turn
         self.pairs += len(numbers)
         return found
 
@@ -184,7 +208,8 @@ class TreeQueries:
         if len(question.branches) == 1 and question.countable:
             nodes = question.type is Type.NODES and self._select == "count"
             (ask,) = question.counting if nodes else question.existing
-            allowed = question.allowed if question.divided is None else DIVIDED_FROM
+            whole = not self._divided or question.divided is None
+            allowed = question.allowed if whole else DIVIDED_FROM
             one = _Quick(partial(ask, **values) if values else ask, allowed)
         self._quick[number] = one
         return one

@@ -19,10 +19,14 @@ def make_parser(target: object = None, encoding: str | None = None) -> Any:
     return etree.XMLParser(target=target, encoding=encoding, **_OPTIONS)
 
 
-def parse_tree(xml: bytes) -> Any:
+def parse_tree(xml: bytes, parser: Any = None) -> Any:
     """Returns a document as lxml's tree.
+
+    Args:
+        xml: The document.
+        parser: What `make_parser` has returned, for many small documents one after the other.
 
     Raises:
         etree.XMLSyntaxError: The document is not well-formed.
     """
-    return etree.fromstring(xml, make_parser()).getroottree()
+    return etree.fromstring(xml, parser or make_parser()).getroottree()

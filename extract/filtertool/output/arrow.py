@@ -153,9 +153,19 @@ def joined_batches(
     if not any(map(len, findings)):
         return
     schema = _with_columns(select, columns)
+    nodes = _SharedRows.of(findings) or _ListedRows.of(findings) if select == "nodes" else None
+    if nodes is not None and len(documents) == 1 and len(findings[0]) <= _FEW_NODES:
+        subscriber = pa.array(nodes.subscriber)
+        who = [
+            _repeated(documents[0][0], len(findings[0])),
+            ids.take(subscriber),
+            *nodes.nodes(),
+            *[one.values.take(subscriber) for one in columns],
+        ]
+        yield pa.RecordBatch.from_arrays(who, schema=schema)
+        return
     names = document_names([name for name, _ in documents])
     document = np.repeat(np.arange(len(documents)), [len(one) for one in findings])
-    nodes = _SharedRows.of(findings) or _ListedRows.of(findings) if select == "nodes" else None
     if nodes is not None:
         subscriber = pa.array(nodes.subscriber)
         who = [names.take(pa.array(document)), ids.take(subscriber), *nodes.nodes()]
@@ -221,6 +231,16 @@ def document_names(names: Sequence[str]) -> Any:
         return pa.array(names, pa.string())
     except UnicodeEncodeError:
         return pa.array([printable(name) for name in names], pa.string())
+
+
+def _repeated(name: str, count: int) -> Any:
+    """Returns the name of one document as an Arrow array, for each of its rows."""
+    try:
+        data = name.encode()
+    except UnicodeEncodeError:
+        data = printable(name).encode()
+    offsets = array("i", [row * len(data) for row in range(count + 1)])
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(data * count))
 
 
 class _SharedRows(NamedTuple):

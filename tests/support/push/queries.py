@@ -17,6 +17,11 @@ _ODD: Final = (
     *("sum(b | a) > 1", "self::a", "preceding-sibling::text()", "name() = 'a'", "(b)[1]"),
     *("(b | a) = c", "descendant::a[2]", "name(a) = 'y'", "id(b)", "node()"),
 )
+_AXES: Final = (
+    *("following-sibling", "preceding-sibling", "following", "preceding"),
+    *("ancestor", "ancestor-or-self", "parent"),
+)
+_WRITTEN: Final = ("'a'", "'p:a'", "'b'", "''", "name(*)", "local-name()", "name(@*)")
 _PLACES: Final = (
     *("1", "2", "last()", "position() > 1", "position() = last()", "not(position() = 1)"),
     *("position() mod 2 = 1", "last() - 1", "last() > 2", "count(*)", "position() = count(a)"),
@@ -58,8 +63,12 @@ class TemplateWriter:
     def template(self) -> RandomTemplate:
         """A template: mostly a path, at times several, or a condition on the document."""
         random, kind = self._random, self._random.randrange(20)
-        if kind < 15:
+        if kind < 12:
             text = self._path(True, 2)
+        elif kind == 12:
+            text = self._elsewhere(2)
+        elif kind < 15:
+            text = self._listed(1)
         elif kind < 17:
             text = " | ".join([self._path(True, 1) for _ in range(random.randint(2, 3))])
         else:
@@ -106,6 +115,27 @@ class TemplateWriter:
             few = depth if last or random.randrange(3) == 0 else 0
             out.append(self._step(last, few, number == 0 and not absolute))
         return "".join(out)
+
+    def _elsewhere(self, depth: int) -> str:
+        """A path that turns, up or to what is beside it."""
+        random = self._random
+        path = f"{self._path(True, depth)}/{random.choice(_AXES)}::{self._name(ELEMENTS)}"
+        if random.randrange(3) == 0:
+            path = f"{path}[{self._condition(depth - 1)}]"
+        if random.randrange(3) == 0:
+            path = f"{path}/{random.choice(_AXES)}::{self._name(ELEMENTS)}"
+        return f"{path}/{self._path(False, 0)}" if random.randrange(3) == 0 else path
+
+    def _listed(self, depth: int) -> str:
+        """Nodes of paths by their positions among all of them."""
+        random, kind = self._random, self._random.randrange(4)
+        inner = self._elsewhere(0) if kind == 0 else self._path(True, depth)
+        if kind == 1:
+            inner = f"{inner} | {self._path(True, 0)}"
+        listed = f"({inner})[{random.choice(_PLACES)}]"
+        if random.randrange(4) == 0:
+            listed += f"[{self._condition(depth)}]"
+        return f"{listed}/{self._path(False, 0)}" if random.randrange(4) == 0 else listed
 
     def _step(self, last: bool, depth: int, first: bool) -> str:
         random = self._random
@@ -174,7 +204,7 @@ class TemplateWriter:
         if kind < 3:
             return random.choice(_PLACES)
         if kind < 6:
-            axis = random.choice(("following-sibling", "preceding-sibling"))
+            axis = random.choice(_AXES)
             inner = f"[{self._condition(depth - 1)}]" if depth > 0 and random.randrange(2) else ""
             first = random.choice(("", "", "[1]"))
             path = f"{axis}::{self._name(ELEMENTS)}{first}{inner}"
@@ -188,6 +218,12 @@ class TemplateWriter:
 
     def _above_condition(self, depth: int) -> str:
         random = self._random
+        if random.randrange(5) == 0:
+            function = random.choice(("name", "local-name"))
+            of = random.choice(("", "*", "@*", "..", self._path(False, 0), self._listed(0)))
+            return f"{function}({of}) = {random.choice(_WRITTEN)}"
+        if random.randrange(6) == 0:
+            return self._comparison(self._listed(0))
         above = random.choice(("..", "..", f"ancestor::{self._name(ELEMENTS)}"))
         if depth > 0 and above != ".." and random.randrange(3) == 0:
             above = f"{above}[{self._condition(depth - 1)}]"

@@ -25,6 +25,15 @@ class PathAxis(IntEnum):
     PRECEDING = 7
     NEXT = 8  # the nearest of those with the name
     PREVIOUS = 9
+    BEHIND = 10  # following: elements anywhere behind; also only in conditions
+    BEFORE = 11
+    ANCESTOR = 12
+    ABOVE = 13  # ancestor-or-self
+    PARENT = 14
+    FIRST_BEHIND = 15  # the nearest of those with the name
+    LAST_BEFORE = 16
+    NEXT_ANCESTOR = 17
+    NEXT_ABOVE = 18
 
 
 class Operator(IntEnum):
@@ -82,7 +91,7 @@ class Path(NamedTuple):
 
     @property
     def goes_down(self) -> bool:
-        """Whether no step leads to siblings."""
+        """Whether no step leads to siblings, or elsewhere."""
         return all(step.axis <= PathAxis.TEXT for step in self.steps)
 
 
@@ -229,6 +238,14 @@ class PartOfText(NamedTuple):
     length: Calculation | None
 
 
+class NameText(NamedTuple):
+    """The name of the first node that a path selects, as it is written or without its prefix; that
+    of no node is empty."""
+
+    local: bool
+    path: Path
+
+
 Text: TypeAlias = (
     FixedText
     | ConstantText
@@ -238,6 +255,7 @@ Text: TypeAlias = (
     | JoinedText
     | TranslatedText
     | PartOfText
+    | NameText
 )
 
 
@@ -277,6 +295,8 @@ class NumberKind(IntEnum):
     ROUND = 14
     POSITION = 15
     LAST = 16
+    PLACE = 17
+    LISTED = 18
 
 
 class FixedNumber(NamedTuple):
@@ -324,8 +344,26 @@ class SiblingNumber(NamedTuple):
     step: PathStep
 
 
+class ListedNumber(NamedTuple):
+    """Which of the elements that paths select together a node is, or how many of these there are.
+
+    Attributes:
+        operation: `NumberKind.PLACE` or `NumberKind.LISTED`.
+        paths: The paths, from the document node.
+    """
+
+    operation: NumberKind
+    paths: tuple[Path, ...]
+
+
 Calculation: TypeAlias = (
-    FixedNumber | ConstantNumber | NodesNumber | TextNumber | Calculated | SiblingNumber
+    FixedNumber
+    | ConstantNumber
+    | NodesNumber
+    | TextNumber
+    | Calculated
+    | SiblingNumber
+    | ListedNumber
 )
 
 

@@ -59,6 +59,8 @@ def compile_question(
 
     On documents that keep the schema all select the same; the engine leaves others alone.
 
+    What can only be evaluated node by node is taken last: nothing else leads to such queries.
+
     Args:
         question: The question.
         names: Numbers names.
@@ -66,11 +68,12 @@ def compile_question(
         values: As for `compile_query`.
     """
     templates = []
-    for expressions in _ways(question):
-        translator = Translator(names, empty)
-        templates.append(compile_query(expressions, question.type, translator, values))
-        if templates[-1].exact:
-            return templates[-1]
+    for further in (False, True):
+        for expressions in _ways(question):
+            translator = Translator(names, empty, further=further)
+            templates.append(compile_query(expressions, question.type, translator, values))
+            if templates[-1].exact:
+                return templates[-1]
     return templates[0]  # as it was written: what may fail there is not left out
 
 
@@ -140,6 +143,10 @@ def _paths(expression: Expr, translator: Translator, result: bool = True) -> lis
         expression = paths[0]
     if isinstance(expression, Union):
         return [path for part in expression.parts for path in _paths(part, translator, result)]
+    if paths is None and translator.further:
+        listed = translator.listed(expression)
+        if listed is not None:
+            return list(listed)
     with_ids = path_with_ids(expression)
     if with_ids is not None:
         translator.exact = False

@@ -34,7 +34,9 @@ from extract.filtertool.matchers.push.conditions import (
     FixedText,
     InReference,
     JoinedText,
+    ListedNumber,
     NameNumbers,
+    NameText,
     NodesComparison,
     NodesNumber,
     NormalisedText,
@@ -68,11 +70,13 @@ from extract.filtertool.matchers.push.node_sets import (
     location_paths,
     path_with_ids,
 )
+from extract.filtertool.matchers.push.turned_paths import way_back, with_condition
 from extract.xpath.ast import (
     ANY_DEPTH,
     ANY_NODE,
     Binary,
     Expr,
+    FilterPath,
     FunctionCall,
     LocationPath,
     NameTest,
@@ -81,11 +85,12 @@ from extract.xpath.ast import (
     Parameter,
     Step,
     StringLiteral,
+    Union,
 )
 from extract.xpath.functions import Type
 from extract.xpath.numbers import to_number
 from extract.xpath.reference_tables import compared_column
-from extract.xpath.types import type_of
+from extract.xpath.types import may_be_document, type_of
 
 _OPERATORS: Final = {
     "=": Operator.EQ,
@@ -108,11 +113,27 @@ _SIBLINGS: Final = {
 _NEAREST: Final = {
     PathAxis.FOLLOWING: PathAxis.NEXT,
     PathAxis.PRECEDING: PathAxis.PREVIOUS,
+    PathAxis.BEHIND: PathAxis.FIRST_BEHIND,
+    PathAxis.BEFORE: PathAxis.LAST_BEFORE,
+    PathAxis.ANCESTOR: PathAxis.NEXT_ANCESTOR,
+    PathAxis.ABOVE: PathAxis.NEXT_ABOVE,
 }
+_ELSEWHERE: Final = {
+    **_SIBLINGS,
+    "following": PathAxis.BEHIND,
+    "preceding": PathAxis.BEFORE,
+    "ancestor": PathAxis.ANCESTOR,
+    "ancestor-or-self": PathAxis.ABOVE,
+    "parent": PathAxis.PARENT,
+}
+_TURNS: Final = frozenset(_ELSEWHERE.values())
+_LEAVES: Final = (PathAxis.ATTRIBUTE, PathAxis.TEXT)
 _FIRST: Final = (Number("1"),)
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
 _EMPTY: Final = FixedText("")
+_ABOVE: Final = LocationPath(False, (PARENT,))
+_TO_PARENT: Final = Path(False, (PathStep(PathAxis.PARENT, ANY_TEST),))
 _ARITHMETIC: Final = {
     "+": NumberKind.ADD,
     "-": NumberKind.SUBTRACT,
@@ -125,9 +146,10 @@ _ROUNDING: Final = {
     "ceiling": NumberKind.CEILING,
     "round": NumberKind.ROUND,
 }
-_NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_NEAREST, *_NEAREST.values()}
-_FAR: Final = frozenset({PathAxis.DESCENDANT, PathAxis.NEAR})  # what looks far below
+_NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_ELSEWHERE.values(), *_NEAREST.values()}
 _PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
+_LISTED: Final = {NumberKind.POSITION: NumberKind.PLACE, NumberKind.LAST: NumberKind.LISTED}
+_NAMES: Final = ("name", "local-name")
 _OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
 _TEXT_FUNCTIONS: Final = frozenset(
     {
@@ -171,6 +193,8 @@ class Translator:
         texts: Whether a path selects text nodes.
         searched: Parameters that are compared with the value of a first node, or looked for in it.
         references: Whether columns of tables are known; else what depends on them is left out.
+        further: Whether to take what can only be evaluated node by node: axes that lead up or
+            elsewhere, positions among all nodes of a path, and names as strings.
     """
 
     names: NameNumbers
@@ -180,8 +204,10 @@ class Translator:
     texts: bool = False
     searched: set[int] = field(default_factory=set)
     references: bool = False
+    further: bool = False
     _inside: int = 0  # how many predicates are around; in none, the context is the document node
-    _place: PathStep | None = None  # the siblings among which the context has its position
+    # The siblings among which the context has its position, or the paths among whose nodes.
+    _place: PathStep | tuple[Path, ...] | None = None
     _element: bool = True  # whether the context is an element, or the document node
 
     # -- paths
@@ -205,8 +231,67 @@ class Translator:
         self.exact = before and translated.exact
         return translated
 
-    def _steps(self, path: LocationPath, above: bool, result: bool) -> tuple[PathStep, ...]:
-        steps: list[PathStep] = []
+    def listed(self, expr: Expr) -> tuple[Path, ...] | None:
+        """The paths that select the nodes of an expression, if that has positions that count all of
+        them together, as ``(//a | //b)[2]/c``; None if it has no exact translation."""
+        if isinstance(expr, FilterPath):
+            paths = self.listed(expr.primary)
+            if paths is None or any(path.steps[-1].axis in _LEAVES for path in paths):
+                return None
+            return self._continued(self._chosen(paths, expr.predicates), expr.steps)
+        parts = expr.parts if isinstance(expr, Union) else (expr,)
+        found: list[Path] = []
+        for part in parts:
+            if isinstance(part, FilterPath):
+                more = self.listed(part)
+                if more is None:
+                    return None
+                found += more
+                continue
+            if not isinstance(part, LocationPath) or (self._inside and not part.absolute):
+                return None
+            if self._may_be_document(part):
+                return None
+            path, whole, exact = self.path(part, True)
+            if path is None or not whole or not exact or not path.steps:
+                return None
+            found.append(path)
+        return tuple(found)
+
+    def _chosen(
+        self, paths: tuple[Path, ...], predicates: Sequence[Expr]
+    ) -> tuple[Path, ...] | None:
+        """The paths with predicates on all of their nodes together."""
+        around, self._inside = (self._place, self._element), self._inside + 1
+        before, self.exact, self._element = self.exact, True, True
+        for predicate in predicates:
+            self._place = paths
+            condition = self._predicate(predicate, True)
+            paths = tuple([with_condition(path, condition) for path in paths])
+        exact, self.exact = self.exact, before and self.exact
+        (self._place, self._element), self._inside = around, self._inside - 1
+        return paths if exact else None
+
+    def _continued(
+        self, paths: tuple[Path, ...] | None, steps: tuple[Step, ...]
+    ) -> tuple[Path, ...] | None:
+        """The paths with further steps."""
+        if paths is None or not steps:
+            return paths
+        before, self.exact, rest = self.exact, True, LocationPath(True, steps)
+        try:
+            found = [
+                Path(path.absolute, self._steps(rest, True, False, path.steps)) for path in paths
+            ]
+        except Untranslatable:
+            self.exact = False
+        exact, self.exact = self.exact, before and self.exact
+        return tuple(found) if exact else None
+
+    def _steps(
+        self, path: LocationPath, above: bool, result: bool, before: Sequence[PathStep] = ()
+    ) -> tuple[PathStep, ...]:
+        steps = list(before)
         anywhere = False
         for number, step in enumerate(path.steps):
             if step == ANY_DEPTH:
@@ -235,7 +320,7 @@ class Translator:
     def _go_up(self, path: LocationPath, number: int, steps: list[PathStep], result: bool) -> None:
         """Takes the step ``..``: where ``a/b[c]/..`` leads, an ``a`` has a ``b[c]``."""
         before = tuple(steps)
-        if not steps or steps[-1].axis in _NOT_FROM_PARENT:
+        if not (steps and number) or steps[-1].axis in _NOT_FROM_PARENT:
             raise Untranslatable(before)
         last = steps.pop()
         at_document = not steps and (path.absolute or not self._inside)
@@ -259,7 +344,7 @@ class Translator:
         """Adds a step, and what it has to begin with if it follows ``//``."""
         axis, number = self._axis_and_test(step, tuple(steps), anywhere)
         predicates = step.predicates
-        if axis in _NEAREST and predicates[:1] == _FIRST:
+        if axis in _NEAREST and self._inside and predicates[:1] == _FIRST:
             axis, predicates = _NEAREST[axis], predicates[1:]
         if axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
             if step.axis == "descendant-or-self" and not (steps or absolute):
@@ -272,6 +357,10 @@ class Translator:
         condition: Condition = TRUE
         if predicates:
             condition = self._predicates(predicates, above, bare, step.axis == "child")
+        if not self._inside and axis in _TURNS:
+            condition = both([condition, way_back(axis, steps)])
+            steps.clear()
+            bare = bare._replace(axis=PathAxis.DESCENDANT)
         steps.append(bare._replace(condition=_unless_true(condition)))
 
     def _axis_and_test(
@@ -279,8 +368,9 @@ class Translator:
     ) -> tuple[PathAxis, int]:
         test = step.test
         axis = _AXES.get(step.axis)
-        if axis is None and self._inside and not anywhere and isinstance(test, NameTest):
-            axis = _SIBLINGS.get(step.axis) if before or self._element else None
+        if axis is None and not anywhere and isinstance(test, NameTest):
+            others = _ELSEWHERE if self.further else _SIBLINGS if self._inside else {}
+            axis = others.get(step.axis) if before or (self._inside and self._element) else None
         if axis is None:
             raise Untranslatable(before)
         if isinstance(test, NameTest):
@@ -320,11 +410,17 @@ class Translator:
     def _predicate(self, predicate: Expr, above: bool) -> Condition:
         if type_of(predicate) is not Type.NUMBER:
             return self.truth(predicate, above)
-        number = self.number(predicate)
-        if number is None or self._place is None:
+        number, position = self.number(predicate), self._position(NumberKind.POSITION)
+        if number is None or position is None:
             return self._unknown(above)
-        position = SiblingNumber(NumberKind.POSITION, self._place)
         return NumberComparison(Operator.EQ, position, number)
+
+    def _position(self, operation: NumberKind) -> Calculation | None:
+        """The context's position, or the number of nodes among which it has one."""
+        place = self._place
+        if place is None or isinstance(place, PathStep):
+            return None if place is None else SiblingNumber(operation, place)
+        return ListedNumber(_LISTED[operation], place)
 
     # -- conditions
 
@@ -364,8 +460,7 @@ class Translator:
             return self._calculated(_ARITHMETIC[expr.op], (expr.left, expr.right))
         if isinstance(expr, FunctionCall) and not expr.prefix:
             if expr.name in _PLACES:
-                place = self._place
-                return None if place is None else SiblingNumber(_PLACES[expr.name], place)
+                return self._position(_PLACES[expr.name])
             if expr.name in _ROUNDING:
                 return self._calculated(_ROUNDING[expr.name], expr.arguments)
             if expr.name in _OF_NODES:
@@ -435,6 +530,8 @@ class Translator:
             return self._value_of(expr)
         if not isinstance(expr, FunctionCall) or expr.prefix:
             return None
+        if expr.name in _NAMES:
+            return self._name_of(expr)
         if expr.name == "substring":
             return self._part_of_text(*expr.arguments)
         parts = [self.text(argument) for argument in expr.arguments or (HERE,)]
@@ -459,6 +556,16 @@ class Translator:
             return None
         return PartOfText(text, first, count)
 
+    def _name_of(self, call: FunctionCall) -> NameText | None:
+        if not self.further:
+            return None
+        nodes = call.arguments[0] if call.arguments else HERE
+        if nodes == _ABOVE and self._inside and self._element:
+            path: Path | None = _TO_PARENT  # the document node has no name, as no node has
+        else:
+            path = self._only_path(nodes)
+        return None if path is None else NameText(call.name == "local-name", path)
+
     def _value_of(self, expr: Expr) -> Text | None:
         path = self._only_path(expr)
         return None if path is None else ValueText(path)
@@ -466,7 +573,10 @@ class Translator:
     def _only_path(self, expr: Expr) -> Path | None:
         """The one path that selects the nodes of an expression; None if there is none."""
         paths = location_paths(expr)
-        if paths is None or len(paths) > 1:
+        if paths is None and self.further:
+            listed = self.listed(expr)
+            return listed[0] if listed is not None and len(listed) == 1 else None
+        if paths is None or len(paths) > 1 or self._may_be_document(paths[0]):
             return None
         path, whole, exact = self.path(paths[0], True)
         if path is None or not whole or not exact or self._is_document(path):
@@ -484,6 +594,9 @@ class Translator:
         """A condition on some node of a node set."""
         parts = location_paths(expr)
         if parts is None:
+            listed = self.listed(expr) if self.further else None
+            if listed is not None:
+                return either(list(map(make, listed)))
             with_ids = path_with_ids(expr)
             if with_ids is None or not above:
                 return self._unknown(above)
@@ -491,6 +604,8 @@ class Translator:
             return self._over_paths(with_ids, True, There)
         conditions: list[Condition] = []
         for part in parts:
+            if self._may_be_document(part):
+                return self._unknown(above)
             path, whole, _ = self.path(part, above)
             if path is None:
                 conditions.append(FALSE)
@@ -499,6 +614,10 @@ class Translator:
             else:  # where the path was cut short, its nodes are not those that are compared
                 conditions.append(make(path) if whole else There(path))
         return either(conditions)
+
+    def _may_be_document(self, path: LocationPath) -> bool:
+        """Whether the document node may be among the nodes of a path: no result, but it counts."""
+        return (path.absolute or not self._inside) and may_be_document(path)
 
     def _is_document(self, path: Path) -> bool:
         """Whether a path may select the document node, of which nothing is known here."""
@@ -515,9 +634,13 @@ class Translator:
                 return self.truth(arguments[0], above)
             case "count" if isinstance(arguments[0], NODE_SETS):
                 return self.truth(arguments[0], above)  # a number is true unless it is 0
-            case "string" if above and arguments and type_of(arguments[0]) is Type.NODES:
-                self.exact = False  # it is empty if there is no node, and perhaps if there is one
-                return self.truth(arguments[0], True)
+            case "string" if arguments and type_of(arguments[0]) is Type.NODES:
+                path = self._only_path(arguments[0])
+                if path is not None:  # by which the query is found
+                    return both([There(path), TextComparison(Operator.NE, ValueText(path), _EMPTY)])
+                if above:  # it is empty if there is no node, and perhaps if there is one
+                    self.exact = False
+                    return self.truth(arguments[0], True)
             case "contains" | "starts-with" if isinstance(arguments[1], Parameter):
                 constant = arguments[1]
                 if constant.type == "string" and type_of(arguments[0]) is Type.NODES:
@@ -534,13 +657,13 @@ class Translator:
             return (
                 self._unknown(above) if text is None else TextComparison(Operator.NE, text, _EMPTY)
             )
-        if call.name in _TEXT_FUNCTIONS:
+        if call.name in _TEXT_FUNCTIONS or call.name in _NAMES:
             return self._strings(Operator.NE, call, StringLiteral(""), above)
         return self._number_truth(call, above)
 
     def _first(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
         paths = location_paths(expr)
-        if paths is None or len(paths) > 1:
+        if paths is None or len(paths) > 1 or self._may_be_document(paths[0]):
             return self._unknown(above)
         path, whole, exact = self.path(paths[0], above)
         if path is None or self._is_document(path):
@@ -600,7 +723,7 @@ class Translator:
 
     def _counted(self, operator: Operator, cell: Cell, expr: Expr, above: bool) -> Condition:
         paths = location_paths(expr)
-        if paths is None or len(paths) > 1:
+        if paths is None or len(paths) > 1 or self._may_be_document(paths[0]):
             return self._unknown(above)
         path, _, exact = self.path(paths[0], above)
         if path is None or not exact or not path.steps:
@@ -657,7 +780,7 @@ def _is_computed(expr: Expr) -> bool:
 def _selects_nested_texts(path: Path) -> bool:
     """Whether a path may select texts of elements that are in each other."""
     axes = [step.axis for step in path.steps]
-    return axes[-1] is PathAxis.TEXT and not _FAR.isdisjoint(axes)
+    return axes[-1] is PathAxis.TEXT and not {*axes} <= {PathAxis.CHILD, PathAxis.TEXT}
 
 
 def _unless_true(condition: Condition) -> Condition | None:

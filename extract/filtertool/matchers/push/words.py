@@ -33,6 +33,8 @@ from extract.filtertool.matchers.push.conditions import (
     FixedText,
     InReference,
     JoinedText,
+    ListedNumber,
+    NameText,
     NodesComparison,
     NodesNumber,
     NormalisedText,
@@ -58,7 +60,7 @@ from extract.filtertool.matchers.push.translator import Translator
 
 _AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
 _NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
-_LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART = range(9)
+_LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
 
 
 class PathWords:
@@ -94,6 +96,11 @@ class PathWords:
     def located(self, path: Path) -> list[int]:
         """A path, and whether it starts at the document node."""
         return [int(path.absolute), *self._path(path)]
+
+    def measured(self, path: Path) -> list[int]:
+        """A path, and how many words it has."""
+        words = self._path(path)
+        return [len(words), *words]
 
 
 class TemplateWords(PathWords):
@@ -215,6 +222,8 @@ def _text(words: PathWords, text: Text) -> list[int]:
             code, inner = _CELL, [cell]
         case ValueText(path):
             code, inner = _VALUE, words.located(path)
+        case NameText(local, path):
+            code, inner = _NAME, [int(local), *words.located(path)]
         case NormalisedText(part):
             code, inner = _NORMAL, _text(words, part)
         case DividedText(behind, part, mark):
@@ -243,6 +252,8 @@ def _number(words: PathWords, number: Calculation) -> list[int]:
             inner = _text(words, text)
         case SiblingNumber(code, step):
             inner = words.step(step)
+        case ListedNumber(code, paths):
+            inner = [word for path in paths for word in words.measured(path)]
         case Calculated(code, parts):
             inner = [word for part in parts for word in _number(words, part)]
     return [code, len(inner), *inner]

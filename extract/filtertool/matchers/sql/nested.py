@@ -25,6 +25,8 @@ from extract.filtertool.matchers.push.conditions import (
     First,
     InReference,
     JoinedText,
+    ListedNumber,
+    NameText,
     NodesComparison,
     NodesNumber,
     NormalisedText,
@@ -96,7 +98,7 @@ def _text_has_constants(text: Text) -> bool:
     match text:
         case ConstantText():
             return True
-        case ValueText(path):
+        case ValueText(path) | NameText(_, path):
             return path_has_constants(path)
         case NormalisedText(part):
             return _text_has_constants(part)
@@ -122,6 +124,8 @@ def _number_has_constants(number: Calculation) -> bool:
             return _text_has_constants(text)
         case SiblingNumber(_, step):
             return step.condition is not None and has_constants(step.condition)
+        case ListedNumber(_, paths):
+            return any(map(path_has_constants, paths))
         case Calculated(_, parts):
             return any(map(_number_has_constants, parts))
     return False

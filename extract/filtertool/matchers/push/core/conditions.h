@@ -33,6 +33,7 @@
  *   PX_TEXT_TOGETHER             texts
  *   PX_TEXT_TRANSLATED           three texts: in the first, characters of the second become those of the third
  *   PX_TEXT_PART                 a text, the number of its first character, and perhaps how many
+ *   PX_TEXT_NAME                 local, absolute, path: the name of the first node, or nothing
  * number:     operation, words behind this one, operands
  *   PX_NUMBER_LITERAL            the bytes of a double
  *   PX_NUMBER_CELL               cell
@@ -40,6 +41,9 @@
  *   PX_NUMBER_VALUE, PX_NUMBER_LENGTH  a text: as a number, its number of characters
  *   PX_NUMBER_POSITION, PX_NUMBER_LAST  a step to children: the position of the node among its
  *                                siblings that it selects, and how many these are
+ *   PX_NUMBER_PLACE, PX_NUMBER_LISTED  paths from the document node, each with its words before it:
+ *                                the position of the node among those that they select, and how
+ *                                many these are
  *   others                       one or two numbers
  */
 enum {
@@ -69,7 +73,8 @@ enum {
     PX_TEXT_AFTER,
     PX_TEXT_TOGETHER,
     PX_TEXT_TRANSLATED,
-    PX_TEXT_PART
+    PX_TEXT_PART,
+    PX_TEXT_NAME
 };
 enum {
     PX_NUMBER_LITERAL,
@@ -88,7 +93,9 @@ enum {
     PX_NUMBER_CEILING,
     PX_NUMBER_ROUND,
     PX_NUMBER_POSITION,
-    PX_NUMBER_LAST
+    PX_NUMBER_LAST,
+    PX_NUMBER_PLACE,
+    PX_NUMBER_LISTED
 };
 enum { PX_EQ, PX_NE, PX_LT, PX_LE, PX_GT, PX_GE, PX_HAS, PX_BEGINS };
 
@@ -106,6 +113,9 @@ int px_holds_anywhere(px_context *c, const int32_t *condition); /* at the docume
 int px_holds_at(px_context *c, const int32_t *path, int32_t step, int32_t node);
 /* Selects nodes from `node` into the document's set, behind those that are there; each once. */
 int px_select(px_context *c, const int32_t *path, int32_t node);
+/* The same, from the document node with several paths, one behind the other with their words before
+ * them. */
+int px_select_all(px_context *c, const int32_t *paths, const int32_t *end);
 /* Visits the nodes that a path selects from `node`, until a visit returns something else than 0. */
 typedef int (*px_visitor)(px_context *c, void *context, int32_t node);
 int px_visit_path(px_context *c, const int32_t *path, int32_t node, px_visitor visit, void *context);

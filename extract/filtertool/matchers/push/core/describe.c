@@ -83,32 +83,6 @@ static int add_span(px_descriptions *d, int64_t start, int64_t end)
 
 /* -- nodes */
 
-static size_t name_length(px_bytes tag)
-{
-    size_t n = 1;
-    while (tag[n] != ' ' && tag[n] != '\t' && tag[n] != '\n' && tag[n] != '\r' && tag[n] != '/' &&
-           tag[n] != '>')
-        n++;
-    return n - 1;
-}
-
-/* The name of an attribute, which ends before its '=' and the value. */
-static px_bytes attribute_name(const px_input *in, int32_t attribute, size_t *length)
-{
-    px_bytes end = in->data + in->attribute_start[attribute] - 1; /* the quote */
-    do
-        end--;
-    while (*end != '=');
-    do
-        end--;
-    while (*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r');
-    px_bytes begin = end;
-    while (begin[-1] != ' ' && begin[-1] != '\t' && begin[-1] != '\n' && begin[-1] != '\r')
-        begin--;
-    *length = (size_t)(end + 1 - begin);
-    return begin;
-}
-
 static size_t put_number(uint8_t *out, int32_t number)
 {
     uint8_t digits[12];
@@ -126,23 +100,24 @@ static int put_path(px_descriptions *d, const px_document *doc, const int32_t *p
 {
     const px_input *in = &doc->in;
     px_strings_column *c = &d->strings[PX_D_PATH];
-    size_t most = 0;
-    for (int32_t r = row; r >= 0; r = in->parent[r])
-        most += name_length(in->data + in->start[r]) + 14;
+    size_t most = 0, length;
+    for (int32_t r = row; r >= 0; r = in->parent[r]) {
+        px_name_of(in, r, &length);
+        most += length + 14;
+    }
     if (reserve(c, most) != PX_OK)
         return PX_MEMORY;
     uint8_t *end = c->bytes + c->used + most, *out = end;
     for (int32_t r = row; r >= 0; r = in->parent[r]) { /* backwards, then moved */
         uint8_t digits[12];
         size_t n = put_number(digits, position[r]);
-        px_bytes tag = in->data + in->start[r];
-        size_t length = name_length(tag);
+        px_bytes name = px_name_of(in, r, &length);
         *--out = ']';
         out -= n;
         memcpy(out, digits, n);
         *--out = '[';
         out -= length;
-        memcpy(out, tag + 1, length);
+        memcpy(out, name, length);
         *--out = '/';
     }
     memmove(c->bytes + c->used, out, (size_t)(end - out));
@@ -172,8 +147,8 @@ static int add_node(px_descriptions *d, px_document *doc, const int32_t *positio
     const px_input *in = &doc->in;
     int32_t row = node, number = 0;
     const char *kind = "element", *step = "";
-    px_bytes name = NULL;
     size_t length = 0;
+    px_bytes name = px_name_of(in, node, &length);
     const px_value *value = px_value_of(doc, node);
     if (value == NULL)
         return PX_MEMORY;
@@ -182,10 +157,6 @@ static int add_node(px_descriptions *d, px_document *doc, const int32_t *positio
         kind = "text", step = "/text()", row = text->row, number = text->number;
     } else if (node >= in->rows) {
         kind = "attribute", step = "/@", row = in->attribute_row[node - in->rows];
-        name = attribute_name(in, node - in->rows, &length);
-    } else {
-        name = in->data + in->start[row] + 1;
-        length = name_length(name - 1);
     }
     int is_element = node < in->rows;
     if (add_span(d, in->start[row], in->end[row]) != PX_OK ||

@@ -110,6 +110,8 @@ void px_document_free(px_document *d)
     free(d->set);
     free(d->made);
     free(d->by_name);
+    for (int i = 0; i < PX_LISTED; i++)
+        free(d->listed[i].nodes);
     free(d->name_first);
     while (d->arena != NULL) {
         px_block *next = d->arena->next;
@@ -391,4 +393,44 @@ int px_value_string(px_document *d, const px_strings *strings, int32_t node, int
                                         px_strings_hash(strings, value->at, value->length));
     *string = value->string;
     return PX_OK;
+}
+
+/* -- names */
+
+static size_t name_length(px_bytes name)
+{
+    size_t n = 0;
+    while (name[n] != ' ' && name[n] != '\t' && name[n] != '\n' && name[n] != '\r' && name[n] != '/' &&
+           name[n] != '>')
+        n++;
+    return n;
+}
+
+/* The name of an attribute, which ends before its '=' and the value. */
+static px_bytes attribute_name(const px_input *in, int32_t attribute, size_t *length)
+{
+    px_bytes end = in->data + in->attribute_start[attribute] - 1; /* the quote */
+    do
+        end--;
+    while (*end != '=');
+    do
+        end--;
+    while (*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r');
+    px_bytes begin = end;
+    while (begin[-1] != ' ' && begin[-1] != '\t' && begin[-1] != '\n' && begin[-1] != '\r')
+        begin--;
+    *length = (size_t)(end + 1 - begin);
+    return begin;
+}
+
+px_bytes px_name_of(const px_input *in, int32_t node, size_t *length)
+{
+    *length = 0;
+    if (node >= in->rows + in->attributes)
+        return NULL;
+    if (node >= in->rows)
+        return attribute_name(in, node - in->rows, length);
+    px_bytes name = in->data + in->start[node] + 1;
+    *length = name_length(name);
+    return name;
 }

@@ -47,6 +47,16 @@ typedef struct {
     int32_t parent, node; /* of a position: that of this child */
 } px_known;
 
+/* The nodes among which positions were asked for last, by expression and row. */
+enum { PX_LISTED = 4 };
+typedef struct {
+    const int32_t *expression;
+    const px_cell *cells;
+    uint32_t turn;
+    int32_t *nodes;
+    size_t count, room;
+} px_listed;
+
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
  * texts by element. The document node is -1. */
 typedef struct {
@@ -70,6 +80,8 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
+    px_listed listed[PX_LISTED];
+    uint32_t next_listed; /* to be replaced */
     px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
     uint32_t turn;
 } px_document;
@@ -88,6 +100,8 @@ int px_value_string(px_document *d, const px_strings *strings, int32_t node, int
 /* The rows of elements with a name, from `first` on and before `end`. */
 int px_rows_named(px_document *d, int32_t symbol, int32_t first, int32_t end, const int32_t **begin,
                   const int32_t **behind);
+/* The name of an element or attribute as it is written; NULL: a text has none. */
+px_bytes px_name_of(const px_input *in, int32_t node, size_t *length);
 /* Where a node is: in document order, nodes have ascending places. */
 int64_t px_place_of(const px_document *d, int32_t node);
 

@@ -13,48 +13,72 @@ static int has_name(const px_context *c, int32_t symbol, int32_t test)
 
 int px_spend(px_context *c) { return --c->document->budget < 0 ? -PX_COSTLY : 0; }
 
-/* The nodes that a step may select from one node: first, behind the last, whether only children. */
+/* How to go through a range of nodes: each of them, children, those not above the node behind the
+ * last, or from the first one upwards. */
+enum { EACH, CHILDREN, NOT_ABOVE, UPWARDS };
+
+/* The nodes that a step may select from one node: first, behind the last. */
 typedef struct {
     int32_t first, end;
-    int children;
+    int way;
 } range;
+
+static int is_far(int32_t axis)
+{
+    return axis == PX_DESCENDANT || axis == PX_NEAR || axis == PX_BEHIND || axis == PX_BEFORE;
+}
 
 static range range_of(const px_document *d, int32_t axis, int32_t node)
 {
     const px_input *in = &d->in;
-    range none = {0, 0, 0};
+    range none = {0, 0, EACH};
     if (node >= in->rows)
         return none; /* an attribute or a text has nothing below it */
     switch (axis) {
     case PX_CHILD:
-        return (range){node + 1, node < 0 ? (in->rows > 0) : d->last[node], 1};
+        return (range){node + 1, node < 0 ? (in->rows > 0) : d->last[node], CHILDREN};
     case PX_DESCENDANT:
-        return (range){node + 1, node < 0 ? in->rows : d->last[node], 0};
+        return (range){node + 1, node < 0 ? in->rows : d->last[node], EACH};
     case PX_NEAR:
-        return (range){node < 0 ? 0 : node, node < 0 ? in->rows : d->last[node], 0};
+        return (range){node < 0 ? 0 : node, node < 0 ? in->rows : d->last[node], EACH};
     case PX_FOLLOWING:
     case PX_NEXT:
-        return node < 0 || in->parent[node] < 0 ? none : (range){d->last[node], d->last[in->parent[node]], 1};
+        return node < 0 || in->parent[node] < 0 ? none
+                                                : (range){d->last[node], d->last[in->parent[node]], CHILDREN};
     case PX_PRECEDING:
     case PX_PREVIOUS:
-        return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node] + 1, node, 1};
+        return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node] + 1, node, CHILDREN};
+    case PX_BEHIND:
+    case PX_FIRST_BEHIND:
+        return node < 0 ? none : (range){d->last[node], in->rows, EACH};
+    case PX_BEFORE:
+    case PX_LAST_BEFORE:
+        return node < 0 ? none : (range){0, node, NOT_ABOVE};
+    case PX_ANCESTOR:
+    case PX_NEXT_ANCESTOR:
+        return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node], node, UPWARDS};
+    case PX_ABOVE:
+    case PX_NEXT_ABOVE:
+        return node < 0 ? none : (range){node, node + 1, UPWARDS};
+    case PX_PARENT:
+        return node < 0 || in->parent[node] < 0 ? none : (range){in->parent[node], in->parent[node] + 1, EACH};
     case PX_ATTRIBUTE:
         return node < 0 ? none
                         : (range){in->rows + d->attribute_first[node],
-                                  in->rows + d->attribute_first[node + 1], 0};
+                                  in->rows + d->attribute_first[node + 1], EACH};
     default:
         return node < 0 ? none
                         : (range){in->rows + in->attributes + d->text_first[node],
-                                  in->rows + in->attributes + d->text_first[node + 1], 0};
+                                  in->rows + in->attributes + d->text_first[node + 1], EACH};
     }
 }
 
-/* Goes through the nodes of a range: all of them, children, or those of one name far below. */
+/* Goes through the nodes of a range, or those of one name in a large one. */
 typedef struct {
     const px_document *document;
     const int32_t *named, *named_end; /* NULL: not by name */
     int32_t at, end;
-    int children;
+    int way;
 } cursor;
 
 enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
@@ -63,26 +87,47 @@ enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
 static range nearest(const px_context *c, const int32_t *step, range all)
 {
     const px_document *d = c->document;
-    range found = {0, 0, 0};
+    range found = {0, 0, EACH};
     for (int32_t at = all.first; at < all.end; at = d->last[at]) {
         if (!has_name(c, d->in.symbol[at], step[1]))
             continue;
-        found = (range){at, at + 1, 0};
+        found = (range){at, at + 1, EACH};
         if (step[0] == PX_NEXT)
             break;
     }
     return found;
 }
 
+/* Of the elements behind or before a node, or above it, the nearest with the name. */
+static int nearest_elsewhere(px_context *c, const int32_t *step, range all, range *found)
+{
+    const px_document *d = c->document;
+    int backwards = step[0] == PX_LAST_BEFORE;
+    *found = (range){0, 0, EACH};
+    for (int32_t at = backwards ? all.end - 1 : all.first; at >= 0 && at < all.end && all.first < all.end;) {
+        int code = px_spend(c);
+        if (code < 0)
+            return code;
+        if (has_name(c, d->in.symbol[at], step[1]) && !(backwards && d->last[at] > all.end)) {
+            *found = (range){at, at + 1, EACH};
+            return 0;
+        }
+        at = backwards ? at - 1 : all.way == UPWARDS ? d->in.parent[at] : at + 1;
+    }
+    return 0;
+}
+
 static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor *it)
 {
     px_document *d = c->document;
     range r = range_of(d, step[0], node);
-    if (step[0] >= PX_NEXT)
+    if (step[0] == PX_NEXT || step[0] == PX_PREVIOUS)
         r = nearest(c, step, r);
-    *it = (cursor){d, NULL, NULL, r.first, r.end, r.children};
-    int far = step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
-    if (!far || step[1] < 0 || r.end - r.first < MANY)
+    int code = step[0] >= PX_FIRST_BEHIND ? nearest_elsewhere(c, step, r, &r) : 0;
+    if (code < 0)
+        return code;
+    *it = (cursor){d, NULL, NULL, r.first, r.end, r.way};
+    if (!is_far(step[0]) || step[1] < 0 || r.end - r.first < MANY)
         return 0;
     return px_rows_named(d, step[1], r.first, r.end, &it->named, &it->named_end) == PX_OK ? 0 : -PX_MEMORY;
 }
@@ -90,12 +135,18 @@ static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor 
 /* The next node; -1: there is none. */
 static inline int32_t next_node(cursor *it)
 {
-    if (it->named != NULL)
+    const int32_t *last = it->document->last;
+    if (it->named != NULL) {
+        while (it->way == NOT_ABOVE && it->named < it->named_end && last[*it->named] > it->end)
+            it->named++;
         return it->named < it->named_end ? *it->named++ : -1;
-    if (it->at >= it->end)
+    }
+    while (it->way == NOT_ABOVE && it->at < it->end && last[it->at] > it->end)
+        it->at++;
+    if (it->at >= it->end || it->at < 0)
         return -1;
     int32_t node = it->at;
-    it->at = it->children ? it->document->last[node] : node + 1;
+    it->at = it->way == CHILDREN ? last[node] : it->way == UPWARDS ? it->document->in.parent[node] : node + 1;
     return node;
 }
 
@@ -147,10 +198,36 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Leaves each node of a set once, from `begin` on; they are sorted. */
+static void keep_distinct(px_document *d, size_t begin)
+{
+    size_t kept = begin;
+    for (size_t i = begin; i < d->set_count; i++)
+        if (kept == begin || d->set[kept - 1] != d->set[i])
+            d->set[kept++] = d->set[i];
+    d->set_count = kept;
+}
+
+/* Of a set, from `begin` on and ascending, leaves the node from which a step leads to all that it leads
+ * to from the others: the one that ends first, or the last. */
+static void keep_outermost(px_document *d, int32_t axis, size_t begin)
+{
+    int32_t kept = d->set[begin];
+    for (size_t i = begin; i < d->set_count; i++) {
+        int32_t node = d->set[i];
+        if (kept < 0 || (node < d->in.rows && (axis == PX_BEFORE || d->last[node] < d->last[kept])))
+            kept = node;
+    }
+    d->set[begin] = kept;
+    d->set_count = begin + 1;
+}
+
 /* Replaces the nodes of a set, from `begin` on and ascending, by those that a step selects. */
 static int step_set(px_context *c, const int32_t *step, size_t begin)
 {
     px_document *d = c->document;
+    if ((step[0] == PX_BEHIND || step[0] == PX_BEFORE) && d->set_count > begin + 1)
+        keep_outermost(d, step[0], begin);
     size_t end = d->set_count;
     int32_t covered = -1; /* what is below nodes so far, for steps that look far below */
     int sorted = 1;
@@ -182,13 +259,8 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
     d->set_count = begin + count;
     if (!sorted)
         qsort(d->set + begin, count, sizeof *d->set, ascending);
-    if (step[0] >= PX_FOLLOWING) { /* several nodes may have the same siblings */
-        size_t kept = begin;
-        for (size_t i = begin; i < d->set_count; i++)
-            if (kept == begin || d->set[kept - 1] != d->set[i])
-                d->set[kept++] = d->set[i];
-        d->set_count = kept;
-    }
+    if (step[0] >= PX_FOLLOWING) /* several nodes may have the same siblings */
+        keep_distinct(d, begin);
     return 0;
 }
 
@@ -207,11 +279,27 @@ int px_select(px_context *c, const int32_t *path, int32_t node)
     return select_steps(c, path + 1, path[0], node);
 }
 
+int px_select_all(px_context *c, const int32_t *paths, const int32_t *end)
+{
+    px_document *d = c->document;
+    size_t begin = d->set_count, first = 0;
+    int code = 0;
+    for (; paths < end && code == 0; paths += 1 + paths[0]) {
+        first = d->set_count;
+        code = px_select(c, paths + 1, -1);
+    }
+    if (code == 0 && first > begin) {
+        qsort(d->set + begin, d->set_count - begin, sizeof *d->set, ascending);
+        keep_distinct(d, begin);
+    }
+    return code;
+}
+
 static int look_far_twice(const int32_t *step, int32_t left)
 {
     int far = 0;
     for (; left > 0; left--, step += 3 + step[2])
-        far += step[0] == PX_DESCENDANT || step[0] == PX_NEAR;
+        far += is_far(step[0]) || step[0] == PX_ANCESTOR || step[0] == PX_ABOVE;
     return far > 1;
 }
 

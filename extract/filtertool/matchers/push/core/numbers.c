@@ -75,6 +75,55 @@ static int place(px_context *c, const int32_t *expression, int32_t node, double 
     return 0;
 }
 
+/* The nodes that paths select, listed once for all that are asked for one after the other; NULL, with a
+ * code: they cannot be. */
+static const px_listed *list_nodes(px_context *c, const int32_t *expression, int *code)
+{
+    px_document *d = c->document;
+    for (int i = 0; i < PX_LISTED; i++) {
+        const px_listed *known = &d->listed[i];
+        if (known->turn == d->turn && known->expression == expression && known->cells == c->cells)
+            return known;
+    }
+    size_t begin = d->set_count;
+    *code = px_select_all(c, expression + 2, expression + 2 + expression[1]);
+    size_t count = d->set_count - begin;
+    d->set_count = begin;
+    if (*code < 0)
+        return NULL;
+    px_listed *listed = &d->listed[d->next_listed++ % PX_LISTED]; /* only now: paths may list nodes, too */
+    listed->turn = d->turn - 1;
+    if (px_grow(&listed->nodes, &listed->room, count + 1, sizeof *listed->nodes) != PX_OK) {
+        *code = -PX_MEMORY;
+        return NULL;
+    }
+    memcpy(listed->nodes, d->set + begin, count * sizeof *listed->nodes);
+    listed->expression = expression;
+    listed->cells = c->cells;
+    listed->turn = d->turn;
+    listed->count = count;
+    return listed;
+}
+
+/* The position of a node among those that paths select, or how many these are. */
+static int among(px_context *c, const int32_t *expression, int32_t node, double *number)
+{
+    int code = 0;
+    const px_listed *listed = list_nodes(c, expression, &code);
+    if (listed == NULL)
+        return code;
+    size_t first = 0, end = listed->count;
+    while (expression[0] == PX_NUMBER_PLACE && first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (listed->nodes[middle] < node)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    *number = (double)(expression[0] == PX_NUMBER_PLACE ? first + 1 : end);
+    return 0;
+}
+
 static double rounded(double number)
 {
     if (number >= -0.5 && number < 0.5)
@@ -129,6 +178,9 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
     case PX_NUMBER_POSITION:
     case PX_NUMBER_LAST:
         return place(c, expression, node, number);
+    case PX_NUMBER_PLACE:
+    case PX_NUMBER_LISTED:
+        return among(c, expression, node, number);
     default:
         for (int i = 0; at < end && code == 0; at += 2 + at[1], i++)
             code = px_number(c, at, node, &operands[i]);
@@ -148,6 +200,8 @@ static int is_absolute(const int32_t *expression)
     case PX_NUMBER_VALUE:
     case PX_NUMBER_LENGTH:
         return at[0] == PX_TEXT_VALUE && at[2];
+    case PX_NUMBER_LISTED:
+        return 1;
     default:
         return 0;
     }

@@ -8,8 +8,12 @@
 
 /* Axes of steps; PX_ANCHOR marks the anchor. PX_NEAR is descendant-or-self. */
 enum { PX_CHILD, PX_DESCENDANT, PX_NEAR, PX_ATTRIBUTE, PX_TEXT, PX_ANCHOR };
-/* Axes that only conditions have: the siblings of an element, and the nearest with the name. */
+/* Axes that only conditions have: the siblings of an element, and the nearest with the name; the
+ * elements behind it and before it, and those above it. PX_ABOVE is ancestor-or-self. */
 enum { PX_FOLLOWING = PX_ANCHOR + 1, PX_PRECEDING, PX_NEXT, PX_PREVIOUS };
+enum { PX_BEHIND = PX_PREVIOUS + 1, PX_BEFORE, PX_ANCESTOR, PX_ABOVE, PX_PARENT };
+/* The nearest of these with the name. */
+enum { PX_FIRST_BEHIND = PX_PARENT + 1, PX_LAST_BEFORE, PX_NEXT_ANCESTOR, PX_NEXT_ABOVE };
 
 /* Tests of names: a symbol, any name, or (from PX_NAMESPACE down) any name of a namespace. */
 enum { PX_ANY = -1, PX_NAMESPACE = -2 };

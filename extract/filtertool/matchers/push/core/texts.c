@@ -173,6 +173,19 @@ static int take_part(px_context *c, const int32_t *at, const int32_t *end, int32
     return 0;
 }
 
+/* The name of a node, or what is behind its prefix. */
+static text name_of(const px_document *d, int32_t node, int is_local)
+{
+    size_t length = 0;
+    px_bytes name = node < 0 ? NULL : px_name_of(&d->in, node, &length);
+    px_bytes colon = length > 0 && is_local ? memchr(name, ':', length) : NULL;
+    if (colon != NULL) {
+        length -= (size_t)(colon + 1 - name);
+        name = colon + 1;
+    }
+    return (text){name == NULL ? (px_bytes) "" : name, 0, length};
+}
+
 static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
 {
     const int32_t *at = expression + 2, *end = at + expression[1];
@@ -198,6 +211,12 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, text
         *t = value == NULL || value->length == 0 ? (text){(px_bytes) "", 0, 0}
                                                  : (text){value->at, 0, value->length};
         return 0;
+    case PX_TEXT_NAME:
+        if (at[2] != 0)
+            code = px_first_of(c, at + 2, at[1] ? -1 : node, &first);
+        if (code == 0)
+            *t = name_of(c->document, first, at[0]);
+        return code;
     case PX_TEXT_NORMAL:
         code = evaluate(c, at, node, t);
         return code < 0 ? code : normalise(c->document, t);
