@@ -7,6 +7,7 @@ places at once and cached by path, so that thousands of similar queries share th
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from extract.schema.model import local_of, namespace_of
@@ -32,6 +33,7 @@ COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 DOWNWARD = frozenset({"child", "descendant", "attribute"})
 _MOST_REMEMBERED = 200_000
 _DEEPEST = 200
+_MOST_STARTS = 4  # places that are looked at for each occurrence that is allowed
 
 
 class Occurrence(NamedTuple):
@@ -231,10 +233,10 @@ class Knowledge:
         key = (place.index, targets, on_path & place.reach, with_self)
         if key not in self._occurrences:
             search = _Search(self, targets, with_self)
-            try:
-                hits = search.below(place, 0, on_path | place.bit)
-            except _TooDeep:
-                hits = None
+            hits: _Hits | None = None
+            if not search.are_too_many(place, on_path | place.bit):
+                with suppress(_TooDeep):
+                    hits = search.below(place, 0, on_path | place.bit)
             self._occurrences[key] = None if hits is None else hits.occurrences
         return self._occurrences[key]
 
@@ -298,6 +300,30 @@ class _Search:
         self._targets = targets
         self._with_self = with_self
         self._hits: dict[tuple[int, int], _Hits] = {}
+
+    def are_too_many(self, place: Place, on_path: int) -> bool:
+        """Whether a few steps below a place show that there are too many occurrences.
+
+        Every way leads to one at least. In large schemas most names are too many, and this sees it
+        long before all ways have been followed.
+        """
+        targets, with_self = self._targets, self._with_self
+        starts = [(place, on_path)]
+        least = 1  # occurrences
+        for place, on_path in starts:  # which grows
+            if least > self._most or len(starts) > _MOST_STARTS * self._most:
+                break
+            ways, together = self._know.ways_down(place, targets)
+            if place.open or together & on_path:
+                continue
+            least += (with_self and place.bit & targets != 0) - 1
+            for child in ways:
+                hit = child.bit & targets != 0
+                least += hit and not with_self
+                if child.reach & targets or (with_self and hit):
+                    least += 1
+                    starts.append((child, on_path | child.bit))
+        return least > self._most
 
     def below(self, place: Place, depth: int, on_path: int) -> _Hits | None:
         """Returns the occurrences below a place that is so many steps down; None if too many.
