@@ -24,10 +24,13 @@ from extract.scheme.database.errors import (
     no_room,
     not_installed,
 )
+from extract.scheme.database.file_gate import passed_gate
 from extract.scheme.database.location import DatabaseLocation
 from extract.scheme.database.sql import dialect_sql, schema_sql, select_sql, target_sql
 
 _MAGIC, _MAGIC_AT = b"DUCK", 8  # at the start of each file
+_SMALLEST: Final = 3 << 12  # bytes of a file of DuckDB: its three headers
+_CHECKED: Final[set[tuple[int, int]]] = set()  # files that were opened, by device and inode
 _PAUSE: Final = 0.02  # seconds between two attempts to open a file
 _ROWS: Final = "extract_rows"  # the name under which rows come in
 # In one process a file is shared by all connections: then DuckDB's own lock does not help.
@@ -127,17 +130,24 @@ def open_duckdb(location: DatabaseLocation, write: bool, patience: float) -> Ite
                 raise _locked(location, "this process writes it")
             stack.callback(_WRITERS[file].release)
             stack.enter_context(_removed_unless_made(Path(file)))
-        connection = stack.enter_context(contextlib.closing(_connect(location, write, until)))
+        connection = _connect(location, write, until)
+        stack.callback(_close, connection, file)
         try:
             connection.begin()
             store = DuckDbStore(connection, location)
             if write:
                 store.make_schema()
             yield store
-            connection.commit()
+            with passed_gate(file):
+                connection.commit()
         except duckdb.Error as error:
             raise _described(error, location) from error
         # What is not committed is gone when the connection is closed.
+
+
+def _close(connection: Any, file: str) -> None:
+    with passed_gate(file):
+        connection.close()
 
 
 @contextlib.contextmanager
@@ -201,7 +211,12 @@ def _connect(location: DatabaseLocation, write: bool, until: float) -> Any:
     problem: Exception
     while True:
         try:
-            return configured(duckdb.connect(file, read_only=read_only), location)
+            with passed_gate(file, until):
+                connection = configured(duckdb.connect(file, read_only=read_only), location)
+            _CHECKED.add(_identity(os.stat(file)))
+            return connection
+        except TimeoutError:
+            raise _locked(location, "it is being written") from None
         except duckdb.ConnectionException as error:
             # This process has the file open in the other way. A writer can read, too.
             read_only = False if not write else read_only
@@ -259,8 +274,15 @@ def described_errors(location: DatabaseLocation) -> Iterator[None]:
 
 
 def _check_file(location: DatabaseLocation) -> None:
-    """Makes sure that a file is DuckDB's own: it would open a JSON file as well, in memory."""
+    """Makes sure that a file is DuckDB's own: it would open a JSON file as well, in memory.
+
+    A file that DuckDB has opened in this process is not opened again here: to close it would end
+    all locks that the process has on it, DuckDB's too, and another process could write beside it.
+    """
     try:
+        status = os.stat(location.target)
+        if _identity(status) in _CHECKED and status.st_size >= _SMALLEST:
+            return
         with open(location.target, "rb") as stream:
             head = stream.read(_MAGIC_AT + len(_MAGIC))
     except FileNotFoundError:
@@ -272,6 +294,10 @@ def _check_file(location: DatabaseLocation) -> None:
     if head and head[_MAGIC_AT:] != _MAGIC:
         hint = "check the name; `extract prep` does not replace other files by a database"
         raise DatabaseError("is not a file of DuckDB", hint, location.shown)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return (status.st_dev, status.st_ino)
 
 
 def _locked(location: DatabaseLocation, why: str) -> LockedDatabase:

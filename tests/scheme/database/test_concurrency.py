@@ -14,6 +14,8 @@ import pytest
 
 from extract import Scheme, Subscriptions
 from extract.preptool.prepare import prepare
+from extract.scheme.database.errors import LockedDatabase
+from extract.scheme.database.file_gate import passed_gate
 from extract.scheme.database.location import location_of
 from extract.scheme.database.store import open_store
 from tests.support.databases import change, query
@@ -57,6 +59,33 @@ def ids(url: str) -> set[str]:
 def filled(database: str) -> str:
     prepare(UNIVERSITY, Subscriptions.of({"first": "//name"}), 2).save(database)
     return database
+
+
+def test_reading_beside_a_writer_of_the_same_process_keeps_its_lock(filled: str) -> None:
+    """On POSIX, whoever closes a file ends all locks that the process has on it."""
+    location = location_of(filled)
+    if location.engine != "duckdb":
+        pytest.skip("locks of PostgreSQL are the server's")
+    with open_store(location, write=True):
+        assert ids(filled) == {"first"}
+        code = "import duckdb, sys; duckdb.connect(sys.argv[1])"
+        other = subprocess.run(
+            [sys.executable, "-c", code, location.target], capture_output=True, text=True
+        )
+        assert "lock" in other.stderr
+
+
+def test_a_file_is_not_opened_while_another_process_may_write_its_headers(filled: str) -> None:
+    location = location_of(filled)
+    if location.engine != "duckdb":
+        pytest.skip("a server needs no gate")
+    with (
+        passed_gate(location.target),
+        pytest.raises(LockedDatabase, match="it is being written"),
+        open_store(location, patience=0.05),
+    ):
+        raise AssertionError("it was opened")
+    assert ids(filled) == {"first"}
 
 
 def test_writers_do_not_lose_each_others_changes(filled: str) -> None:
