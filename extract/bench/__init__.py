@@ -42,7 +42,7 @@ BENCHMARKS: Final = {
     "news": "FILTERTOOL: 100,000 queries with a nested path on news, next to a parse (3 minutes)",
     "proteins": "FILTERTOOL: 200,000 predicates on records, next to a parse (1 minute)",
     "output": "FILTERTOOL: results of up to 100,000 FLWR queries, next to SaxonC (4 minutes)",
-    "joins": "FILTERTOOL: up to 100,000 joins between documents, next to one at a time (8 minutes)",
+    "joins": "FILTERTOOL: up to 100,000 joins between documents, next to one at a time (minutes)",
     "matchers": "FILTERTOOL: where columns lose to lxml, and what auto takes",
     "real": "all: real queries on real documents, next to a loop over lxml's XPaths",
     "load": "all: 1,000,000 subscriptions registered and matched, memory of each (20 minutes)",
