@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +17,6 @@ from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
-from extract.filtertool.results.node_batches import column_arrays
 from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.owners import Indices
@@ -153,17 +154,11 @@ def joined_batches(
     if not any(map(len, findings)):
         return
     schema = _with_columns(select, columns)
-    nodes = _SharedRows.of(findings) or _ListedRows.of(findings) if select == "nodes" else None
-    if nodes is not None and len(documents) == 1 and len(findings[0]) <= _FEW_NODES:
-        subscriber = pa.array(nodes.subscriber)
-        who = [
-            _repeated(documents[0][0], len(findings[0])),
-            ids.take(subscriber),
-            *nodes.nodes(),
-            *[one.values.take(subscriber) for one in columns],
-        ]
-        yield pa.RecordBatch.from_arrays(who, schema=schema)
+    batch = _shared_batch(documents, ids, columns) if select == "nodes" else None
+    if batch is not None:
+        yield batch
         return
+    nodes = _ListedRows.of(findings) if select == "nodes" else None
     names = document_names([name for name, _ in documents])
     document = np.repeat(np.arange(len(documents)), [len(one) for one in findings])
     if nodes is not None:
@@ -233,46 +228,66 @@ def document_names(names: Sequence[str]) -> Any:
         return pa.array([printable(name) for name in names], pa.string())
 
 
-def _repeated(name: str, count: int) -> Any:
-    """Returns the name of one document as an Arrow array, for each of its rows."""
+def _shared_batch(
+    documents: Sequence[tuple[str, Findings]], ids: Any, columns: Sequence[SubscriberColumn]
+) -> Any | None:
+    """Returns the rows of documents whose nodes are in the same columns; None if they are others,
+    or too large for one batch."""
+    ranges = [one for _, each in documents if (one := each.described.range) is not None]
+    if len(ranges) < len(documents) or (filling := _filling()) is None:
+        return None
+    nodes = ranges[0].columns
+    if any(one.columns is not nodes for one in ranges):
+        return None
+    findings = [one for _, one in documents]
+    rows = zip(findings, ranges, strict=True)
+    subscriber = _concatenated([one.subscriber for one in findings])
+    batch = filling.node_rows(
+        SCHEMAS["nodes"],
+        nodes,
+        _id_texts(ids),
+        [_encoded(name) for name, _ in documents],
+        [len(one) for one in findings],
+        _concatenated([one.node + at.first if at.first else one.node for one, at in rows]),
+        subscriber,
+        _concatenated([one.ordinal for one in findings]),
+        RECORD_BATCH_BYTES,
+    )
+    if batch is None or not columns:
+        return batch
+    more = [one.values.take(pa.array(subscriber)) for one in columns]
+    return pa.RecordBatch.from_arrays(
+        [*batch.columns, *more], schema=_with_columns("nodes", columns)
+    )
+
+
+def _encoded(name: str) -> bytes:
     try:
-        data = name.encode()
+        return name.encode()
     except UnicodeEncodeError:
-        data = printable(name).encode()
-    offsets = array("i", [row * len(data) for row in range(count + 1)])
-    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(data * count))
+        return printable(name).encode()
 
 
-class _SharedRows(NamedTuple):
-    """The columns of several `Findings` whose nodes are in the same columns, and not too large."""
+@cache
+def _filling() -> Any | None:
+    """What fills batches, if it was compiled."""
+    try:
+        return importlib.import_module("extract.filtertool.output._node_rows")
+    except ImportError:
+        return None
 
-    subscriber: Any
-    ordinal: Any
-    columns: Any  # the node of each row
 
-    @classmethod
-    def of(cls, findings: Sequence[Findings]) -> _SharedRows | None:
-        """Returns the rows; None if they are others."""
-        ranges = [one for each in findings if (one := each.described.range) is not None]
-        if len(ranges) < len(findings):
-            return None
-        first = ranges[0]
-        if any(one.columns is not first.columns for one in ranges):
-            return None
-        rows = zip(findings, ranges, strict=True)
-        node = _concatenated([one.node + at.first if at.first else one.node for one, at in rows])
-        if first.columns.taken_bytes(node) > RECORD_BATCH_BYTES:
-            return None
-        return cls(
-            _concatenated([one.subscriber for one in findings]),
-            _concatenated([one.ordinal for one in findings]),
-            first.columns.take(node),
-        )
+def _id_texts(ids: Any) -> Any:
+    """The ids as `_node_rows` looks them up; mostly they are those of the last call."""
+    known = _LAST_IDS.get("known")
+    if known is None or known.ids is not ids:
+        filling = _filling()
+        assert filling is not None
+        known = _LAST_IDS["known"] = filling.IdTexts(ids)
+    return known
 
-    def nodes(self) -> list[Any]:
-        """Returns the columns of nodes."""
-        node, name, start, end, path, value, text = column_arrays(self.columns)
-        return [node, name, start, end, pa.array(self.ordinal), path, value, text]
+
+_LAST_IDS: Final[dict[str, Any]] = {}
 
 
 def _concatenated(columns: Sequence[Any]) -> Any:
