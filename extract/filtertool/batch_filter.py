@@ -31,6 +31,7 @@ from extract.filtertool.options import Options
 from extract.filtertool.other_filters import OtherFilters
 from extract.filtertool.push_queries import PushQueries
 from extract.filtertool.push_stage import Failures, PushStage, StageMatches
+from extract.filtertool.restored_outcomes import restored
 from extract.filtertool.results.account import PresentFigures, added
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
 from extract.filtertool.results.direct_rows import described_findings
@@ -40,6 +41,7 @@ from extract.filtertool.results.owners import Longs
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
 from extract.filtertool.trees_first import TreesFirst
+from extract.markup.plain_form import plain_form
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
@@ -128,18 +130,35 @@ class BatchFilter:
         return self._process(documents)
 
     def _process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
-        seconds, others = Seconds(), self._others
+        seconds = Seconds()
         started = time.perf_counter()
         most = self._choice.columns_from or MOST_BYTES
         batch = LoadedBatch(documents, min(most, MOST_BYTES), self.options.limits)
-        matched_from = time.perf_counter()
-        seconds["chunk"] = matched_from - started
+        seconds.since("chunk", started)
+        outcomes = self._filtered(batch, seconds)
+        assert outcomes is not None
+        return outcomes
+
+    def _filtered(
+        self, batch: LoadedBatch, seconds: Seconds, plain: bool = False
+    ) -> list[FilterOutcome] | None:
+        """The outcomes of a batch.
+
+        Args:
+            batch: The documents.
+            seconds: Takes the time.
+            plain: Whether this is the plain form of a document that the engine did not take: then
+                None is returned if it does not take it either.
+        """
+        others, matched_from = self._others, time.perf_counter()
         measured = batch.largest >= SMALL
         spent = time.thread_time() if measured else 0.0
         answers = self._answers(batch.loaded)
         done, own = answers.done, answers.own
+        if plain and not set(done.tolist()) <= {1, 2}:
+            return None
         by_itself = not (others.has_rest or self.options.standalone)
-        is_simple = by_itself and not len(own.candidates.unit) and not own.numbers
+        is_simple = by_itself and not len(own.candidates.unit)
         if is_simple and self._all_is_done(batch, answers):
             self._stage.count_pairs(len(batch), 0)
             seconds["match"] = time.perf_counter() - matched_from
@@ -195,7 +214,6 @@ class BatchFilter:
             breaking = {place for place, _ in outcomes}
             odd = [n for n in np.flatnonzero(~matched).tolist() if n not in breaking]
             self._refused["push_large_documents"] += len(batch.large)
-            self._refused["push_refused_documents"] += len(odd)
             outcomes += self._odd(batch, odd)
         return outcomes
 
@@ -330,14 +348,31 @@ class BatchFilter:
     # -- documents that the engine does not take
 
     def _odd(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
-        """Yields the outcomes of documents that the engine does not take."""
+        """Yields the outcomes of documents that the engine does not take as they are."""
         for place in places:
+            plain = self._plainly(batch, place)
+            if plain is not None:
+                yield place, plain
+                continue
+            self._refused["push_refused_documents"] += 1
             spent = time.thread_time()
             outcome = self._others.whole(batch.document(place))
             self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
             how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
             self._pairs[how] += len(self._others.view.numbers)
             yield place, outcome
+
+    def _plainly(self, batch: LoadedBatch, place: int) -> FilterOutcome | None:
+        """The outcome of a document by way of its plain form, if the engine takes that."""
+        data = batch.in_memory(place)
+        form = None if data is None else plain_form(data)
+        if form is None or len(form.data) > MOST_BYTES:
+            return None
+        named = [(batch.names[place], form.data)]
+        outcomes = self._filtered(
+            LoadedBatch(named, MOST_BYTES, self.options.limits), Seconds(), True
+        )
+        return None if outcomes is None else restored(outcomes[0], form)
 
     def match_breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:
         """Yields the outcomes of documents that break the schema.

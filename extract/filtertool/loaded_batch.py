@@ -135,6 +135,13 @@ class LoadedBatch:
         """The bytes of a document that is in memory."""
         return self.loaded[int(np.searchsorted(self.places, place))]
 
+    def in_memory(self, place: int) -> bytes | None:
+        """The bytes of a document; None if it is not in memory, or could not be read."""
+        at = int(np.searchsorted(self.places, place))
+        if at == len(self.places) or self.places[at] != place:
+            return None
+        return self.loaded[at] or None
+
     def sizes(self, first: int, end: int) -> Places:
         """The bytes of some documents, which are all in memory."""
         low, high = first, end

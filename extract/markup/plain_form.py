@@ -1,0 +1,113 @@
+"""Documents in another encoding, or with entities that nothing refers to, as plain UTF-8.
+
+The kernel and the push engine take UTF-8 without an internal subset. For most other documents
+there is one that has the same nodes and is plain: transcoded, with the declaration of its encoding
+and the declarations of entities blanked out. Offsets in it are mapped back
+(`PlainForm.originals`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from extract.markup.encodings import Numbers, Transcoder, Unmappable, find_encoding
+
+_HEAD: Final = 1_024
+_ENCODING: Final = re.compile(
+    rb"""(?:\xef\xbb\xbf)?<\?xml[ \t\r\n][^>]*?([ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*"""
+    rb"""(?:"([^"]*)"|'([^']*)'))"""
+)
+_WIDE: Final = {"utf-16-le": b"utf-16", "utf-16-be": b"utf-16"}
+_NAME: Final = rb"[A-Za-z_][A-Za-z0-9_.-]*"
+_ENTITY: Final = (
+    rb"<!ENTITY[ \t\r\n]+(?!(?:lt|gt|amp|apos|quot)[ \t\r\n])" + _NAME + rb"[ \t\r\n]+"
+    rb"""(?:"[ !#$'-;=-~]*"|'[ -$(-;=-~]*')[ \t\r\n]*>"""
+)
+# Of the document type, what is before the internal subset; and this, if it declares entities whose
+# text is plain.
+_SUBSET: Final = re.compile(
+    rb"""((?:\xef\xbb\xbf)?(?:<\?xml[ \t\r\n][^<>]*\?>)?[ \t\r\n]*<!DOCTYPE[ \t\r\n]+"""
+    + _NAME
+    + rb"""[ \t\r\n]*(?:[ \t\r\n](?:SYSTEM|PUBLIC)[^<>\[]*)?\[)((?:[ \t\r\n]*"""
+    + _ENTITY
+    + rb""")+[ \t\r\n]*)\]"""
+)
+
+
+@dataclass
+class PlainForm:
+    """A plain document with the nodes of another one.
+
+    Attributes:
+        data: The plain document.
+        source: The other one.
+        codec: Python's name of its encoding; empty if offsets are the same in both.
+    """
+
+    data: bytes
+    source: bytes
+    codec: str
+
+    def originals(self, offsets: Numbers) -> Numbers:
+        """The offsets in the other document of characters at offsets in the plain one."""
+        return self._transcoder.originals(offsets) if self.codec else offsets
+
+    @cached_property
+    def _transcoder(self) -> Transcoder:
+        transcoder = Transcoder(self.codec)
+        transcoder.feed(self.source, True)
+        return transcoder
+
+
+def plain_form(source: bytes) -> PlainForm | None:
+    """Returns a plain document with the same nodes; None if this one is plain, or there is none.
+
+    Whether it is well-formed is not looked at: the plain one is, exactly if this one is.
+
+    >>> form = plain_form('<?xml version="1.0" encoding="latin1"?><é/>'.encode("latin1"))
+    >>> form.data.decode(), form.originals(__import__("numpy").array([42])).tolist()
+    ('<?xml version="1.0"                  ?><é/>', [41])
+    >>> plain_form(b'<!DOCTYPE a [<!ENTITY e "x">]><a/>').data
+    b'<!DOCTYPE a [               ]><a/>'
+    >>> plain_form(b"<a/>") is None
+    True
+    """
+    encoding = find_encoding(source[:_HEAD], True)
+    if encoding is None or not encoding.codec:
+        return None
+    data, codec = source, ""
+    if encoding.codec != "utf-8":
+        codec = encoding.codec
+        text = _transcoded(source, codec)
+        if text is None:
+            return None
+        data = text
+    subset = _SUBSET.match(data)
+    if subset is not None:
+        data = _blanked(data, *subset.span(2))
+    return PlainForm(data, source, codec) if data is not source else None
+
+
+def _transcoded(source: bytes, codec: str) -> bytes | None:
+    """The document in UTF-8, which its declaration does not deny; None if that cannot be."""
+    try:
+        text = source.decode(codec)
+        if codec not in _WIDE and text.encode(codec) != source:
+            return None  # not the usual way to write it: offsets could not be mapped
+        data = text.encode("utf-8")
+    except (UnicodeError, Unmappable):
+        return None
+    declared = _ENCODING.match(data)
+    if declared is None:
+        return data
+    name = (declared[2] or declared[3] or b"").lower()
+    if codec in _WIDE and name != _WIDE[codec]:
+        return None
+    return _blanked(data, *declared.span(1))
+
+
+def _blanked(data: bytes, first: int, end: int) -> bytes:
+    return b"".join((data[:first], b" " * (end - first), data[end:]))

@@ -1,0 +1,111 @@
+"""Documents in other encodings, or with an internal subset, have libxml2's rows; the push engine
+matches most of them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from extract.filtertool.batch_filter import BatchFilter
+from extract.live_filter import Filter
+from extract.markup.plain_form import plain_form
+from tests.support.push.documents import DocumentWriter
+from tests.support.push.whole import compare_filter, scheme_of
+
+QUERIES = (
+    "//a",
+    "//a[@x]/@x",
+    "//text()",
+    "//*[. = 'é']",
+    "string(//b)",
+    "count(//*) > 3",
+    "//comment()",
+    "//a[following::b]/@*",
+)
+TEXT = (
+    "<r><a x='1'>é€</a><!-- ö --><b y='ß'>Gr\u00fc\u00dfe <a x='2'/> und &amp; &#233;</b>\r\n"
+    "<c>é</c></r>"
+)
+PLAIN = "<r><a x='1'>\u00e9</a><b y='\u00df'>Gr\u00fc\u00dfe<a x='2'/></b><c>\u00e9</c></r>"
+SUBSETS = (
+    '<!DOCTYPE r [<!ENTITY e "x">]>',
+    '<!DOCTYPE r [ <!ENTITY e \'a "b"\'>\n<!ENTITY f "it\'s"> ]>',
+    '<!DOCTYPE r SYSTEM "r.dtd" [<!ENTITY e "x">]>',
+    '<!DOCTYPE r PUBLIC "-//X//EN" "r.dtd" [<!ENTITY e "x">\n]>',
+)
+LEFT_ALONE = (
+    "<!DOCTYPE r [<!ATTLIST a x NMTOKENS #IMPLIED>]>",
+    '<!DOCTYPE r [<!ENTITY lt "x">]>',
+    '<!DOCTYPE r [<!ENTITY % e "x">]>',
+    '<!DOCTYPE r [<!ENTITY e "<b/>">]>',
+    '<!DOCTYPE r [<!ENTITY e "&#38;">]>',
+    '<!DOCTYPE r [<!-- c --><!ENTITY e "x">]>',
+    '<!DOCTYPE r [<!ENTITY e SYSTEM "x">]>',
+)
+
+
+def in_encoding(text: str, name: str, codec: str | None = None) -> bytes:
+    return f'<?xml version="1.0" encoding="{name}"?>{text}'.encode(codec or name)
+
+
+DOCUMENTS = (
+    in_encoding(TEXT, "utf-16"),
+    b"\xfe\xff" + in_encoding(TEXT, "utf-16", "utf-16-be"),
+    TEXT.encode("utf-16"),
+    in_encoding(PLAIN, "iso-8859-1"),
+    in_encoding(PLAIN, "ISO-8859-15"),
+    in_encoding(TEXT, "windows-1252"),
+    in_encoding(PLAIN.replace("\u00df", "\u00fc"), "gb18030"),
+    *[(subset + TEXT).encode() for subset in SUBSETS],
+    *[in_encoding(subset + PLAIN, "iso-8859-1") for subset in SUBSETS],
+)
+
+
+@pytest.mark.parametrize("number", range(len(DOCUMENTS)))
+def test_the_engine_takes_the_plain_form(number: int) -> None:
+    document = DOCUMENTS[number]
+    compare_filter(QUERIES, [document])
+    ready = Filter(scheme_of(QUERIES))
+    ready.table([("a", document)])
+    assert isinstance(ready._compiled[0], BatchFilter)
+    assert ready.figures()["push_refused_documents"] == 0
+
+
+@pytest.mark.parametrize("subset", LEFT_ALONE)
+def test_other_subsets_are_left_alone(subset: str) -> None:
+    document = (subset + TEXT).encode()
+    assert plain_form(document) is None
+    compare_filter(QUERIES, [document])
+
+
+@pytest.mark.parametrize("reference", ["&e;", "<b y='&e;'/>", "&zzz;"])
+def test_a_used_entity_is_left_to_others(reference: str) -> None:
+    document = f'<!DOCTYPE r [<!ENTITY e "x y">]><r><a>{reference}</a></r>'.encode()
+    if "zzz" in reference:
+        ready = Filter(scheme_of(["//a"]))
+        ready.table([("a", document)])
+        assert ready.rejected.num_rows == 1
+        return
+    compare_filter(("//a", "//b/@y", "string(//a)", "//text()"), [document])
+
+
+def test_bytes_that_are_none_of_the_encoding_are_rejected() -> None:
+    ready = Filter(scheme_of(["//a"]), "nodes")
+    broken = in_encoding("<a>\u20ac</a>", "us-ascii", "utf-8")
+    table = ready.table([("a", broken), ("b", in_encoding("<a/>", "utf-16")[:-1])])
+    assert table.num_rows == 0
+    assert ready.rejected.num_rows == 2
+
+
+def test_random_documents_in_other_encodings() -> None:
+    random = Random(17)
+    documents = []
+    for _ in range(40):
+        text = DocumentWriter(random, random.randint(1, 15), 5).document().decode("utf-8-sig")
+        text = text.partition("?>")[2] if text.startswith("<?xml") else text
+        codec = random.choice(("utf-16", "iso-8859-1", "windows-1252", "utf-16"))
+        written = text.encode(codec, "xmlcharrefreplace").decode(codec)
+        documents.append(in_encoding(written, codec))
+    counts = compare_filter(QUERIES, documents)
+    assert counts["answers"] == len(QUERIES) * len(documents)
