@@ -31,10 +31,11 @@ _MOST_BYTES: Final = 1 << 16
 _SINGLE, _BATCHES = 16, 4  # turns of each way that are measured
 _SAME: Final = 4  # a part of these is one after the other: the first turns are slower
 _AGAIN: Final = 1000  # turns after which both ways are measured again
-# A document in UTF-8 that starts with its root element, so that it has no document type: others
-# are looked at more closely.
+# A document in UTF-8 without a document type: others are looked at more closely.
 _PLAIN: Final = re.compile(
-    rb"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?i:utf-8)["'])?\?>[ \t\r\n]*)?<[A-Za-z_]"""
+    rb"""(?:\xef\xbb\xbf)?(?:<\?xml version=["']1\.0["'](?: encoding=["'](?i:utf-8)["'])?"""
+    rb"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?"""
+    rb"""(?:[ \t\r\n]+|<!--(?:[^-]|-[^-]){,500}-->|<\?xml-stylesheet [^?]{,500}\?>){,8}<[A-Za-z_]"""
 )
 
 Usual = Callable[[Iterable[NamedDocument]], list[FilterOutcome]]
@@ -54,6 +55,9 @@ class Turns:
 
     def __init__(self, turns: int) -> None:
         self._turns = turns
+        self._measure()
+
+    def _measure(self) -> None:
         self.trees = False  # whether the next turn is libxml2's
         self.measured = True  # and what it costs is to be noted
         self._turn = 0
@@ -72,7 +76,7 @@ class Turns:
         """Takes note of a turn that was not measured."""
         self._turn += 1
         if self._turn >= _AGAIN:
-            self.__init__(self._turns)  # type: ignore[misc]
+            self._measure()
 
 
 def _typical(seconds: Sequence[float]) -> float:

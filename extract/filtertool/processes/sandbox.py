@@ -27,7 +27,12 @@ from typing import IO, Any, Final, NamedTuple
 from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
 
 _LENGTH: Final = struct.Struct("!Q")
-_START: Final = "from extract.filtertool.processes.sandbox import serve; serve()"
+# The path is set after the start: as PYTHONPATH it would come before the standard library, of which
+# a module beside somebody's script may have the name.
+_START: Final = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    "from extract.filtertool.processes.sandbox import serve; serve()"
+)
 _GRACE: Final = 5.0  # seconds of processor time after which a child that was not killed ends itself
 _LONG: Final = 3_600.0  # seconds, for calls that end
 
@@ -134,12 +139,9 @@ class Sandbox:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is None:
-            path = os.pathsep.join([entry for entry in sys.path if entry] or [os.getcwd()])
+            path = [entry or os.getcwd() for entry in sys.path]
             self._child = subprocess.Popen(
-                [sys.executable, "-c", _START],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": path},
+                [sys.executable, "-c", _START, *path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             self._stop = weakref.finalize(self, _end, self._child, os.getpid())
             # The child reports that it runs: its start does not count as time of the first call.

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
 from extract.filtertool.processes.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
+
+
+def test_a_module_beside_a_script_does_not_hide_the_standard_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "encodings.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    sandbox = Sandbox()
+    assert sandbox.call(max, 1, 2, seconds=60) == 2
+    sandbox.close()
 
 
 def test_a_child_that_dies_is_replaced() -> None:
