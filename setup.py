@@ -23,7 +23,7 @@ COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
-    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "texts",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "axes", "texts",
     "numbers", "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings",
     "results", "machine", "size", "outputs", "writing", "ordering", "declarations", "describe",
 ]  # fmt: skip
@@ -34,7 +34,7 @@ PUSH_HEADERS = [
 RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
 SQL_SOURCES = [  # of the push engine
-    *("memory", "strings", "parts", "document", "evaluate", "texts", "numbers"),
+    *("memory", "strings", "parts", "document", "evaluate", "axes", "texts", "numbers"),
 ]
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"
@@ -144,6 +144,15 @@ def extensions() -> list[Extension]:
         Extension(
             "extract.filtertool.matchers.push._node_columns",
             [f"{PUSH}/_node_columns.pyx"],
+            depends=[f"{PUSH}/_node_columns.pxd"],
+            extra_compile_args=compiler,
+            extra_link_args=linker,
+        )
+    )
+    modules.append(
+        Extension(
+            "extract.filtertool.output._node_rows",
+            ["extract/filtertool/output/_node_rows.pyx"],
             depends=[f"{PUSH}/_node_columns.pxd"],
             extra_compile_args=compiler,
             extra_link_args=linker,

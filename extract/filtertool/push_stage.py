@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
@@ -14,7 +14,12 @@ from extract.filtertool.document_cutter import DocumentCutter
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import Nodes
-from extract.filtertool.matchers.push.engine_answers import EngineFound, EngineNodes, EngineRows
+from extract.filtertool.matchers.push.engine_answers import (
+    EngineFound,
+    EngineNodes,
+    EngineRows,
+    EngineValues,
+)
 from extract.filtertool.matchers.push.factory import node_refs
 from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options
@@ -39,7 +44,7 @@ class StageMatches(NamedTuple):
         done: For each document whether it was matched; any other must be matched in another way.
         rows: What the engine found.
         nodes: The nodes of these rows, where they are asked for.
-        numbers: Then also, by document, the values of queries that are numbers.
+        values: Then also the values of queries that are numbers or strings.
         open: The answers on what the engine left open.
         table: Returns the table with all nodes of a document.
     """
@@ -47,7 +52,7 @@ class StageMatches(NamedTuple):
     done: NDArray[np.bool_]
     rows: EngineRows
     nodes: EngineNodes | None
-    numbers: Mapping[int, Mapping[int, float]]
+    values: EngineValues | None
     open: OpenAnswers
     table: Callable[[int], NodeTable]
 
@@ -110,7 +115,7 @@ class PushStage:
             done[list(opened.refused)] = False
             rows = rows.where(done[rows.unit])
         self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit))
-        return StageMatches(done, rows, found.nodes, found.numbers, opened, table)
+        return StageMatches(done, rows, found.nodes, found.values, opened, table)
 
     def count_pairs(self, documents: int, open_pairs: int) -> None:
         """Takes note of documents that the engine has matched."""
@@ -178,9 +183,7 @@ class PushStage:
         """
         described, failures = found.nodes, self.failures(found)
         assert described is not None
-        values: dict[int, dict[int, float | str | bool]] = {
-            unit: dict(numbers) for unit, numbers in found.numbers.items()
-        }
+        values: dict[int, dict[int, float | str | bool]] = {}
         for unit, number, value in found.open.answers.values:
             values.setdefault(unit, {})[number] = value
         opened = found.open.answers.nodes
@@ -196,7 +199,8 @@ class PushStage:
             else:
                 assert rest is not None
                 query, refs = rest.nodes(unit)
-                known = rest.values(unit) | known
+                own = {} if found.values is None else found.values.of_unit(unit)
+                known = rest.values(unit) | own | known
             if opened is not None:
                 query, refs = _with_opened(query, refs, opened, unit)
             if refs is not None or known or failed:

@@ -10,6 +10,7 @@ from extract.filtertool import open_columns
 from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.matchers.column_prices import ColumnPrices
 from extract.filtertool.matchers.protocol import Question, Select
+from extract.filtertool.matchers.push import program
 from extract.filtertool.matchers.push.native import native_available
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.open_columns import OpenColumns, OpenQuestion
@@ -45,6 +46,12 @@ def documents() -> list[tuple[str, bytes]]:
         for k in range(12)
     ]
     return [(str(n), b"<r>" + b"".join(parts[: n + 1]) + b"</r>") for n in range(len(parts))]
+
+
+@pytest.fixture(autouse=True)
+def _leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine leaves open what it would evaluate node by node."""
+    monkeypatch.setattr(program, "LEVELS", 2)
 
 
 def ready(select: Select) -> JobFilter[object]:

@@ -13,8 +13,10 @@ from tests.support.push.queries import RandomTemplate
 from tests.support.push.vocabulary import NAMESPACES
 
 NodeKey = tuple[int, int, int]
-"""Kind (0 element, 1 attribute, 2 text), row of the element, number of an attribute or text."""
+"""Kind (0 element, 1 attribute, 2 text, 3 comment, 4 processing instruction), row of the element or
+parent, number in it of what is no element."""
 
+_OTHERS: Final = {etree.Comment: 3, etree.ProcessingInstruction: 4}
 _ATTRIBUTE: Final = re.compile(rb"""([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 
@@ -32,6 +34,10 @@ class OracleDocument:
 
     def key(self, node: Any) -> NodeKey:
         """A node as the engine names it."""
+        if not isinstance(node, str) and node.tag in _OTHERS:
+            above = node.getparent()
+            before = sum(one.tag is node.tag for one in node.itersiblings(preceding=True))
+            return _OTHERS[node.tag], -1 if above is None else self._rows[above], before + 1
         if not isinstance(node, str):
             return 0, self._rows[node], 0
         owner: Any = node.getparent()  # type: ignore[attr-defined] # lxml's strings know it

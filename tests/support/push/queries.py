@@ -9,6 +9,7 @@ from extract.filtertool.matchers.protocol import Question
 from extract.subscriptions.constants import Constants
 from extract.xpath.ast import ParameterType
 from extract.xpath.functions import Type
+from tests.support.push.general_queries import GeneralParts
 from tests.support.push.vocabulary import ATTRIBUTES, ELEMENTS, NUMBERS, STRINGS
 
 _OPERATORS: Final = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
@@ -21,7 +22,18 @@ _AXES: Final = (
     *("following-sibling", "preceding-sibling", "following", "preceding"),
     *("ancestor", "ancestor-or-self", "parent"),
 )
-_WRITTEN: Final = ("'a'", "'p:a'", "'b'", "''", "name(*)", "local-name()", "name(@*)")
+_WRITTEN: Final = (
+    "'urn:u'",
+    "'urn:v'",
+    "namespace-uri(*)",
+    "'a'",
+    "'p:a'",
+    "'b'",
+    "''",
+    "name(*)",
+    "local-name()",
+    "name(@*)",
+)
 _PLACES: Final = (
     *("1", "2", "last()", "position() > 1", "position() = last()", "not(position() = 1)"),
     *("position() mod 2 = 1", "last() - 1", "last() > 2", "count(*)", "position() = count(a)"),
@@ -47,7 +59,7 @@ class RandomTemplate(NamedTuple):
         )
 
 
-class TemplateWriter:
+class TemplateWriter(GeneralParts):
     """Writes one template.
 
     Args:
@@ -56,14 +68,19 @@ class TemplateWriter:
     """
 
     def __init__(self, random: Random, odd: int = 0) -> None:
-        self._random = random
+        super().__init__(random)
         self._odd = odd
         self._parameters: list[ParameterType] = []
 
     def template(self) -> RandomTemplate:
         """A template: mostly a path, at times several, or a condition on the document."""
-        random, kind = self._random, self._random.randrange(20)
-        if kind < 12:
+        random, kind = self._random, self._random.randrange(23)
+        if kind > 20:
+            text = self.general_nodes(True, 2)
+        elif kind == 20:
+            text = f"boolean(//*[{self.general_condition(2)}])"
+            return RandomTemplate(text, Type.BOOLEAN, tuple(self._parameters))
+        elif kind < 12:
             text = self._path(True, 2)
         elif kind == 12:
             text = self._elsewhere(2)
@@ -177,7 +194,9 @@ class TemplateWriter:
         random = self._random
         if random.randrange(100) < self._odd:
             return random.choice(_ODD)
-        kind = random.randrange(10)
+        kind = random.randrange(11)
+        if kind == 10:
+            return self.general_condition(depth)
         if depth > 0 and kind < 2:
             inner = [self._condition(depth - 1) for _ in range(random.randint(2, 3))]
             return f"({random.choice((' and ', ' or ')).join(inner)})"
@@ -219,7 +238,7 @@ class TemplateWriter:
     def _above_condition(self, depth: int) -> str:
         random = self._random
         if random.randrange(5) == 0:
-            function = random.choice(("name", "local-name"))
+            function = random.choice(("name", "local-name", "namespace-uri"))
             of = random.choice(("", "*", "@*", "..", self._path(False, 0), self._listed(0)))
             return f"{function}({of}) = {random.choice(_WRITTEN)}"
         if random.randrange(6) == 0:

@@ -210,7 +210,9 @@ def _by_pair(select: Select, answers: EngineAnswers) -> dict[tuple[int, int], An
         for pair, value, number in zip(
             pairs, matches.value.tolist(), matches.number.tolist(), strict=True
         ):
-            nodes.setdefault(pair, []).append((value >> 32, value & 0xFFFFFFFF, number))
+            row = value & 0xFFFFFFFF
+            row = -1 if row == 0xFFFFFFFF else row
+            nodes.setdefault(pair, []).append((value >> 32, row, number))
         out.update(nodes)
     may = answers.candidates
     for pair in zip(may.unit.tolist(), may.query.tolist(), strict=True):

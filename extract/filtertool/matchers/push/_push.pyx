@@ -15,6 +15,7 @@ from extract.filtertool.matchers.push.core.c_push cimport (
     px_descriptions_begin, px_descriptions_free, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
+    px_values_made,
     px_row_add, px_row_remove, px_row_soon, px_rows_expect, px_strings_release, px_strings_use,
     px_template_add, px_template_order, px_template_remove, px_write_outputs,
 )
@@ -295,6 +296,12 @@ cdef tuple _columns(const px_results *results, int select, const int64_t[::1] en
     )
 
 
+cdef tuple _values(const px_values_made *made):
+    """The columns of values, and the bytes of all texts."""
+    texts = PyBytes_FromStringAndSize(<const char *>made.bytes, made.used)
+    return (*_columns(&made.rows, 2, None), texts)
+
+
 cdef object _units(const int64_t[::1] ends, size_t count):
     if count == 0:
         return _NONE[_INT32]
@@ -424,7 +431,8 @@ cdef class Machine:
             the schema and is for neither, 0 if the scan does not take it, -1 if it takes too long;
             what was found, and what the other machine found, or None if it did nothing: the
             columns of results and of queries that may match, descriptions of nodes, or None, and
-            columns of queries that are numbers, whose values have the bits of these, or None;
+            columns of the values of queries that are numbers or texts, with the bytes of all texts,
+            or None;
             and the first edges that are not in the schema, by document.
         """
         cdef Py_ssize_t count = len(documents), i
@@ -459,7 +467,7 @@ cdef class Machine:
 
     cdef int begin_batch(self, const int32_t[::1] conditions, Py_ssize_t documents) except -1:
         self.ends = np.empty(documents, np.int64)
-        self.m.results.count = self.m.candidates.count = self.m.numbers.count = 0
+        self.m.results.count = self.m.candidates.count = self.m.values.rows.count = self.m.values.used = 0
         self.outputs.count = self.outputs.texts = self.outputs.used = 0
         px_descriptions_begin(&self.descriptions)
         self.descriptions.condition_count = <size_t>conditions.shape[0]
@@ -472,7 +480,7 @@ cdef class Machine:
             _columns(&self.m.results, self.m.select, None if self.m.select else self.ends),
             _columns(&self.m.candidates, 0, None),
             _described(&self.descriptions) if self.describes else None,
-            _columns(&self.m.numbers, 1, None) if self.m.numbers.count else None,
+            _values(&self.m.values) if self.m.values.rows.count else None,
         )
 
     cdef int8_t match_one(self, const uint8_t *data, size_t length, int32_t unit) noexcept nogil:
@@ -536,12 +544,15 @@ cdef class Machine:
     cdef void describe(self, int32_t unit, bint matched, const int32_t *position) noexcept nogil:
         """Describes what was found in the last document, or notes that nothing was."""
         cdef size_t first = self.m.results.count, open = self.m.candidates.count
+        cdef size_t value = self.m.values.rows.count
         while first > 0 and self.m.results.unit[first - 1] == unit:
             first -= 1
         while open > 0 and self.m.candidates.unit[open - 1] == unit:
             open -= 1
+        while value > 0 and self.m.values.rows.unit[value - 1] == unit:
+            value -= 1
         if matched:
-            if px_describe(&self.descriptions, self.m, position, first, open) != PX_OK:
+            if px_describe(&self.descriptions, self.m, position, first, open, value) != PX_OK:
                 self.failed = True
         elif px_describe_nothing(&self.descriptions) != PX_OK:
             self.failed = True

@@ -9,10 +9,12 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
+    PARENT_TEST,
     Always,
     And,
     Compare,
     CompareNumber,
+    CompareText,
     Condition,
     First,
     NodesComparison,
@@ -21,6 +23,7 @@ from extract.filtertool.matchers.push.conditions import (
     Path,
     PathAxis,
     PathStep,
+    Selected,
     There,
     both,
 )
@@ -55,6 +58,8 @@ _EXPECTED: Final = {
     AtomKind.STARTS: 0.1,
 }
 _EXPECTED_RANGE: Final = 0.4
+
+_SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
 
 Names = tuple[tuple[int, int], ...]  # axes and tests of steps
 
@@ -231,7 +236,14 @@ class _Facts:
             cover = _cover_of(condition, anchor)
             if cover:
                 self.covers.append(cover)
-        elif isinstance(condition, (There, Compare, CompareNumber)) or (
+        elif isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
+            first = _first_steps(condition.path)
+            cover = _cover_of(condition, anchor)
+            if first.steps:
+                self.add(There(first), anchor)
+            elif cover:
+                self.covers.append(cover)
+        elif isinstance(condition, _SOME_NODE) or (
             isinstance(condition, First) and _needs_node(condition)
         ):
             path = condition.path
@@ -301,10 +313,11 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
         return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
     if isinstance(condition, NodesComparison):
         return _cover_of(There(condition.left), anchor)
-    located = (There, Compare, CompareNumber, First)
-    if isinstance(condition, located) and not condition.path.goes_down:
+    if isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
+        return _cover_of_first(condition.path, anchor)
+    if isinstance(condition, First) and not condition.path.goes_down:
         return ()
-    if isinstance(condition, (There, CompareNumber)):
+    if isinstance(condition, (There, CompareNumber, CompareText, Selected)):
         return (Atom(_slot(condition.path, anchor), AtomKind.EXISTS),)
     if isinstance(condition, (Compare, First)):
         slot = _slot(condition.path, anchor)
@@ -313,6 +326,35 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
             return (Atom(slot, AtomKind.EXISTS),) if needed else ()
         return _value_cover(condition, slot)
     return ()
+
+
+def _cover_of_first(path: Path, anchor: Names) -> Cover:
+    """Atoms one of which is so wherever a path selects a node, by its first steps."""
+    union = path.steps[0].parts if path.steps and path.steps[0].axis is PathAxis.UNION else None
+    if union is not None:
+        parts = [_cover_of(There(one), anchor) for one in union.paths]
+        return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
+    first = _first_steps(path)
+    return _cover_of(There(first), anchor) if first.steps else ()
+
+
+def _first_steps(path: Path) -> Path:
+    """The first steps of a path, as far as they go down: it selects nothing where these do not."""
+    steps: list[PathStep] = []
+    anywhere = False
+    for step in path.steps:
+        if step.axis is PathAxis.NEAR and step.test == PARENT_TEST:
+            anywhere = True
+            continue
+        if step.axis > PathAxis.TEXT or step.test <= PARENT_TEST:
+            break
+        if anywhere and step.axis is PathAxis.ATTRIBUTE:
+            steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
+        elif anywhere:
+            step = step._replace(axis=PathAxis.DESCENDANT)
+        steps.append(step._replace(parts=None))
+        anywhere = False
+    return Path(path.absolute, tuple(steps))
 
 
 def _slot(path: Path, anchor: Names) -> SlotPath:

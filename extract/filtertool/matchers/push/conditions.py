@@ -34,6 +34,8 @@ class PathAxis(IntEnum):
     LAST_BEFORE = 16
     NEXT_ANCESTOR = 17
     NEXT_ABOVE = 18
+    SELF = 19  # only in steps with `StepParts`
+    UNION = 20
 
 
 class Operator(IntEnum):
@@ -50,6 +52,11 @@ class Operator(IntEnum):
 
 
 ANY_TEST: Final = -1
+NODE_TEST: Final = -(2**31)  # any node; this one and those below only in steps with `StepParts`
+TEXT_TEST: Final = NODE_TEST + 1
+COMMENT_TEST: Final = NODE_TEST + 2
+INSTRUCTION_TEST: Final = NODE_TEST + 3
+PARENT_TEST: Final = NODE_TEST + 4  # an element or the document node
 
 
 class NameNumbers(Protocol):
@@ -59,6 +66,18 @@ class NameNumbers(Protocol):
         """The test that names pass: a number for a name, or a negative one for several."""
 
 
+class StepParts(NamedTuple):
+    """What a step has that is taken as XPath defines it: node by node, with positions.
+
+    Attributes:
+        predicates: One after the other, each with positions among the nodes that the others leave.
+        paths: Of a `PathAxis.UNION`: the step leads to their nodes, in document order.
+    """
+
+    predicates: tuple[Condition, ...]
+    paths: tuple[Path, ...] = ()
+
+
 class PathStep(NamedTuple):
     """A step of a path.
 
@@ -66,11 +85,13 @@ class PathStep(NamedTuple):
         axis: Where it goes.
         test: The names that it selects; `ANY_TEST` for all.
         condition: What else must hold; None for nothing.
+        parts: For a step that is taken node by node; then there is no condition.
     """
 
     axis: PathAxis
     test: int
     condition: Condition | None = None
+    parts: StepParts | None = None
 
 
 class Path(NamedTuple):
@@ -87,12 +108,12 @@ class Path(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether no step has a condition."""
-        return all(step.condition is None for step in self.steps)
+        return all(step.condition is None and step.parts is None for step in self.steps)
 
     @property
     def goes_down(self) -> bool:
-        """Whether no step leads to siblings, or elsewhere."""
-        return all(step.axis <= PathAxis.TEXT for step in self.steps)
+        """Whether no step leads to siblings, or elsewhere, or is taken node by node."""
+        return all(step.axis <= PathAxis.TEXT and step.parts is None for step in self.steps)
 
 
 class Cell(NamedTuple):
@@ -246,6 +267,24 @@ class NameText(NamedTuple):
     path: Path
 
 
+class NamespaceText(NamedTuple):
+    """The namespace of the first node that a path selects; that of no node is empty."""
+
+    path: Path
+
+
+class NumberText(NamedTuple):
+    """A number as libxml2 writes it."""
+
+    number: Calculation
+
+
+class TruthText(NamedTuple):
+    """``true`` or ``false``."""
+
+    condition: Condition
+
+
 Text: TypeAlias = (
     FixedText
     | ConstantText
@@ -256,6 +295,9 @@ Text: TypeAlias = (
     | TranslatedText
     | PartOfText
     | NameText
+    | NamespaceText
+    | NumberText
+    | TruthText
 )
 
 
@@ -297,6 +339,9 @@ class NumberKind(IntEnum):
     LAST = 16
     PLACE = 17
     LISTED = 18
+    HERE = 19
+    SIZE = 20
+    TRUTH = 21
 
 
 class FixedNumber(NamedTuple):
@@ -356,6 +401,19 @@ class ListedNumber(NamedTuple):
     paths: tuple[Path, ...]
 
 
+class HereNumber(NamedTuple):
+    """The position of a node among those that a predicate of a step with `StepParts` is about, or
+    how many these are: `NumberKind.HERE`, `NumberKind.SIZE`."""
+
+    operation: NumberKind
+
+
+class TruthNumber(NamedTuple):
+    """1 if a condition holds, else 0."""
+
+    condition: Condition
+
+
 Calculation: TypeAlias = (
     FixedNumber
     | ConstantNumber
@@ -364,6 +422,8 @@ Calculation: TypeAlias = (
     | Calculated
     | SiblingNumber
     | ListedNumber
+    | HereNumber
+    | TruthNumber
 )
 
 
@@ -380,6 +440,14 @@ class CompareNumber(NamedTuple):
 
     operator: Operator
     number: Calculation
+    path: Path
+
+
+class CompareText(NamedTuple):
+    """The value of one of the nodes that a path selects equals a text, or differs from it."""
+
+    operator: Operator
+    text: Text
     path: Path
 
 
@@ -403,6 +471,18 @@ class NumberValue(NamedTuple):
     number: Calculation
 
 
+class TextValue(NamedTuple):
+    """This holds always: the query asks for the text."""
+
+    text: Text
+
+
+class Selected(NamedTuple):
+    """A path selects a node that is not the document node; its nodes are the query's results."""
+
+    path: Path
+
+
 Condition: TypeAlias = (
     And
     | Or
@@ -417,9 +497,12 @@ Condition: TypeAlias = (
     | TextLength
     | NumberComparison
     | CompareNumber
+    | CompareText
     | NodesComparison
     | NumberTruth
     | NumberValue
+    | TextValue
+    | Selected
 )
 
 TRUE: Final = Always(True)

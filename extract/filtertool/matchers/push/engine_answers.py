@@ -111,6 +111,37 @@ class EngineNodes(NamedTuple):
     node_ends: list[int]
 
 
+class EngineValues(NamedTuple):
+    """The values of queries that are numbers or strings, as columns.
+
+    Attributes:
+        unit: The document.
+        query: The query.
+        value: The bits of a number, or where a string begins.
+        length: -1 for a number, or how many bytes the string has.
+        bytes: The bytes of all strings.
+    """
+
+    unit: Indices
+    query: Indices
+    value: NDArray[np.int64]
+    length: Indices
+    bytes: bytes
+
+    def of_unit(self, unit: int) -> dict[int, float | str | bool]:
+        """The values in one document, by query."""
+        first, end = np.searchsorted(self.unit, [unit, unit + 1]).tolist()
+        values: dict[int, float | str | bool] = {}
+        for row in range(first, end):
+            begin, length = int(self.value[row]), int(self.length[row])
+            values[int(self.query[row])] = (
+                float(self.value[row : row + 1].view(np.float64)[0])
+                if length < 0
+                else self.bytes[begin : begin + length].decode()
+            )
+        return values
+
+
 class EngineFound(NamedTuple):
     """What an engine found in a batch of documents.
 
@@ -118,34 +149,25 @@ class EngineFound(NamedTuple):
         matches: The queries that match.
         candidates: Queries that may match, of those that the engine does not decide.
         nodes: The nodes, where they are asked for.
-        numbers: Then also, by document, the values of queries that are numbers.
+        values: Then also the values of queries that are numbers or strings; they are among the
+            nodes of documents that are described.
     """
 
     matches: EngineRows
     candidates: EngineRows
     nodes: EngineNodes | None
-    numbers: Mapping[int, Mapping[int, float]]
+    values: EngineValues | None
 
     @classmethod
     def of(cls, columns: Any) -> EngineFound:
         """The same from tuples of columns, as C returns them."""
-        matches, candidates, nodes, numbers = columns
+        matches, candidates, nodes, values = columns
         return cls(
             EngineRows(*matches),
             EngineRows(*candidates),
             None if nodes is None else EngineNodes(*nodes),
-            {} if numbers is None else _by_document(*numbers),
+            None if values is None else EngineValues(*values),
         )
-
-
-def _by_document(
-    unit: Indices, query: Indices, value: NDArray[np.int64], _: Indices
-) -> dict[int, dict[int, float]]:
-    found: dict[int, dict[int, float]] = {}
-    numbers = value.view(np.float64).tolist()
-    for document, number, own in zip(unit.tolist(), query.tolist(), numbers, strict=True):
-        found.setdefault(document, {})[number] = own
-    return found
 
 
 class BatchAnswers(NamedTuple):

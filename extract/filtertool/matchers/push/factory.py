@@ -35,7 +35,9 @@ from extract.schema.model import Schema
 
 Indices = NDArray[np.int32]
 
-_KINDS: Final = np.array([NodeKind.ELEMENT, NodeKind.ATTRIBUTE, NodeKind.TEXT], np.int8)
+_KINDS: Final = np.array(
+    [NodeKind.ELEMENT, NodeKind.ATTRIBUTE, NodeKind.TEXT, NodeKind.COMMENT, NodeKind.PI], np.int8
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,12 @@ from extract.filtertool.matchers.push.clauses import (
 from extract.filtertool.matchers.push.conditions import (
     Always,
     Cell,
+    Condition,
     NameNumbers,
     NumberValue,
     Path,
+    Selected,
+    TextValue,
 )
 from extract.filtertool.matchers.push.lifted_filters import lifted
 from extract.filtertool.matchers.push.node_sets import location_paths, path_with_ids
@@ -27,6 +30,9 @@ from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Unio
 from extract.xpath.functions import Type
 from extract.xpath.parameters import parse_shape
 from extract.xpath.traverse import children
+
+LEVELS = 3
+"""How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
 
 
 class CompiledTemplate(NamedTuple):
@@ -68,9 +74,9 @@ def compile_question(
         values: As for `compile_query`.
     """
     templates = []
-    for further in (False, True):
+    for level in range(LEVELS):
         for expressions in _ways(question):
-            translator = Translator(names, empty, further=further)
+            translator = Translator(names, empty, further=level > 0, general=level > 1)
             templates.append(compile_query(expressions, question.type, translator, values))
             if templates[-1].exact:
                 return templates[-1]
@@ -107,18 +113,34 @@ def compile_query(
             translator.exact = False
             clauses.append(document_clause(Always(True)))
         elif type_ is Type.NODES:
-            clauses += [path_clause(path) for path in _paths(expression, translator)]
+            clauses += translator.exactly(
+                lambda: [path_clause(path) for path in _paths(expression, translator)],  # noqa: B023
+                lambda: _selected(expression, translator),  # noqa: B023
+            )
         elif values and type_ is not Type.BOOLEAN:
-            number = translator.number(expression) if type_ is Type.NUMBER else None
-            translator.exact = number is not None
-            asked = Always(True) if number is None else NumberValue(number)
-            clauses.append(document_clause(asked))
+            clauses.append(document_clause(_value(expression, type_, translator)))
         else:
             clauses.append(document_clause(translator.truth(expression, True)))
     cells = tuple(translator.cells)
     words = TemplateWords(cells, translator).template(clauses)
     searched = tuple(sorted(translator.searched))
     return CompiledTemplate(words, cells, translator.exact, tuple(clauses), searched)
+
+
+def _selected(expression: Expr, translator: Translator) -> list[Clause] | None:
+    """The clause of nodes that are selected as XPath defines it; None if that is not possible."""
+    found = translator.axis_path(expression)
+    return None if found is None else [document_clause(Selected(found.path))]
+
+
+def _value(expression: Expr, type_: Type, translator: Translator) -> Condition:
+    """What asks for the value of a number or string."""
+    number = translator.number(expression) if type_ is Type.NUMBER else None
+    text = translator.text(expression) if type_ is Type.STRING else None
+    translator.exact = number is not None or text is not None
+    if number is not None:
+        return NumberValue(number)
+    return Always(True) if text is None else TextValue(text)
 
 
 def may_fail(expression: Expr) -> bool:

@@ -165,11 +165,12 @@ def _why_refused(expressions: Sequence[Expr], type_: Type) -> str:
 def _is_taken(predicate: Expr) -> bool:
     """Whether the engine takes a predicate."""
     step = make_step("child", name_test("*"), (predicate,))
-    return Translator(_WrittenNames(), further=True).path(make_path(True, (step,)), True).exact
+    return _is_taken_path(make_path(True, (step,)))
 
 
 def _is_taken_path(path: LocationPath) -> bool:
-    return Translator(_WrittenNames(), further=True).path(path, True, result=True).exact
+    translator = Translator(_WrittenNames(), further=True, general=True)
+    return translator.path(path, True, result=True).exact or translator.axis_path(path) is not None
 
 
 def _refused_paths(expr: Expr) -> Iterator[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from extract.filtertool.matchers.push.axis_paths import AxisPaths
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
     FALSE,
     TRUE,
     Calculation,
     Condition,
+    HereNumber,
     ListedNumber,
     NumberComparison,
     NumberKind,
@@ -29,9 +31,7 @@ from extract.filtertool.matchers.push.node_sets import (
     location_paths,
     path_with_ids,
 )
-from extract.filtertool.matchers.push.translation import (
-    Translation,
-)
+from extract.filtertool.matchers.push.translation import HERE, Kinds
 from extract.filtertool.matchers.push.turned_paths import (
     way_back,
     with_condition,
@@ -83,9 +83,12 @@ _ELSEWHERE: Final = {
 }
 _TURNS: Final = frozenset(_ELSEWHERE.values())
 _LEAVES: Final = (PathAxis.ATTRIBUTE, PathAxis.TEXT)
+_KINDS: Final = {PathAxis.ATTRIBUTE: Kinds.ATTRIBUTE, PathAxis.TEXT: Kinds.TEXT}
 _FIRST: Final = (Number("1"),)
 _NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_ELSEWHERE.values(), *_NEAREST.values()}
 _LISTED: Final = {NumberKind.POSITION: NumberKind.PLACE, NumberKind.LAST: NumberKind.LISTED}
+_HERE: Final = {NumberKind.POSITION: NumberKind.HERE, NumberKind.LAST: NumberKind.SIZE}
+_ROOT: Final = Path(True, (PathStep(PathAxis.CHILD, ANY_TEST),))
 
 
 class Untranslatable(Exception):
@@ -110,7 +113,7 @@ class TranslatedPath(NamedTuple):
     exact: bool
 
 
-class PathTranslation(Translation):
+class PathTranslation(AxisPaths):
     """Translates node sets."""
 
     def path(self, path: LocationPath, above: bool, result: bool = False) -> TranslatedPath:
@@ -163,14 +166,14 @@ class PathTranslation(Translation):
         self, paths: tuple[Path, ...], predicates: Sequence[Expr]
     ) -> tuple[Path, ...] | None:
         """The paths with predicates on all of their nodes together."""
-        around, self.inside = (self.place, self.element), self.inside + 1
-        before, self.exact, self.element = self.exact, True, True
+        around, self.inside = (self.place, self.kinds), self.inside + 1
+        before, self.exact, self.kinds = self.exact, True, Kinds.ELEMENT
         for predicate in predicates:
             self.place = paths
-            condition = self._predicate(predicate, True)
+            condition = self.predicate(predicate, True)
             paths = tuple([with_condition(path, condition) for path in paths])
         exact, self.exact = self.exact, before and self.exact
-        (self.place, self.element), self.inside = around, self.inside - 1
+        (self.place, self.kinds), self.inside = around, self.inside - 1
         return paths if exact else None
 
     def _continued(
@@ -294,21 +297,22 @@ class PathTranslation(Translation):
             step: The step without them.
             counted: Whether its nodes have their positions among their siblings.
         """
-        around, self.inside = (self.place, self.element), self.inside + 1
-        self.element = step.axis not in (PathAxis.ATTRIBUTE, PathAxis.TEXT)
+        around, self.inside = (self.place, self.kinds), self.inside + 1
+        self.kinds = _KINDS.get(step.axis, Kinds.ELEMENT)
         counted = counted and self.element
         conditions: list[Condition] = []
         for predicate in predicates:
             before, self.exact = self.exact, True
             condition = _unless_true(both(conditions))
             self.place = PathStep(PathAxis.CHILD, step.test, condition) if counted else None
-            conditions.append(self._predicate(predicate, above))
+            conditions.append(self.predicate(predicate, above))
             counted &= self.exact
             self.exact &= before
-        (self.place, self.element), self.inside = around, self.inside - 1
+        (self.place, self.kinds), self.inside = around, self.inside - 1
         return both(conditions)
 
-    def _predicate(self, predicate: Expr, above: bool) -> Condition:
+    def predicate(self, predicate: Expr, above: bool) -> Condition:
+        """Translates a predicate: a truth, or a position."""
         if type_of(predicate) is not Type.NUMBER:
             return self.truth(predicate, above)
         number, position = self.number(predicate), self.position(NumberKind.POSITION)
@@ -319,12 +323,41 @@ class PathTranslation(Translation):
     def position(self, operation: NumberKind) -> Calculation | None:
         """The context's position, or the number of nodes among which it has one."""
         place = self.place
+        if place is HERE:
+            return HereNumber(_HERE[operation])
         if place is None or isinstance(place, PathStep):
             return None if place is None else SiblingNumber(operation, place)
         return ListedNumber(_LISTED[operation], place)
 
-    def only_path(self, expr: Expr) -> Path | None:
-        """The one path that selects the nodes of an expression; None if there is none."""
+    def only_path(
+        self, expr: Expr, of: Literal["values", "names", "nodes"] = "values"
+    ) -> Path | None:
+        """The one path that selects the nodes of an expression; None if there is none.
+
+        Args:
+            expr: The expression.
+            of: What is asked of them: for values it may select others that have the same.
+        """
+
+        def usual() -> Path | None:
+            path = self._only_path(expr)
+            self.exact &= path is not None
+            return path
+
+        def other() -> Path | None:
+            found = self.axis_path(expr)
+            if found is not None and found.kinds == Kinds.DOCUMENT and of == "values":
+                return _ROOT
+            if found is None or (Kinds.DOCUMENT in found.kinds and of != "nodes"):
+                return None
+            return found.path
+
+        before = self.exact
+        path = self.exactly(usual, other)
+        self.exact = before  # whoever asks sees that there is none
+        return path
+
+    def _only_path(self, expr: Expr) -> Path | None:
         paths = location_paths(expr)
         if paths is None and self.further:
             listed = self.listed(expr)
@@ -338,6 +371,16 @@ class PathTranslation(Translation):
 
     def over_paths(self, expr: Expr, above: bool, make: Callable[[Path], Condition]) -> Condition:
         """A condition on some node of a node set."""
+
+        def other() -> Condition | None:
+            found = self.axis_path(expr)
+            if found is None or (Kinds.DOCUMENT in found.kinds and make is not There):
+                return None
+            return make(found.path)
+
+        return self.exactly(lambda: self._over_paths(expr, above, make), other)
+
+    def _over_paths(self, expr: Expr, above: bool, make: Callable[[Path], Condition]) -> Condition:
         parts = location_paths(expr)
         if parts is None:
             listed = self.listed(expr) if self.further else None
@@ -347,7 +390,7 @@ class PathTranslation(Translation):
             if with_ids is None or not above:
                 return self.unknown(above)
             self.exact = False
-            return self.over_paths(with_ids, True, There)
+            return self._over_paths(with_ids, True, There)
         conditions: list[Condition] = []
         for part in parts:
             if self.may_select_document(part):

@@ -10,16 +10,19 @@ from extract.filtertool.matchers.push.conditions import (
     Calculated,
     Calculation,
     Cell,
+    Condition,
     ConstantNumber,
     ConstantText,
     DividedText,
     FixedNumber,
     FixedText,
     JoinedText,
+    NamespaceText,
     NameText,
     NodesNumber,
     NormalisedText,
     NumberKind,
+    NumberText,
     PartOfText,
     Path,
     PathAxis,
@@ -27,6 +30,8 @@ from extract.filtertool.matchers.push.conditions import (
     Text,
     TextNumber,
     TranslatedText,
+    TruthNumber,
+    TruthText,
     ValueText,
 )
 from extract.filtertool.matchers.push.node_sets import (
@@ -47,9 +52,11 @@ from extract.xpath.ast import (
     Parameter,
     StringLiteral,
 )
+from extract.xpath.functions import Type
 from extract.xpath.numbers import (
     to_number,
 )
+from extract.xpath.types import type_of
 
 _ABOVE: Final = LocationPath(False, (PARENT,))
 _TO_PARENT: Final = Path(False, (PathStep(PathAxis.PARENT, ANY_TEST),))
@@ -67,7 +74,7 @@ _ROUNDING: Final = {
 }
 _PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
 _OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
-NAME_FUNCTIONS: Final = ("name", "local-name")
+NAME_FUNCTIONS: Final = ("name", "local-name", "namespace-uri")
 TEXT_FUNCTIONS: Final = frozenset(
     {
         *("string", "normalize-space", "concat", "translate"),
@@ -81,6 +88,9 @@ class ValueTranslation(PathTranslation):
 
     def number(self, expr: Expr) -> Calculation | None:
         """Translates a number, or what is made one; None if that is not possible."""
+        if self.general and type_of(expr) is Type.BOOLEAN:
+            condition = self._truth_of(expr)
+            return None if condition is None else TruthNumber(condition)
         if isinstance(expr, Number):
             return FixedNumber(to_number(expr.text.encode()))
         if isinstance(expr, Parameter):
@@ -112,15 +122,17 @@ class ValueTranslation(PathTranslation):
         return Calculated(operation, parts) if len(parts) == len(operands) else None
 
     def _number_of_nodes(self, operation: NumberKind, expr: Expr) -> NodesNumber | None:
-        path = self.only_path(expr)
-        if path is None or not path.steps:
-            return None
-        if operation is NumberKind.SUM and _selects_nested_texts(path):
-            return None  # they are added in document order, which the engine's is not
-        return NodesNumber(operation, path)
+        path = self.only_path(expr, "nodes" if operation is NumberKind.COUNT else "values")
+        return None if path is None or not path.steps else NodesNumber(operation, path)
 
     def text(self, expr: Expr) -> Text | None:
-        """Translates a string, or the string of a node set; None if that is not possible."""
+        """Translates a string, or what is made one; None if that is not possible."""
+        if self.general and type_of(expr) is Type.BOOLEAN:
+            condition = self._truth_of(expr)
+            return None if condition is None else TruthText(condition)
+        if self.general and type_of(expr) is Type.NUMBER:
+            number = self.number(expr)
+            return None if number is None else NumberText(number)
         if isinstance(expr, StringLiteral):
             return FixedText(expr.value)
         if isinstance(expr, Parameter):
@@ -157,22 +169,27 @@ class ValueTranslation(PathTranslation):
             return None
         return PartOfText(text, first, count)
 
-    def _name_of(self, call: FunctionCall) -> NameText | None:
+    def _name_of(self, call: FunctionCall) -> NameText | NamespaceText | None:
         if not self.further:
             return None
         nodes = call.arguments[0] if call.arguments else HERE
         if nodes == _ABOVE and self.inside and self.element:
             path: Path | None = _TO_PARENT  # the document node has no name, as no node has
         else:
-            path = self.only_path(nodes)
-        return None if path is None else NameText(call.name == "local-name", path)
+            path = self.only_path(nodes, "names")
+        if path is None:
+            return None
+        if call.name == "namespace-uri":
+            return NamespaceText(path)
+        return NameText(call.name == "local-name", path)
+
+    def _truth_of(self, expr: Expr) -> Condition | None:
+        """The truth of an expression; None if that has no exact translation."""
+        before, self.exact = self.exact, True
+        condition = self.truth(expr, True)
+        exact, self.exact = self.exact, before
+        return condition if exact else None
 
     def _value_of(self, expr: Expr) -> Text | None:
         path = self.only_path(expr)
         return None if path is None else ValueText(path)
-
-
-def _selects_nested_texts(path: Path) -> bool:
-    """Whether a path may select texts of elements that are in each other."""
-    axes = [step.axis for step in path.steps]
-    return axes[-1] is PathAxis.TEXT and not {*axes} <= {PathAxis.CHILD, PathAxis.TEXT}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum, IntFlag
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from extract.filtertool.matchers.push.conditions import (
     Always,
@@ -15,6 +18,41 @@ from extract.filtertool.matchers.push.conditions import (
     PathStep,
 )
 from extract.xpath.ast import Expr
+
+_T = TypeVar("_T")
+_ATTEMPTS: Final = 100  # to translate a part in another way, for one query
+
+
+class Kinds(IntFlag):
+    """The kinds of nodes that an expression may select."""
+
+    ELEMENT = 1
+    DOCUMENT = 2
+    ATTRIBUTE = 4
+    TEXT = 8
+    OTHER = 16  # comments and processing instructions
+
+
+class Positions(Enum):
+    """Among what a context has its position, where that is no list of siblings or paths."""
+
+    HERE = "the nodes that a step leads to, which is taken node by node"
+
+
+HERE: Final = Positions.HERE
+Place: TypeAlias = PathStep | tuple[Path, ...] | Positions | None
+
+
+class Mark(NamedTuple):
+    """A state of a translation, to go back to."""
+
+    cells: tuple[Cell, ...]
+    searched: frozenset[int]
+    exact: bool
+    texts: bool
+    inside: int
+    place: Place
+    kinds: Kinds
 
 
 @dataclass
@@ -31,9 +69,14 @@ class Translation(ABC):
         references: Whether columns of tables are known; else what depends on them is left out.
         further: Whether to take what can only be evaluated node by node: axes that lead up or
             elsewhere, positions among all nodes of a path, and names as strings.
+        general: Whether to take what is evaluated as XPath defines it: any axis, positions among
+            any nodes, and values of one type as those of another.
+        attempts: How often a part was translated in such a way.
         inside: How many predicates are around; in none, the context is the document node.
-        place: Among what the context has its position: siblings, or all nodes of some paths.
-        element: Whether the context is an element, or the document node.
+        place: Among what the context has its position: siblings, all nodes of some paths, or what a
+            step leads to.
+        kinds: The kinds of nodes of which one is the context; in no predicate, it is the document
+            node.
     """
 
     names: NameNumbers
@@ -44,9 +87,16 @@ class Translation(ABC):
     searched: set[int] = field(default_factory=set)
     references: bool = False
     further: bool = False
+    general: bool = False
+    attempts: int = 0
     inside: int = 0
-    place: PathStep | tuple[Path, ...] | None = None
-    element: bool = True
+    place: Place = None
+    kinds: Kinds = Kinds.ELEMENT
+
+    @property
+    def element(self) -> bool:
+        """Whether the context is an element, or the document node."""
+        return self.kinds == Kinds.ELEMENT
 
     @abstractmethod
     def truth(self, expr: Expr, above: bool) -> Condition:
@@ -61,6 +111,52 @@ class Translation(ABC):
     @abstractmethod
     def number(self, expr: Expr) -> Calculation | None:
         """Translates a number, or what is made one; None if that is not possible."""
+
+    @abstractmethod
+    def predicate(self, predicate: Expr, above: bool) -> Condition:
+        """Translates a predicate: a truth, or a position."""
+
+    def mark(self) -> Mark:
+        """The present state."""
+        return Mark(
+            tuple(self.cells),
+            frozenset(self.searched),
+            self.exact,
+            self.texts,
+            self.inside,
+            self.place,
+            self.kinds,
+        )
+
+    def back(self, mark: Mark) -> None:
+        """Goes back to a state."""
+        cells, searched, self.exact, self.texts, self.inside, self.place, self.kinds = mark
+        self.cells[:] = cells
+        self.searched.clear()
+        self.searched |= searched
+
+    def exactly(self, usual: Callable[[], _T], other: Callable[[], _T | None]) -> _T:
+        """A translation by which queries are found if that is exact; else one that is evaluated as
+        XPath defines it, if that is.
+
+        Args:
+            usual: Translates as far as possible, and says whether that is `exact`.
+            other: Translates exactly, or returns None; called if everything may be taken.
+        """
+        before = self.mark()
+        self.exact = True
+        translated = usual()
+        if not self.exact and self.general and self.attempts < _ATTEMPTS:
+            self.attempts += 1
+            after = self.mark()
+            self.back(before._replace(exact=True))
+            found = other()
+            if found is not None and self.exact:
+                translated = found
+            else:
+                self.back(after)
+        self.exact &= before.exact
+        return translated
 
     def unknown(self, above: bool) -> Condition:
         """What to put in place of something that has no translation."""

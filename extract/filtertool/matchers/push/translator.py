@@ -19,6 +19,7 @@ from extract.filtertool.matchers.push.conditions import (
     Cell,
     Compare,
     CompareNumber,
+    CompareText,
     Condition,
     Count,
     First,
@@ -34,6 +35,7 @@ from extract.filtertool.matchers.push.conditions import (
     TextComparison,
     TextLength,
     There,
+    TruthNumber,
     ValueText,
     both,
     either,
@@ -139,6 +141,48 @@ class Translator(ValueTranslation):
         return self._number_truth(call, above)
 
     def _comparison(self, expr: Binary, above: bool) -> Condition:
+        return self.exactly(
+            lambda: self._usual_comparison(expr, above), lambda: self._by_type(expr)
+        )
+
+    def _by_type(self, expr: Binary) -> Condition | None:
+        """A comparison of what two expressions are, as XPath defines it."""
+        operator, left, right = _OPERATORS[expr.op], expr.left, expr.right
+        types = {type_of(left), type_of(right)}
+        if Type.BOOLEAN in types and operator <= Operator.NE:
+            truths = self.truth(left, True), self.truth(right, True)
+            same = either([both(truths), both([*map(opposite, truths)])])
+            return same if operator is Operator.EQ else opposite(same)
+        if types == {Type.BOOLEAN, Type.NODES}:
+            one, other = [TruthNumber(self.truth(side, True)) for side in (left, right)]
+            return NumberComparison(operator, one, other)
+        if Type.NODES in types and len(types) == 2:
+            if type_of(right) is Type.NODES:
+                operator, left, right = _MIRRORED[operator], right, left
+            path = self.only_path(left)
+            if path is not None and Type.STRING in types and operator <= Operator.NE:
+                text = self.text(right)
+                return None if text is None else CompareText(operator, text, path)
+            number = self.number(right)
+            if path is None or number is None:
+                return None
+            return CompareNumber(operator, number, path)
+        if Type.NODES in types:
+            paths = self.only_path(left), self.only_path(right)
+            if paths[0] is None or paths[1] is None:
+                return None
+            return NodesComparison(operator, paths[0], paths[1])
+        if operator <= Operator.NE and Type.NUMBER not in types:
+            texts = self.text(left), self.text(right)
+            if texts[0] is None or texts[1] is None:
+                return None
+            return TextComparison(operator, texts[0], texts[1])
+        numbers = self.number(left), self.number(right)
+        if numbers[0] is None or numbers[1] is None:
+            return None
+        return NumberComparison(operator, numbers[0], numbers[1])
+
+    def _usual_comparison(self, expr: Binary, above: bool) -> Condition:
         op, left, right = expr.op, expr.left, expr.right
         reference = compared_column(expr) if self.references else None
         if reference is not None:
@@ -262,10 +306,11 @@ class _PartialCondition:
         self._translator = translator
         self._operator = operator
         self.cell = cell
-        self._number = -1
+        self._number = len(translator.cells)
 
     def __call__(self, path: Path) -> Condition:
-        if self._number < 0:
+        # The translation may have gone back to before it was added.
+        if self._translator.cells[self._number : self._number + 1] != [self.cell]:
             self._number = self._translator.cell(self.cell)
         return Compare(self._operator, self._number, path)
 

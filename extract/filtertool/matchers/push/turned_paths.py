@@ -45,7 +45,7 @@ def way_back(axis: PathAxis, steps: Sequence[PathStep]) -> Condition:
         steps: The steps, which go down from the document node.
 
     >>> way_back(PathAxis.BEHIND, [PathStep(PathAxis.DESCENDANT, 7)]).path.steps
-    (PathStep(axis=<PathAxis.BEFORE: 11>, test=7, condition=None),)
+    (PathStep(axis=<PathAxis.BEFORE: 11>, test=7, condition=None, parts=None),)
     """
     back: list[PathStep] = []
     for step in reversed(steps):

@@ -23,6 +23,7 @@ from extract.filtertool.matchers.push.conditions import (
     Cell,
     Compare,
     CompareNumber,
+    CompareText,
     Condition,
     ConstantNumber,
     ConstantText,
@@ -31,9 +32,11 @@ from extract.filtertool.matchers.push.conditions import (
     First,
     FixedNumber,
     FixedText,
+    HereNumber,
     InReference,
     JoinedText,
     ListedNumber,
+    NamespaceText,
     NameText,
     NodesComparison,
     NodesNumber,
@@ -41,26 +44,35 @@ from extract.filtertool.matchers.push.conditions import (
     Not,
     NumberComparison,
     NumberKind,
+    NumberText,
     NumberTruth,
     NumberValue,
     Or,
     PartOfText,
     Path,
+    PathAxis,
     PathStep,
+    Selected,
     SiblingNumber,
     Text,
     TextComparison,
     TextLength,
     TextNumber,
+    TextValue,
     There,
     TranslatedText,
+    TruthNumber,
+    TruthText,
     ValueText,
 )
 from extract.filtertool.matchers.push.translator import Translator
 
 _AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
 _NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
+_COMPARE_TEXT, _SELECTED, _TEXT = range(16, 19)
 _LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
+_NUMBER_TEXT, _TRUTH_TEXT, _NAMESPACE = 10, 11, 12
+_EXACTLY = 64  # added to the axis of a step that is taken node by node
 
 
 class PathWords:
@@ -81,6 +93,12 @@ class PathWords:
 
     def step(self, step: PathStep) -> list[int]:
         """A step."""
+        if step.parts is not None:
+            inner = [word for one in step.parts.paths for word in self._measured(self.located(one))]
+            if step.axis is PathAxis.UNION:
+                inner.insert(0, len(inner))
+            inner += [word for one in step.parts.predicates for word in _condition(self, one)]
+            return [step.axis + _EXACTLY, step.test, len(inner), *inner]
         condition = [] if step.condition is None else _condition(self, step.condition)
         return [step.axis, step.test, len(condition), *condition]
 
@@ -99,7 +117,9 @@ class PathWords:
 
     def measured(self, path: Path) -> list[int]:
         """A path, and how many words it has."""
-        words = self._path(path)
+        return self._measured(self._path(path))
+
+    def _measured(self, words: list[int]) -> list[int]:
         return [len(words), *words]
 
 
@@ -186,8 +206,9 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
             code, inner = _NOT, _condition(words, part)
         case Always(holds):
             code, inner = (_TRUE if holds else _FALSE), []
-        case There(path):
-            code, inner = _THERE, words.located(path)
+        case There(path) | Selected(path):
+            code = _THERE if isinstance(condition, There) else _SELECTED
+            inner = words.located(path)
         case Compare() | First() | Count():
             code = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}[type(condition)]
             inner = words.comparison(condition)
@@ -201,12 +222,17 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
         case CompareNumber(operator, number, path):
             inner = _number(words, number)
             code, inner = _COMPARE_NUMBER, [operator, *inner, *words.located(path)]
+        case CompareText(operator, text, path):
+            code = _COMPARE_TEXT
+            inner = [operator, *_text(words, text), *words.located(path)]
         case NodesComparison(operator, one, other):
             inner = words.located(one)
             code, inner = _NODES, [operator, len(inner), *inner, *words.located(other)]
         case NumberTruth(number) | NumberValue(number):
             code = _TRUTH if isinstance(condition, NumberTruth) else _NUMBER
             inner = _number(words, number)
+        case TextValue(text):
+            code, inner = _TEXT, _text(words, text)
         case InReference():
             raise AssertionError("the engine knows no tables")
     return [code, len(inner), *inner]
@@ -224,6 +250,12 @@ def _text(words: PathWords, text: Text) -> list[int]:
             code, inner = _VALUE, words.located(path)
         case NameText(local, path):
             code, inner = _NAME, [int(local), *words.located(path)]
+        case NamespaceText(path):
+            code, inner = _NAMESPACE, words.located(path)
+        case NumberText(number):
+            code, inner = _NUMBER_TEXT, _number(words, number)
+        case TruthText(condition):
+            code, inner = _TRUTH_TEXT, _condition(words, condition)
         case NormalisedText(part):
             code, inner = _NORMAL, _text(words, part)
         case DividedText(behind, part, mark):
@@ -250,6 +282,10 @@ def _number(words: PathWords, number: Calculation) -> list[int]:
             inner = words.located(path)
         case TextNumber(code, text):
             inner = _text(words, text)
+        case HereNumber(code):
+            inner = []
+        case TruthNumber(condition):
+            code, inner = NumberKind.TRUTH, _condition(words, condition)
         case SiblingNumber(code, step):
             inner = words.step(step)
         case ListedNumber(code, paths):

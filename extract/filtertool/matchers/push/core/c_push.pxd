@@ -54,6 +54,10 @@ cdef extern from "push.h" nogil:
         int64_t *value
         int32_t *number
         size_t count
+    ctypedef struct px_values_made:
+        px_results rows
+        uint8_t *bytes
+        size_t used
     ctypedef struct px_figures:
         uint64_t documents, elements, slots, candidates, evaluated, matches, known
     ctypedef struct px_states:
@@ -69,7 +73,7 @@ cdef extern from "push.h" nogil:
         px_states states
         px_results results
         px_results candidates
-        px_results numbers
+        px_values_made values
         px_figures figures
     px_registry *px_registry_new(const uint64_t *secret)
     void px_registry_free(px_registry *r)
@@ -114,7 +118,8 @@ cdef extern from "describe.h" nogil:
         int64_t *row_end
         int64_t *node_end
     void px_descriptions_begin(px_descriptions *d)
-    int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open)
+    int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open,
+                    size_t value)
     int px_describe_nothing(px_descriptions *d)
     void px_descriptions_free(px_descriptions *d)
 

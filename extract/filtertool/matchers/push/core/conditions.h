@@ -8,6 +8,9 @@
 /* Words of programs.
  *
  * path:       number of steps; for each axis, test, words of its condition, the condition
+ *             from PX_EXACTLY on: axis, test, words of its predicates, predicates, each a condition
+ *             PX_UNION: axis, 0, words behind this one, words of the paths, paths, predicates; each
+ *             path has its words before it, and whether it is absolute
  * condition:  operation, words behind this one, operands
  *   PX_AND, PX_OR                conditions
  *   PX_NOT                       a condition
@@ -23,7 +26,11 @@
  *   PX_TRUTH                     a number: it is neither 0 nor NaN
  *   PX_NODES                     operator, words of the first, absolute, path, absolute, path: so does
  *                                a node of the first path with one of the second
+ *   PX_COMPARE_TEXT              operator, text, absolute, path: so does one of its nodes with it
+ *   PX_SELECTED                  absolute, path: it selects a node other than the document node; the
+ *                                nodes are results
  *   PX_RESULT                    a number: holds always, the number is a result
+ *   PX_RESULT_TEXT               a text: the same
  * text:       operation, words behind this one, operands
  *   PX_TEXT_LITERAL              number of bytes, the bytes
  *   PX_TEXT_CELL                 cell
@@ -34,6 +41,9 @@
  *   PX_TEXT_TRANSLATED           three texts: in the first, characters of the second become those of the third
  *   PX_TEXT_PART                 a text, the number of its first character, and perhaps how many
  *   PX_TEXT_NAME                 local, absolute, path: the name of the first node, or nothing
+ *   PX_TEXT_NAMESPACE            absolute, path: the namespace of the first node, or nothing
+ *   PX_TEXT_NUMBER               a number, as libxml2 writes it
+ *   PX_TEXT_TRUTH                a condition: true or false
  * number:     operation, words behind this one, operands
  *   PX_NUMBER_LITERAL            the bytes of a double
  *   PX_NUMBER_CELL               cell
@@ -44,6 +54,9 @@
  *   PX_NUMBER_PLACE, PX_NUMBER_LISTED  paths from the document node, each with its words before it:
  *                                the position of the node among those that they select, and how
  *                                many these are
+ *   PX_NUMBER_HERE, PX_NUMBER_SIZE  in a predicate of `axes.c`: the position of the node, and how many
+ *                                nodes there are
+ *   PX_NUMBER_TRUTH              a condition: 1 or 0
  *   others                       one or two numbers
  */
 enum {
@@ -62,7 +75,10 @@ enum {
     PX_COMPARE_CALCULATED,
     PX_TRUTH,
     PX_RESULT,
-    PX_NODES
+    PX_NODES,
+    PX_COMPARE_TEXT,
+    PX_SELECTED,
+    PX_RESULT_TEXT
 };
 enum {
     PX_TEXT_LITERAL,
@@ -74,7 +90,10 @@ enum {
     PX_TEXT_TOGETHER,
     PX_TEXT_TRANSLATED,
     PX_TEXT_PART,
-    PX_TEXT_NAME
+    PX_TEXT_NAME,
+    PX_TEXT_NUMBER,
+    PX_TEXT_TRUTH,
+    PX_TEXT_NAMESPACE
 };
 enum {
     PX_NUMBER_LITERAL,
@@ -95,16 +114,25 @@ enum {
     PX_NUMBER_POSITION,
     PX_NUMBER_LAST,
     PX_NUMBER_PLACE,
-    PX_NUMBER_LISTED
+    PX_NUMBER_LISTED,
+    PX_NUMBER_HERE,
+    PX_NUMBER_SIZE,
+    PX_NUMBER_TRUTH
 };
 enum { PX_EQ, PX_NE, PX_LT, PX_LE, PX_GT, PX_GE, PX_HAS, PX_BEGINS };
 
 /* Conditions are 1, 0, or -PX_MEMORY, -PX_COSTLY: the budget is spent. */
 
+/* The position of a node among those that a predicate is about, and how many these are. */
+typedef struct {
+    double number, size;
+} px_among;
+
 typedef struct {
     px_document *document;
     const px_registry *registry;
     const px_cell *cells; /* the row's constants */
+    px_among position; /* while predicates of `axes.c` are evaluated */
 } px_context;
 
 int px_holds(px_context *c, const int32_t *condition, int32_t node);
@@ -125,12 +153,22 @@ int px_first_of(px_context *c, const int32_t *path, int32_t node, int32_t *first
 int px_texts_hold(px_context *c, const int32_t *condition, int32_t node); /* texts.c */
 /* A text as a number, or the number of its characters. */
 int px_text_number(px_context *c, const int32_t *text, int32_t node, int length, double *number);
+/* A text, until another one is made: 0, or an error as above. */
+int px_text_bytes(px_context *c, const int32_t *text, int32_t node, px_bytes *at, size_t *length);
+enum { PX_NUMBER_BYTES = 40 }; /* of a number as text, at most */
+void px_write_number(double number, char out[PX_NUMBER_BYTES]); /* as libxml2 does */
 /* numbers.c: 0 with the number, or an error as above */
 int px_number(px_context *c, const int32_t *expression, int32_t node, double *number);
 int px_numbers_hold(px_context *c, const int32_t *condition, int32_t node);
 /* evaluate.c: whether a step selects a node that its axis leads to */
 int px_step_passes(px_context *c, const int32_t *step, int32_t node);
 int px_spend(px_context *c); /* takes note of a node that is looked at */
+int px_has_name(const px_context *c, int32_t symbol, int32_t test);
+int px_push_node(px_document *d, int32_t node); /* adds it to the document's set */
+void px_sort_set(px_document *d, size_t begin); /* ascending, each node once */
+int px_sort_by_place(px_document *d, size_t begin); /* in document order: 0, or an error */
+/* axes.c: replaces the nodes of a set, from `begin` on, by those that a step selects. */
+int px_step_exactly(px_context *c, const int32_t *step, size_t begin);
 /* What was found out about something that does not depend on a node; `known->turn` says whether
  * anything was. */
 px_known *px_known_of(px_context *c, const int32_t *words);

@@ -102,7 +102,7 @@ static int put_path(px_descriptions *d, const px_document *doc, const int32_t *p
     px_strings_column *c = &d->strings[PX_D_PATH];
     size_t most = 0, length;
     for (int32_t r = row; r >= 0; r = in->parent[r]) {
-        px_name_of(in, r, &length);
+        px_name_of(doc, r, &length);
         most += length + 14;
     }
     if (reserve(c, most) != PX_OK)
@@ -111,7 +111,7 @@ static int put_path(px_descriptions *d, const px_document *doc, const int32_t *p
     for (int32_t r = row; r >= 0; r = in->parent[r]) { /* backwards, then moved */
         uint8_t digits[12];
         size_t n = put_number(digits, position[r]);
-        px_bytes name = px_name_of(in, r, &length);
+        px_bytes name = px_name_of(doc, r, &length);
         *--out = ']';
         out -= n;
         memcpy(out, digits, n);
@@ -129,7 +129,7 @@ static int add_path(px_descriptions *d, const px_document *doc, const int32_t *p
                     const char *step, px_bytes name, size_t length, int32_t number)
 {
     px_strings_column *c = &d->strings[PX_D_PATH];
-    if (put_path(d, doc, position, row) != PX_OK || reserve(c, length + 24) != PX_OK)
+    if (put_path(d, doc, position, row) != PX_OK || reserve(c, strlen(step) + length + 16) != PX_OK)
         return PX_MEMORY;
     put(c, step, strlen(step));
     put(c, name, length);
@@ -141,6 +141,25 @@ static int add_path(px_descriptions *d, const px_document *doc, const int32_t *p
     return end_string(c, d->nodes, 0);
 }
 
+/* Describes a comment or processing instruction. */
+static int add_other(px_descriptions *d, px_document *doc, const int32_t *position, int32_t node,
+                     const px_value *value, px_bytes name, size_t length)
+{
+    const px_input *in = &doc->in;
+    int32_t leaf = px_leaf_of(doc, node);
+    int is_comment = in->leaf_kind[leaf] == PX_LEAF_COMMENT;
+    const char *kind = is_comment ? "comment" : "pi";
+    const char *step = is_comment ? "/comment()" : "/processing-instruction()";
+    if (add_span(d, in->leaf_start[leaf], in->leaf_end[leaf]) != PX_OK ||
+        add_string(d, PX_D_KIND, kind, strlen(kind)) != PX_OK || add_string(d, PX_D_NAME, name, length) != PX_OK ||
+        add_path(d, doc, position, in->leaf_parent[leaf], step, (px_bytes) "", 0, in->leaf_number[leaf]) != PX_OK ||
+        add_value(d, PX_D_VALUE, value->at, value->length) != PX_OK ||
+        add_value(d, PX_D_TEXT, value->at, value->length) != PX_OK)
+        return PX_MEMORY;
+    d->nodes++;
+    return PX_OK;
+}
+
 /* Describes a node by its number in the document. */
 static int add_node(px_descriptions *d, px_document *doc, const int32_t *position, int32_t node)
 {
@@ -148,11 +167,13 @@ static int add_node(px_descriptions *d, px_document *doc, const int32_t *positio
     int32_t row = node, number = 0;
     const char *kind = "element", *step = "";
     size_t length = 0;
-    px_bytes name = px_name_of(in, node, &length);
+    px_bytes name = px_name_of(doc, node, &length);
     const px_value *value = px_value_of(doc, node);
     if (value == NULL)
         return PX_MEMORY;
-    if (node >= in->rows + in->attributes) {
+    if (node >= doc->text_end) {
+        return add_other(d, doc, position, node, value, name, length);
+    } else if (node >= in->rows + in->attributes) {
         const px_text *text = &doc->texts[node - in->rows - in->attributes];
         kind = "text", step = "/text()", row = text->row, number = text->number;
     } else if (node >= in->rows) {
@@ -174,16 +195,20 @@ static int add_node(px_descriptions *d, px_document *doc, const int32_t *positio
     return PX_OK;
 }
 
-static int add_boolean(px_descriptions *d, int is_true)
+/* Describes what is no node. */
+static int add_plain(px_descriptions *d, const char *kind, px_bytes text, size_t length)
 {
-    const char *text = is_true ? "true" : "false";
-    if (add_span(d, -1, -1) != PX_OK || add_string(d, PX_D_KIND, "boolean", 7) != PX_OK ||
+    if (add_span(d, -1, -1) != PX_OK || add_string(d, PX_D_KIND, kind, strlen(kind)) != PX_OK ||
         add_string(d, PX_D_NAME, NULL, 0) != PX_OK || add_string(d, PX_D_PATH, NULL, 0) != PX_OK ||
-        add_value(d, PX_D_VALUE, (px_bytes)text, strlen(text)) != PX_OK ||
-        add_value(d, PX_D_TEXT, (px_bytes)text, strlen(text)) != PX_OK)
+        add_value(d, PX_D_VALUE, text, length) != PX_OK || add_value(d, PX_D_TEXT, text, length) != PX_OK)
         return PX_MEMORY;
     d->nodes++;
     return PX_OK;
+}
+
+static int add_boolean(px_descriptions *d, int is_true)
+{
+    return is_true ? add_plain(d, "boolean", (px_bytes) "true", 4) : add_plain(d, "boolean", (px_bytes) "false", 5);
 }
 
 /* -- rows */
@@ -192,7 +217,7 @@ static int add_boolean(px_descriptions *d, int is_true)
 static int32_t node_of(const px_document *doc, int64_t value, int32_t number)
 {
     const px_input *in = &doc->in;
-    int32_t row = (int32_t)(value & INT32_MAX);
+    int32_t row = (int32_t)(uint32_t)value;
     switch (value >> 32) {
     case PX_IS_ATTRIBUTE:
         for (int32_t i = doc->attribute_first[row]; i < doc->attribute_first[row + 1]; i++)
@@ -203,6 +228,16 @@ static int32_t node_of(const px_document *doc, int64_t value, int32_t number)
         for (int32_t i = doc->text_first[row]; i < doc->text_first[row + 1]; i++)
             if (doc->texts[i].number == number)
                 return in->rows + in->attributes + i;
+        return -1;
+    case PX_IS_COMMENT:
+    case PX_IS_INSTRUCTION:
+        for (int32_t i = doc->text_end; i < doc->nodes; i++) {
+            int32_t leaf = px_leaf_of(doc, i);
+            int is_comment = in->leaf_kind[leaf] == PX_LEAF_COMMENT;
+            if (in->leaf_parent[leaf] == row && in->leaf_number[leaf] == number &&
+                is_comment == (value >> 32 == PX_IS_COMMENT))
+                return i;
+        }
         return -1;
     default:
         return row;
@@ -233,42 +268,71 @@ static int add_condition(px_descriptions *d, int32_t query, size_t before, int i
     return add_row(d, query, (size_t)known[is_true], 0);
 }
 
-static int add_rows(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open)
+static int add_made_value(px_descriptions *d, const px_values_made *v, size_t number, size_t before)
 {
-    const px_results *r = &m->results, *c = &m->candidates;
-    size_t before = d->nodes, condition = 0;
-    int64_t ordinal = 0, known[2] = {-1, -1};
-    for (size_t i = first; i <= r->count; i++) {
-        int at_end = i == r->count;
-        int32_t query = at_end ? INT32_MAX : r->query[i];
-        for (; condition < d->condition_count && d->conditions[condition] < query; condition++) {
-            int32_t own = d->conditions[condition];
-            while (open < c->count && c->query[open] < own)
-                open++;
-            if ((open == c->count || c->query[open] != own) && add_condition(d, own, before, 0, known) != PX_OK)
-                return PX_MEMORY;
-        }
-        if (at_end)
-            break;
-        if (condition < d->condition_count && d->conditions[condition] == query) {
-            condition++;
-            if (add_condition(d, query, before, 1, known) != PX_OK)
-                return PX_MEMORY;
-            continue;
-        }
-        ordinal = i > first && r->query[i - 1] == query ? ordinal + 1 : 0;
-        int32_t node = node_of(&m->document, r->value[i], r->number[i]);
-        if (node < 0)
-            return PX_MEMORY;
-        if (d->places[node] < 0) {
-            d->places[node] = (int32_t)(d->nodes - before);
-            if (add_node(d, &m->document, position, node) != PX_OK)
-                return PX_MEMORY;
-        }
-        if (add_row(d, query, (size_t)d->places[node], ordinal) != PX_OK)
+    const px_results *rows = &v->rows;
+    char digits[PX_NUMBER_BYTES];
+    size_t node = d->nodes - before;
+    int code;
+    if (rows->number[number] < 0) {
+        double value;
+        memcpy(&value, &rows->value[number], sizeof value);
+        px_write_number(value, digits);
+        code = add_plain(d, "number", (px_bytes)digits, strlen(digits));
+    } else {
+        code = add_plain(d, "string", v->bytes + rows->value[number], (size_t)rows->number[number]);
+    }
+    return code == PX_OK ? add_row(d, rows->query[number], node, 0) : code;
+}
+
+/* Adds the row of a node that a query selects. */
+static int add_result_row(px_descriptions *d, px_machine *m, const int32_t *position, size_t result, size_t before,
+                          int64_t ordinal)
+{
+    const px_results *r = &m->results;
+    int32_t node = node_of(&m->document, r->value[result], r->number[result]);
+    if (node < 0)
+        return PX_MEMORY;
+    if (d->places[node] < 0) {
+        d->places[node] = (int32_t)(d->nodes - before);
+        if (add_node(d, &m->document, position, node) != PX_OK)
             return PX_MEMORY;
     }
-    return PX_OK;
+    return add_row(d, r->query[result], (size_t)d->places[node], ordinal);
+}
+
+static int32_t next_query(const int32_t *queries, size_t at, size_t count)
+{
+    return at < count ? queries[at] : INT32_MAX;
+}
+
+/* Adds the rows of results, values and conditions, by query. */
+static int add_rows(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open,
+                    size_t value)
+{
+    const px_results *r = &m->results, *c = &m->candidates, *v = &m->values.rows;
+    size_t before = d->nodes, condition = 0, at = first;
+    int64_t ordinal = 0, known[2] = {-1, -1};
+    for (int code = PX_OK; code == PX_OK;) {
+        int32_t result = next_query(r->query, at, r->count), made = next_query(v->query, value, v->count);
+        int32_t asked = next_query(d->conditions, condition, d->condition_count);
+        if (result == INT32_MAX && made == INT32_MAX && asked == INT32_MAX)
+            return PX_OK;
+        if (made < result && made < asked) {
+            code = add_made_value(d, &m->values, value++, before);
+        } else if (asked <= result) {
+            condition++;
+            at += asked == result;
+            while (open < c->count && c->query[open] < asked)
+                open++;
+            if (asked == result || next_query(c->query, open, c->count) != asked)
+                code = add_condition(d, asked, before, asked == result, known);
+        } else {
+            ordinal = at > first && r->query[at - 1] == result ? ordinal + 1 : 0;
+            code = add_result_row(d, m, position, at++, before, ordinal);
+        }
+    }
+    return PX_MEMORY;
 }
 
 static int end_unit(px_descriptions *d, int described)
@@ -299,7 +363,8 @@ static int clear_places(px_descriptions *d, size_t nodes)
     return PX_OK;
 }
 
-int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open)
+int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open,
+                size_t value)
 {
     const px_results *r = &m->results;
     const px_input *in = &m->document.in;
@@ -311,7 +376,7 @@ int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size
         return end_unit(d, 0);
     for (int i = 0; i < PX_STRING_COLUMNS; i++)
         used[i] = d->strings[i].used, holes[i] = d->strings[i].holes;
-    int code = add_rows(d, m, position, first, open);
+    int code = add_rows(d, m, position, first, open, value);
     for (size_t i = first; i < r->count; i++) {
         int32_t node = node_of(&m->document, r->value[i], r->number[i]);
         if (node >= 0 && node < m->document.nodes)

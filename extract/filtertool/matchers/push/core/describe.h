@@ -47,8 +47,10 @@ typedef struct {
 
 void px_descriptions_begin(px_descriptions *d);
 /* Describes what a machine has found in the document that it has just matched: the results from
- * `first` on. Queries among the candidates from `open` on get no row. PX_MEMORY: nothing was added. */
-int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open);
+ * `first` on, and the values from `value` on. Queries among the candidates from `open` on get no row.
+ * PX_MEMORY: nothing was added. */
+int px_describe(px_descriptions *d, px_machine *m, const int32_t *position, size_t first, size_t open,
+                size_t value);
 /* Takes note of a document that is not described. */
 int px_describe_nothing(px_descriptions *d);
 void px_descriptions_free(px_descriptions *d);

@@ -49,6 +49,21 @@ static int make_texts(px_document *d)
         d->text_first[r] = d->text_first[r - 1];
     d->text_first[0] = 0;
     d->nodes += count;
+    d->text_end = d->nodes;
+    return PX_OK;
+}
+
+static int list_others(px_document *d)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < d->in.leaves; i++) {
+        if (d->in.leaf_kind[i] <= REFERENCES)
+            continue;
+        if (px_grow(&d->others, &d->other_room, (size_t)count + 1, sizeof *d->others) != PX_OK)
+            return PX_MEMORY;
+        d->others[count++] = i;
+    }
+    d->nodes += count;
     return PX_OK;
 }
 
@@ -58,7 +73,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
     d->names = -1;
     d->leaves_known = 0;
     d->turn++;
-    d->nodes = in->rows + in->attributes;
+    d->nodes = d->text_end = in->rows + in->attributes;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||
         px_grow(&d->depth, &d->depth_room, rows, sizeof *d->depth) != PX_OK ||
@@ -81,7 +96,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
             attribute++;
         d->attribute_first[row] = attribute;
     }
-    if (with_texts && make_texts(d) != PX_OK)
+    if (with_texts && (make_texts(d) != PX_OK || list_others(d) != PX_OK))
         return PX_MEMORY;
     size_t nodes = (size_t)d->nodes;
     if (px_grow(&d->values, &d->value_room, nodes + 1, sizeof *d->values) != PX_OK)
@@ -106,6 +121,7 @@ void px_document_free(px_document *d)
     free(d->text_first);
     free(d->leaf_first);
     free(d->texts);
+    free(d->others);
     free(d->values);
     free(d->set);
     free(d->made);
@@ -188,7 +204,10 @@ int64_t px_place_of(const px_document *d, int32_t node)
     node -= in->rows;
     if (node < in->attributes)
         return in->attribute_start[node];
-    return in->leaf_start[d->texts[node - in->attributes].first];
+    node += in->rows;
+    if (node >= d->text_end)
+        return in->leaf_start[px_leaf_of(d, node)];
+    return in->leaf_start[d->texts[node - in->rows - in->attributes].first];
 }
 
 /* -- values */
@@ -268,10 +287,10 @@ static uint8_t *put_text(px_bytes p, px_bytes end, int references, int attribute
     return out;
 }
 
-static int make_attribute(px_document *d, int32_t attribute, px_value *value)
+/* The value of an attribute, between its quotes. */
+static int make_quoted(px_document *d, px_bytes p, px_bytes end, px_value *value)
 {
-    px_bytes p = d->in.data + d->in.attribute_start[attribute];
-    px_bytes end = d->in.data + d->in.attribute_end[attribute], q = p;
+    px_bytes q = p;
     while (q < end && *q != '&' && *q != '\r' && *q != '\n' && *q != '\t')
         q++;
     value->at = p;
@@ -337,6 +356,35 @@ static int make_text(px_document *d, int32_t first, int32_t end, px_value *value
     return PX_OK;
 }
 
+/* Where the target of a processing instruction ends. */
+static px_bytes target_end(px_bytes p)
+{
+    while (*p != '?' && !number_space(*p))
+        p++;
+    return p;
+}
+
+/* The value of a comment or processing instruction. */
+static int make_other(px_document *d, int32_t leaf, px_value *value)
+{
+    const px_input *in = &d->in;
+    int is_comment = in->leaf_kind[leaf] == PX_LEAF_COMMENT;
+    px_bytes p = in->data + in->leaf_start[leaf], end = in->data + in->leaf_end[leaf] - (is_comment ? 3 : 2);
+    p = is_comment ? p + 4 : target_end(p + 2);
+    while (!is_comment && p < end && number_space(*p))
+        p++;
+    value->at = p;
+    value->length = (uint32_t)(end - p);
+    if (memchr(p, '\r', (size_t)(end - p)) == NULL)
+        return PX_OK;
+    uint8_t *out = allocate(d, (size_t)(end - p));
+    if (out == NULL)
+        return PX_MEMORY;
+    value->at = out;
+    value->length = (uint32_t)(put_text(p, end, 0, 0, out) - out);
+    return PX_OK;
+}
+
 /* The value of an element: its leaves are next to each other. */
 static int make_element(px_document *d, int32_t row, px_value *value)
 {
@@ -359,7 +407,10 @@ const px_value *px_value_make(px_document *d, int32_t node)
     if (node < in->rows) {
         code = make_element(d, node, value);
     } else if (node < in->rows + in->attributes) {
-        code = make_attribute(d, node - in->rows, value);
+        const int64_t *start = in->attribute_start, *end = in->attribute_end;
+        code = make_quoted(d, in->data + start[node - in->rows], in->data + end[node - in->rows], value);
+    } else if (node >= d->text_end) {
+        code = make_other(d, px_leaf_of(d, node), value);
     } else {
         const px_text *text = &d->texts[node - in->rows - in->attributes];
         code = make_text(d, text->first, text->end, value);
@@ -423,9 +474,15 @@ static px_bytes attribute_name(const px_input *in, int32_t attribute, size_t *le
     return begin;
 }
 
-px_bytes px_name_of(const px_input *in, int32_t node, size_t *length)
+px_bytes px_name_of(const px_document *d, int32_t node, size_t *length)
 {
+    const px_input *in = &d->in;
     *length = 0;
+    if (node >= d->text_end && in->leaf_kind[px_leaf_of(d, node)] != PX_LEAF_COMMENT) {
+        px_bytes target = in->data + in->leaf_start[px_leaf_of(d, node)] + 2;
+        *length = (size_t)(target_end(target) - target);
+        return target;
+    }
     if (node >= in->rows + in->attributes)
         return NULL;
     if (node >= in->rows)
@@ -433,4 +490,69 @@ px_bytes px_name_of(const px_input *in, int32_t node, size_t *length)
     px_bytes name = in->data + in->start[node] + 1;
     *length = name_length(name);
     return name;
+}
+
+/* -- namespaces */
+
+/* The attribute of a start tag that is at `p` or behind it; NULL: there is none. */
+typedef struct {
+    px_bytes name, name_end, value, value_end;
+} tag_attribute;
+
+static px_bytes next_attribute(px_bytes p, px_bytes end, tag_attribute *a)
+{
+    while (p < end && number_space(*p))
+        p++;
+    if (p >= end || *p == '/' || *p == '>')
+        return NULL;
+    a->name = p;
+    while (*p != '=' && !number_space(*p))
+        p++;
+    a->name_end = p;
+    while (*p != '"' && *p != '\'')
+        p++;
+    a->value = p + 1;
+    a->value_end = memchr(p + 1, *p, (size_t)(end - p - 1));
+    return a->value_end + 1;
+}
+
+/* The namespace that a prefix stands for at an element; an element without one has the default. */
+static int find_namespace(px_document *d, int32_t row, px_bytes prefix, size_t length, px_value *value)
+{
+    const px_input *in = &d->in;
+    for (; row >= 0; row = in->parent[row]) {
+        px_bytes p = in->data + in->start[row] + 1, end = in->data + in->content[row];
+        p += name_length(p);
+        for (tag_attribute a; (p = next_attribute(p, end, &a)) != NULL;) {
+            size_t own = (size_t)(a.name_end - a.name);
+            if (own < 5 || memcmp(a.name, "xmlns", 5) != 0)
+                continue;
+            int is_it = length ? own == 6 + length && a.name[5] == ':' && memcmp(a.name + 6, prefix, length) == 0
+                               : own == 5;
+            if (is_it)
+                return make_quoted(d, a.value, a.value_end, value) == PX_OK ? 0 : -PX_MEMORY;
+        }
+    }
+    return 0;
+}
+
+int px_namespace_of(px_document *d, int32_t node, px_bytes *at, size_t *length)
+{
+    static const char xml[] = "http://www.w3.org/XML/1998/namespace";
+    const px_input *in = &d->in;
+    px_value value = {(px_bytes) "", 0, 0, PX_UNKNOWN, 0};
+    size_t size = 0;
+    int code = 0;
+    if (node >= 0 && node < in->rows + in->attributes) {
+        px_bytes name = px_name_of(d, node, &size), colon = memchr(name, ':', size);
+        size_t prefix = colon == NULL ? 0 : (size_t)(colon - name);
+        int32_t row = node < in->rows ? node : in->attribute_row[node - in->rows];
+        if (prefix == 3 && memcmp(name, "xml", 3) == 0)
+            value.at = (px_bytes)xml, value.length = sizeof xml - 1;
+        else if (node < in->rows || prefix)
+            code = find_namespace(d, row, name, prefix, &value);
+    }
+    *at = value.at;
+    *length = value.length;
+    return code;
 }

@@ -27,6 +27,7 @@ typedef struct {
 } px_value;
 
 enum { PX_UNKNOWN = -2 };
+enum { PX_LEAF_COMMENT = 4 }; /* the kind of leaves that are comments, as in scan.h */
 
 /* A text node: neighbouring leaves of one element. */
 typedef struct {
@@ -58,7 +59,7 @@ typedef struct {
 } px_listed;
 
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
- * texts by element. The document node is -1. */
+ * texts by element, then comments and processing instructions. The document node is -1. */
 typedef struct {
     px_input in;
     int32_t *last;  /* the row behind an element's subtree */
@@ -67,10 +68,12 @@ typedef struct {
     int32_t *leaf_first; /* for each row: the first leaf behind its start tag */
     int leaves_known;    /* whether that is filled in */
     px_text *texts;
+    int32_t text_end; /* the number behind those of texts */
+    int32_t *others;  /* the leaves that are comments and processing instructions */
     int32_t nodes;
     px_value *values;
     int64_t budget; /* nodes that may still be looked at, bytes that may be copied */
-    size_t last_room, depth_room, leaf_room, attribute_room, text_first_room, text_room, value_room;
+    size_t last_room, depth_room, leaf_room, attribute_room, text_first_room, text_room, other_room, value_room;
     px_block *arena; /* for values that are not as in the document */
     int32_t *set; /* a set of nodes */
     size_t set_count, set_room;
@@ -100,8 +103,22 @@ int px_value_string(px_document *d, const px_strings *strings, int32_t node, int
 /* The rows of elements with a name, from `first` on and before `end`. */
 int px_rows_named(px_document *d, int32_t symbol, int32_t first, int32_t end, const int32_t **begin,
                   const int32_t **behind);
-/* The name of an element or attribute as it is written; NULL: a text has none. */
-px_bytes px_name_of(const px_input *in, int32_t node, size_t *length);
+/* The name of a node as it is written; NULL: texts and comments have none. */
+px_bytes px_name_of(const px_document *d, int32_t node, size_t *length);
+/* The leaf of a comment or processing instruction. */
+static inline int32_t px_leaf_of(const px_document *d, int32_t node) { return d->others[node - d->text_end]; }
+/* The namespace of a node: 0 with its bytes, or an error. */
+int px_namespace_of(px_document *d, int32_t node, px_bytes *at, size_t *length);
+/* The element before another one that has the same parent; -1: there is none. */
+static inline int32_t px_previous_sibling(const px_document *d, int32_t row)
+{
+    int32_t parent = d->in.parent[row], before = row - 1;
+    if (parent < 0 || before <= parent)
+        return -1;
+    while (d->in.parent[before] != parent)
+        before = d->in.parent[before];
+    return before;
+}
 /* Where a node is: in document order, nodes have ascending places. */
 int64_t px_place_of(const px_document *d, int32_t node);
 

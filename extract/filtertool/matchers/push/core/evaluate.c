@@ -4,7 +4,7 @@
  * the first node that decides. Node by node, a node may be visited more than once if two steps look
  * far below; such paths are evaluated into sets. */
 
-static int has_name(const px_context *c, int32_t symbol, int32_t test)
+int px_has_name(const px_context *c, int32_t symbol, int32_t test)
 {
     if (test >= PX_ANY)
         return test == PX_ANY || symbol == test;
@@ -87,15 +87,10 @@ enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
 static range nearest(const px_context *c, const int32_t *step, range all)
 {
     const px_document *d = c->document;
-    range found = {0, 0, EACH};
-    for (int32_t at = all.first; at < all.end; at = d->last[at]) {
-        if (!has_name(c, d->in.symbol[at], step[1]))
-            continue;
-        found = (range){at, at + 1, EACH};
-        if (step[0] == PX_NEXT)
-            break;
-    }
-    return found;
+    int32_t at = step[0] == PX_NEXT ? all.first : px_previous_sibling(d, all.end);
+    while (at >= 0 && at < all.end && !px_has_name(c, d->in.symbol[at], step[1]))
+        at = step[0] == PX_NEXT ? d->last[at] : px_previous_sibling(d, at);
+    return at >= 0 && at < all.end ? (range){at, at + 1, EACH} : (range){0, 0, EACH};
 }
 
 /* Of the elements behind or before a node, or above it, the nearest with the name. */
@@ -108,7 +103,7 @@ static int nearest_elsewhere(px_context *c, const int32_t *step, range all, rang
         int code = px_spend(c);
         if (code < 0)
             return code;
-        if (has_name(c, d->in.symbol[at], step[1]) && !(backwards && d->last[at] > all.end)) {
+        if (px_has_name(c, d->in.symbol[at], step[1]) && !(backwards && d->last[at] > all.end)) {
             *found = (range){at, at + 1, EACH};
             return 0;
         }
@@ -121,7 +116,7 @@ static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor 
 {
     px_document *d = c->document;
     range r = range_of(d, step[0], node);
-    if (step[0] == PX_NEXT || step[0] == PX_PREVIOUS)
+    if ((step[0] == PX_NEXT || step[0] == PX_PREVIOUS) && r.first < r.end)
         r = nearest(c, step, r);
     int code = step[0] >= PX_FIRST_BEHIND ? nearest_elsewhere(c, step, r, &r) : 0;
     if (code < 0)
@@ -154,9 +149,9 @@ int px_step_passes(px_context *c, const int32_t *step, int32_t node)
 {
     const px_input *in = &c->document->in;
     if (step[0] == PX_ATTRIBUTE) {
-        if (!has_name(c, in->attribute_symbol[node - in->rows], step[1]))
+        if (!px_has_name(c, in->attribute_symbol[node - in->rows], step[1]))
             return 0;
-    } else if (step[0] != PX_TEXT && !has_name(c, in->symbol[node], step[1])) {
+    } else if (step[0] != PX_TEXT && !px_has_name(c, in->symbol[node], step[1])) {
         return 0;
     }
     return step[2] ? px_holds(c, step + 3, node) : 1;
@@ -184,7 +179,7 @@ static int walk(px_context *c, const int32_t *step, int32_t left, int32_t node, 
     return 0;
 }
 
-static int push_node(px_document *d, int32_t node)
+int px_push_node(px_document *d, int32_t node)
 {
     if (px_grow(&d->set, &d->set_room, d->set_count + 1, sizeof *d->set) != PX_OK)
         return -PX_MEMORY;
@@ -198,7 +193,37 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves each node of a set once, from `begin` on; they are sorted. */
+typedef struct {
+    int64_t place;
+    int32_t node;
+} placed;
+
+static int by_place(const void *a, const void *b)
+{
+    int64_t x = ((const placed *)a)->place, y = ((const placed *)b)->place;
+    return (x > y) - (x < y);
+}
+
+int px_sort_by_place(px_document *d, size_t begin)
+{
+    size_t count = d->set_count - begin;
+    int in_order = 1;
+    placed *all = malloc((count + 1) * sizeof *all);
+    if (all == NULL)
+        return -PX_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        all[i] = (placed){px_place_of(d, d->set[begin + i]), d->set[begin + i]};
+        in_order &= i == 0 || all[i - 1].place <= all[i].place;
+    }
+    if (!in_order)
+        qsort(all, count, sizeof *all, by_place);
+    for (size_t i = 0; i < count; i++)
+        d->set[begin + i] = all[i].node;
+    free(all);
+    return 0;
+}
+
+/* Leaves each node of a set once, from `begin` on; equal ones are next to each other. */
 static void keep_distinct(px_document *d, size_t begin)
 {
     size_t kept = begin;
@@ -206,6 +231,17 @@ static void keep_distinct(px_document *d, size_t begin)
         if (kept == begin || d->set[kept - 1] != d->set[i])
             d->set[kept++] = d->set[i];
     d->set_count = kept;
+}
+
+void px_sort_set(px_document *d, size_t begin)
+{
+    size_t i = begin + 1;
+    while (i < d->set_count && d->set[i - 1] < d->set[i])
+        i++;
+    if (i >= d->set_count)
+        return;
+    qsort(d->set + begin, d->set_count - begin, sizeof *d->set, ascending);
+    keep_distinct(d, begin);
 }
 
 /* Of a set, from `begin` on and ascending, leaves the node from which a step leads to all that it leads
@@ -226,6 +262,8 @@ static void keep_outermost(px_document *d, int32_t axis, size_t begin)
 static int step_set(px_context *c, const int32_t *step, size_t begin)
 {
     px_document *d = c->document;
+    if (step[0] >= PX_EXACTLY)
+        return px_step_exactly(c, step, begin);
     if ((step[0] == PX_BEHIND || step[0] == PX_BEFORE) && d->set_count > begin + 1)
         keep_outermost(d, step[0], begin);
     size_t end = d->set_count;
@@ -246,7 +284,7 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
                 code = px_step_passes(c, step, at);
             if (code > 0) {
                 sorted &= d->set_count == end || d->set[d->set_count - 1] < at;
-                code = push_node(d, at);
+                code = px_push_node(d, at);
             }
             if (code < 0)
                 return code;
@@ -268,7 +306,7 @@ static int select_steps(px_context *c, const int32_t *step, int32_t left, int32_
 {
     px_document *d = c->document;
     size_t begin = d->set_count;
-    int code = push_node(d, node);
+    int code = px_push_node(d, node);
     for (; left > 0 && code == 0; left--, step += 3 + step[2])
         code = step_set(c, step, begin);
     return code;
@@ -288,18 +326,20 @@ int px_select_all(px_context *c, const int32_t *paths, const int32_t *end)
         first = d->set_count;
         code = px_select(c, paths + 1, -1);
     }
-    if (code == 0 && first > begin) {
-        qsort(d->set + begin, d->set_count - begin, sizeof *d->set, ascending);
-        keep_distinct(d, begin);
-    }
+    if (code == 0 && first > begin)
+        px_sort_set(d, begin);
     return code;
 }
 
-static int look_far_twice(const int32_t *step, int32_t left)
+/* Whether steps are evaluated into sets. */
+static int need_sets(const int32_t *step, int32_t left)
 {
     int far = 0;
-    for (; left > 0; left--, step += 3 + step[2])
+    for (; left > 0; left--, step += 3 + step[2]) {
+        if (step[0] >= PX_EXACTLY)
+            return 1;
         far += is_far(step[0]) || step[0] == PX_ANCESTOR || step[0] == PX_ABOVE;
+    }
     return far > 1;
 }
 
@@ -308,7 +348,7 @@ static int visit_steps(px_context *c, const int32_t *step, int32_t left, int32_t
                        void *context)
 {
     px_document *d = c->document;
-    if (!look_far_twice(step, left))
+    if (!need_sets(step, left))
         return walk(c, step, left, node, visit, context);
     size_t begin = d->set_count;
     int code = select_steps(c, step, left, node);
@@ -329,6 +369,14 @@ static int enough(px_context *c, void *context, int32_t node)
     (void)context;
     (void)node;
     return 1;
+}
+
+/* The document node is no result. */
+static int is_result(px_context *c, void *context, int32_t node)
+{
+    (void)c;
+    (void)context;
+    return node >= 0;
 }
 
 int px_texts_test(px_bytes at, size_t length, int operator_, px_bytes other, size_t size)
@@ -477,6 +525,8 @@ int px_holds(px_context *c, const int32_t *condition, int32_t node)
         return 1;
     case PX_THERE:
         return px_visit_path(c, at + 1, at[0] ? -1 : node, enough, NULL);
+    case PX_SELECTED:
+        return px_visit_path(c, at + 1, at[0] ? -1 : node, is_result, NULL);
     case PX_COMPARE:
         return px_visit_path(c, at + 4, at[3] ? -1 : node, value_passes, (void *)at);
     case PX_FIRST:
@@ -485,6 +535,8 @@ int px_holds(px_context *c, const int32_t *condition, int32_t node)
         return count_passes(c, at, node);
     case PX_TEXTS:
     case PX_LENGTH:
+    case PX_COMPARE_TEXT:
+    case PX_RESULT_TEXT:
         return px_texts_hold(c, condition, node);
     case PX_CALCULATED:
     case PX_COMPARE_CALCULATED:

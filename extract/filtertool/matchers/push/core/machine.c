@@ -13,7 +13,7 @@ px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, 
     m->shapes.most_bytes = most_bytes / 4;
     m->select = select;
     m->budget = budget;
-    m->context = (px_context){&m->document, r, NULL};
+    m->context = (px_context){&m->document, r, NULL, {0, 0}};
     m->tally.secret = r->lists.secret;
     return m;
 }
@@ -66,7 +66,8 @@ void px_machine_free(px_machine *m)
     px_bindings_free(&m->bindings);
     results_free(&m->results);
     results_free(&m->candidates);
-    results_free(&m->numbers);
+    results_free(&m->values.rows);
+    free(m->values.bytes);
     free(m);
 }
 

@@ -6,16 +6,25 @@
 #include "states.h"
 
 enum { PX_SELECT_DOC, PX_SELECT_COUNT, PX_SELECT_NODES };
-enum { PX_IS_ELEMENT, PX_IS_ATTRIBUTE, PX_IS_TEXT };
+enum { PX_IS_ELEMENT, PX_IS_ATTRIBUTE, PX_IS_TEXT, PX_IS_COMMENT, PX_IS_INSTRUCTION };
 
 /* Columns of results, sorted by unit and query. Matches of PX_SELECT_DOC have no units: the caller
  * sees how many there are after each document. */
 typedef struct {
     int32_t *unit, *query;
-    int64_t *value;  /* the number of nodes; for PX_SELECT_NODES, kind << 32 | row of the element */
-    int32_t *number; /* PX_SELECT_NODES: of the attribute or text in its element */
+    int64_t *value;  /* the number of nodes; for PX_SELECT_NODES, kind << 32 | row of the element, whose bits
+                      * are set where there is none */
+    int32_t *number; /* PX_SELECT_NODES: of the attribute, text and so on in its element */
     size_t count, unit_room, query_room, value_room, number_room;
 } px_results;
+
+/* The values of queries that are numbers or texts: for each row the bits of a double and -1, or where the
+ * text begins and how long it is. */
+typedef struct {
+    px_results rows;
+    uint8_t *bytes; /* of all texts */
+    size_t used, room;
+} px_values_made;
 
 /* A set of numbers as bits, with a byte that is PX_MARK for each word that is not 0: a byte is written
  * without being read, so that the next number need not wait. The words are in 64 parts; a bit says
@@ -212,7 +221,7 @@ typedef struct {
     px_set hits, maybe;
     px_bindings bindings;
     px_results results, candidates;
-    px_results numbers; /* PX_SELECT_NODES: queries that are numbers; `value` has the bits of a double */
+    px_values_made values; /* PX_SELECT_NODES: of queries that are numbers or texts */
     px_figures figures;
 } px_machine;
 

@@ -4,11 +4,13 @@
 
 /* Expressions whose value is a number, as libxml2 calculates them. */
 
-/* The nodes of a set are in document order: a sum depends on it. */
+/* In document order: a sum depends on it. */
 static int sum(px_context *c, size_t begin, double *number)
 {
     px_document *d = c->document;
     *number = 0;
+    if (d->set_count > begin && d->set[d->set_count - 1] >= d->in.rows && px_sort_by_place(d, begin) < 0)
+        return -PX_MEMORY;
     for (size_t i = begin; i < d->set_count; i++) {
         double value;
         if (px_value_number(d, d->set[i], &value) != PX_OK)
@@ -181,6 +183,16 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
     case PX_NUMBER_PLACE:
     case PX_NUMBER_LISTED:
         return among(c, expression, node, number);
+    case PX_NUMBER_HERE:
+        *number = c->position.number;
+        return 0;
+    case PX_NUMBER_SIZE:
+        *number = c->position.size;
+        return 0;
+    case PX_NUMBER_TRUTH:
+        code = px_holds(c, at, node);
+        *number = code;
+        return code < 0 ? code : 0;
     default:
         for (int i = 0; at < end && code == 0; at += 2 + at[1], i++)
             code = px_number(c, at, node, &operands[i]);

@@ -15,6 +15,7 @@
  *   states.c     states: the slots that an element reaches, made from the paths when first needed
  *   document.c   the nodes of one document, and their values
  *   evaluate.c   conditions on the nodes of a document
+ *   axes.c       steps along any axis, with positions
  *   texts.c      expressions whose value is a string
  *   numbers.c    expressions whose value is a number
  *   anchors.c    the states of a document's nodes, and the slots that they are in

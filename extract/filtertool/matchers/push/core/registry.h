@@ -14,9 +14,14 @@ enum { PX_FOLLOWING = PX_ANCHOR + 1, PX_PRECEDING, PX_NEXT, PX_PREVIOUS };
 enum { PX_BEHIND = PX_PREVIOUS + 1, PX_BEFORE, PX_ANCESTOR, PX_ABOVE, PX_PARENT };
 /* The nearest of these with the name. */
 enum { PX_FIRST_BEHIND = PX_PARENT + 1, PX_LAST_BEFORE, PX_NEXT_ANCESTOR, PX_NEXT_ABOVE };
+/* Axes that only steps of `axes.c` have, which are numbered from PX_EXACTLY on. */
+enum { PX_SELF = PX_NEXT_ABOVE + 1, PX_UNION, PX_EXACTLY = 64 };
 
 /* Tests of names: a symbol, any name, or (from PX_NAMESPACE down) any name of a namespace. */
 enum { PX_ANY = -1, PX_NAMESPACE = -2 };
+/* Tests of other nodes, in `axes.c`: any node; any text, comment, processing instruction; what has
+ * children, an element or the document node. */
+enum { PX_ANY_NODE = INT32_MIN, PX_ANY_TEXT, PX_ANY_COMMENT, PX_ANY_INSTRUCTION, PX_ANY_PARENT };
 
 typedef struct {
     int32_t parent, test;

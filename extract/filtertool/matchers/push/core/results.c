@@ -27,23 +27,16 @@ static int add_result(px_results *results, int select, int32_t unit, int32_t que
     return PX_OK;
 }
 
-typedef struct {
-    int64_t place;
-    int32_t node;
-} px_placed;
-
-static int by_place(const void *a, const void *b)
-{
-    int64_t x = ((const px_placed *)a)->place, y = ((const px_placed *)b)->place;
-    return (x > y) - (x < y);
-}
-
 static int add_node(px_machine *m, int32_t unit, int32_t owner, int32_t node)
 {
     const px_document *d = &m->document;
     int64_t kind = PX_IS_ELEMENT, row = node;
     int32_t number = 0;
-    if (node >= d->in.rows + d->in.attributes) {
+    if (node >= d->text_end) {
+        int32_t leaf = px_leaf_of(d, node);
+        kind = d->in.leaf_kind[leaf] == PX_LEAF_COMMENT ? PX_IS_COMMENT : PX_IS_INSTRUCTION;
+        row = (uint32_t)d->in.leaf_parent[leaf], number = d->in.leaf_number[leaf];
+    } else if (node >= d->in.rows + d->in.attributes) {
         const px_text *text = &d->texts[node - d->in.rows - d->in.attributes];
         kind = PX_IS_TEXT, row = text->row, number = text->number;
     } else if (node >= d->in.rows) {
@@ -61,43 +54,43 @@ int px_select_query(px_machine *m, int32_t owner)
     m->context.cells = t->cells + (size_t)r->owners[owner].row * (size_t)t->width;
     d->set_count = 0;
     for (int32_t c = t->clause; c >= 0; c = r->clauses[c].next) {
-        int code = px_select(&m->context, t->words + r->clauses[c].path, -1);
+        const int32_t *path = t->words + r->clauses[c].path;
+        int code = px_select(&m->context, r->clauses[c].condition ? path + 3 : path, -1);
         if (code < 0)
             return -code;
     }
+    if (r->clauses[t->clause].next >= 0)
+        px_sort_set(d, 0);
+    if (d->set_count && d->set[0] < 0) /* the document node is no result */
+        memmove(d->set, d->set + 1, --d->set_count * sizeof *d->set);
     int32_t last = d->set_count ? d->set[d->set_count - 1] : 0;
-    if (r->clauses[t->clause].next < 0 && last < d->in.rows)
-        return PX_OK;
-    px_placed *placed = malloc((d->set_count + 1) * sizeof *placed);
-    if (placed == NULL)
-        return PX_MEMORY;
-    int in_order = 1;
-    for (size_t i = 0; i < d->set_count; i++) {
-        placed[i] = (px_placed){px_place_of(d, d->set[i]), d->set[i]};
-        in_order &= i == 0 || placed[i - 1].place <= placed[i].place;
-    }
-    if (!in_order)
-        qsort(placed, d->set_count, sizeof *placed, by_place);
-    size_t count = 0;
-    for (size_t i = 0; i < d->set_count; i++)
-        if (count == 0 || d->set[count - 1] != placed[i].node)
-            d->set[count++] = placed[i].node;
-    d->set_count = count;
-    free(placed);
-    return PX_OK;
+    return last < d->in.rows ? PX_OK : -px_sort_by_place(d, 0);
 }
 
-/* Adds the result of a query that is a number. */
-static int add_number(px_machine *m, int32_t unit, int32_t owner, const px_template *t, const int32_t *expression)
+/* Adds the value of a query that is a number or a text. */
+static int add_value(px_machine *m, int32_t unit, int32_t owner, const px_template *t, const int32_t *words)
 {
-    double number;
-    int64_t bits;
+    px_values_made *v = &m->values;
     m->context.cells = t->cells + (size_t)m->registry->owners[owner].row * (size_t)t->width;
-    int code = px_number(&m->context, expression, -1, &number);
+    int64_t value = (int64_t)v->used;
+    px_bytes at;
+    size_t length = 0;
+    double number;
+    int code = words[0] == PX_RESULT ? px_number(&m->context, words + 2, -1, &number)
+                                     : px_text_bytes(&m->context, words + 2, -1, &at, &length);
     if (code < 0)
         return -code;
-    memcpy(&bits, &number, sizeof bits);
-    return add_result(&m->numbers, PX_SELECT_COUNT, unit, owner, bits, 0);
+    if (words[0] == PX_RESULT) {
+        memcpy(&value, &number, sizeof value);
+        return add_result(&v->rows, PX_SELECT_NODES, unit, owner, value, -1);
+    }
+    if ((m->document.budget -= (int64_t)length) < 0 || length > INT32_MAX)
+        return PX_COSTLY;
+    if (px_grow(&v->bytes, &v->room, v->used + length + 1, 1) != PX_OK)
+        return PX_MEMORY;
+    memcpy(v->bytes + v->used, at, length);
+    v->used += length;
+    return add_result(&v->rows, PX_SELECT_NODES, unit, owner, value, (int32_t)length);
 }
 
 static int add_match(px_machine *m, int32_t unit, int32_t owner)
@@ -107,9 +100,10 @@ static int add_match(px_machine *m, int32_t unit, int32_t owner)
     const px_template *t = &r->templates[r->owners[owner].template_];
     m->figures.matches++;
     const int32_t *words = t->words + r->clauses[t->clause].path;
-    if (r->clauses[t->clause].condition && words[0] == PX_RESULT)
-        return add_number(m, unit, owner, t, words + 2);
-    if (r->clauses[t->clause].condition)
+    int is_condition = r->clauses[t->clause].condition && words[0] != PX_SELECTED;
+    if (is_condition && (words[0] == PX_RESULT || words[0] == PX_RESULT_TEXT))
+        return add_value(m, unit, owner, t, words);
+    if (is_condition)
         return add_result(&m->results, m->select, unit, owner, 1, 0);
     int code = px_select_query(m, owner);
     if (code == PX_OK && m->select == PX_SELECT_COUNT)
@@ -235,7 +229,7 @@ static int add_known(px_results *results, const px_shape *known)
 
 int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
 {
-    size_t results = m->results.count, candidates = m->candidates.count, numbers = m->numbers.count;
+    size_t results = m->results.count, candidates = m->candidates.count, values = m->values.rows.count, used = m->values.used;
     int selected = m->select != PX_SELECT_DOC, only = known != NULL && !selected && m->hits.parts == 0;
     for (size_t i = 0; known != NULL && !only && i < known->owner_count; i++)
         px_set_add(&m->hits, known->owners[i]);
@@ -249,7 +243,8 @@ int px_add_results(px_machine *m, int32_t unit, const px_shape *known)
     if (code != PX_OK) {
         m->results.count = results;
         m->candidates.count = candidates;
-        m->numbers.count = numbers;
+        m->values.rows.count = values;
+        m->values.used = used;
         px_drop_matches(m);
     }
     return code;

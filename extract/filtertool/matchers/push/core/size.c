@@ -101,5 +101,5 @@ size_t px_machine_memory(const px_machine *m)
     bytes += (m->node_room + m->chosen_room) * sizeof(int32_t);
     bytes += set_bytes(&m->hits) + set_bytes(&m->maybe) + m->shapes.bytes;
     bytes += m->shapes.word_room * sizeof *m->shapes.words + m->shapes.room * sizeof *m->shapes.items;
-    return bytes + results_bytes(&m->results) + results_bytes(&m->candidates) + results_bytes(&m->numbers);
+    return bytes + results_bytes(&m->results) + results_bytes(&m->candidates) + results_bytes(&m->values.rows) + m->values.room;
 }

@@ -2,7 +2,9 @@
 
 #include "number.h"
 
+#include <float.h>
 #include <limits.h>
+#include <stdio.h>
 
 /* Expressions whose value is a string. What they make is on a stack of bytes, which a condition
  * leaves as it found it; the bytes may move while the stack grows, so they are known by offset. */
@@ -177,13 +179,80 @@ static int take_part(px_context *c, const int32_t *at, const int32_t *end, int32
 static text name_of(const px_document *d, int32_t node, int is_local)
 {
     size_t length = 0;
-    px_bytes name = node < 0 ? NULL : px_name_of(&d->in, node, &length);
-    px_bytes colon = length > 0 && is_local ? memchr(name, ':', length) : NULL;
+    px_bytes name = node < 0 ? NULL : px_name_of(d, node, &length);
+    px_bytes colon = length > 0 && is_local && node < d->text_end ? memchr(name, ':', length) : NULL;
     if (colon != NULL) {
         length -= (size_t)(colon + 1 - name);
         name = colon + 1;
     }
     return (text){name == NULL ? (px_bytes) "" : name, 0, length};
+}
+
+static void without_zeros(char *digits)
+{
+    size_t length = strlen(digits);
+    while (length > 0 && digits[length - 1] == '0')
+        digits[--length] = 0;
+    if (length > 0 && (digits[length - 1] < '0' || digits[length - 1] > '9'))
+        digits[length - 1] = 0;
+}
+
+/* As `to_text` of `...columnar.numbers`. */
+void px_write_number(double number, char out[PX_NUMBER_BYTES])
+{
+    double size = fabs(number);
+    if (isnan(number)) {
+        strcpy(out, "NaN");
+    } else if (isinf(number)) {
+        strcpy(out, number > 0 ? "Infinity" : "-Infinity");
+    } else if (number == 0) {
+        strcpy(out, "0");
+    } else if (number > INT_MIN && number < INT_MAX && number == (int)number) {
+        snprintf(out, PX_NUMBER_BYTES, "%d", (int)number);
+    } else if (size > 1e9 || size < 1e-5) {
+        char exponent[8];
+        snprintf(out, PX_NUMBER_BYTES, "%.*e", DBL_DIG - 1, number);
+        char *e = strchr(out, 'e');
+        snprintf(exponent, sizeof exponent, "%s", e);
+        *e = 0;
+        without_zeros(out);
+        strcat(out, exponent);
+    } else {
+        int place = (int)log10(size);
+        snprintf(out, PX_NUMBER_BYTES, "%.*f", DBL_DIG - place - (place > 0), number);
+        without_zeros(out);
+    }
+    for (char *at = out; *at; at++) /* the decimal point may be that of a language */
+        if (*at == ',')
+            *at = '.';
+}
+
+static int put_text(px_document *d, const char *bytes, text *t)
+{
+    size_t length = strlen(bytes);
+    int code = reserve(d, length);
+    if (code < 0)
+        return code;
+    memcpy(d->made + d->made_count, bytes, length);
+    *t = (text){NULL, d->made_count, length};
+    d->made_count += length;
+    return 0;
+}
+
+static int write_value(px_context *c, const int32_t *expression, int32_t node, text *t)
+{
+    char digits[PX_NUMBER_BYTES];
+    double number;
+    int code;
+    if (expression[0] == PX_TEXT_NUMBER) {
+        code = px_number(c, expression + 2, node, &number);
+        if (code == 0)
+            px_write_number(number, digits);
+    } else {
+        code = px_holds(c, expression + 2, node);
+        strcpy(digits, code > 0 ? "true" : "false");
+    }
+    return code < 0 ? code : put_text(c->document, digits, t);
 }
 
 static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
@@ -217,6 +286,15 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, text
         if (code == 0)
             *t = name_of(c->document, first, at[0]);
         return code;
+    case PX_TEXT_NAMESPACE:
+        if (at[1] != 0)
+            code = px_first_of(c, at + 1, at[0] ? -1 : node, &first);
+        if (code == 0)
+            code = px_namespace_of(c->document, first, &t->at, &t->length);
+        return code;
+    case PX_TEXT_NUMBER:
+    case PX_TEXT_TRUTH:
+        return write_value(c, expression, node, t);
     case PX_TEXT_NORMAL:
         code = evaluate(c, at, node, t);
         return code < 0 ? code : normalise(c->document, t);
@@ -260,6 +338,43 @@ int px_text_number(px_context *c, const int32_t *expression, int32_t node, int l
     return code;
 }
 
+int px_text_bytes(px_context *c, const int32_t *expression, int32_t node, px_bytes *at, size_t *length)
+{
+    size_t begin = c->document->made_count;
+    text it;
+    int code = evaluate(c, expression, node, &it);
+    if (code == 0) {
+        *at = bytes_of(c->document, &it);
+        *length = it.length;
+    }
+    c->document->made_count = begin;
+    return code;
+}
+
+typedef struct {
+    int operator_;
+    text text;
+} comparison;
+
+static int value_passes(px_context *c, void *context, int32_t node)
+{
+    const comparison *with = context;
+    const px_value *value = px_value_of(c->document, node);
+    if (value == NULL)
+        return -PX_MEMORY;
+    return px_texts_test(value->at, value->length, with->operator_, bytes_of(c->document, &with->text),
+                         with->text.length);
+}
+
+/* Whether the value of one of the nodes of a path compares with a text. */
+static int compare_nodes(px_context *c, const int32_t *operands, int32_t node)
+{
+    comparison with = {operands[0], {NULL, 0, 0}};
+    const int32_t *path = operands + 3 + operands[2];
+    int code = evaluate(c, operands + 1, node, &with.text);
+    return code < 0 ? code : px_visit_path(c, path + 1, path[0] ? -1 : node, value_passes, &with);
+}
+
 static int measure(px_context *c, const int32_t *operands, int32_t node)
 {
     double characters = 0;
@@ -270,7 +385,13 @@ static int measure(px_context *c, const int32_t *operands, int32_t node)
 int px_texts_hold(px_context *c, const int32_t *condition, int32_t node)
 {
     size_t begin = c->document->made_count;
-    int code = condition[0] == PX_TEXTS ? compare(c, condition + 2, node) : measure(c, condition + 2, node);
+    int code = 1;
+    if (condition[0] == PX_TEXTS)
+        code = compare(c, condition + 2, node);
+    else if (condition[0] == PX_LENGTH)
+        code = measure(c, condition + 2, node);
+    else if (condition[0] == PX_COMPARE_TEXT)
+        code = compare_nodes(c, condition + 2, node);
     c->document->made_count = begin;
     return code;
 }
