@@ -11,8 +11,12 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from extract.errors import QuerySyntaxError
 from extract.limits import DEFAULTS, Limits
+from extract.subscriptions.bindings import Bindings, bindings_of
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.members import template_of
 from extract.subscriptions.native import native_tokens
@@ -184,7 +188,7 @@ class Wordings(WordingNumbers):
         self,
         xpaths: TextColumn,
         ids: TextColumn,
-        namespaces: Mapping[str, str],
+        namespaces: Bindings,
         is_other: Callable[[str], bool] = lambda _: False,
     ) -> ReadQueries:
         """Reads many queries; one that cannot be evaluated does not stop the others.
@@ -195,7 +199,7 @@ class Wordings(WordingNumbers):
             namespaces: What their prefixes stand for.
             is_other: Whether to pass over a text that no known template has.
         """
-        scope = self._scope(namespaces)
+        scopes = self._all_scopes(namespaces)
         errors: dict[int, QuerySyntaxError] = {}
         passed_over: list[int] = []
 
@@ -204,16 +208,27 @@ class Wordings(WordingNumbers):
             if is_other(text):
                 passed_over.append(position)
                 return False
+            scope = scopes[position if len(scopes) > 1 else 0]
             try:
-                self._learn(text, namespaces, scope)
+                self._learn(text, bindings_of(namespaces, position), int(scope))
             except QuerySyntaxError as error:
                 # Its traceback would keep all that is at work here, in a circle.
                 errors[position] = error.with_traceback(None)
                 return False
             return True
 
-        records = self._index.find_all(xpaths, ids, scope, learn)
+        records = self._index.find_all(xpaths, ids, scopes, learn)
         return ReadQueries(records, errors, passed_over)
+
+    def _all_scopes(self, namespaces: Bindings) -> NDArray[np.int32]:
+        """The scopes of many queries; one for all if they see the same namespaces."""
+        if isinstance(namespaces, Mapping):
+            return np.array([self._scope(namespaces)], np.int32)
+        scopes: dict[int, int] = {}  # many queries share one dictionary
+        for one in namespaces:
+            if id(one) not in scopes:
+                scopes[id(one)] = self._scope(one)
+        return np.array([scopes[id(one)] for one in namespaces], np.int32)
 
     def _scope(self, namespaces: Mapping[str, str]) -> int:
         """A number for some bindings; equal ones have one number."""
