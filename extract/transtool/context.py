@@ -159,6 +159,8 @@ class Context:
             branches = self._expand(path, start, self.know.limits.size)
             if not branches:
                 return None, frozenset(self.fired)
+            if len(branches) == 1 and branches[0].xpath == str(path):
+                return path, frozenset()
             nodes = united([b.path for b in branches])
             if nodes == path:
                 return path, frozenset()

@@ -149,6 +149,11 @@ class _Names:
                 self._signs[prefix] = f"{prefix}:"
         return True
 
+    @property
+    def settled(self) -> bool:
+        """Whether all prefixes have entered the table."""
+        return len(self._bound) == len(self.namespaces)
+
     def may_change(self, text: str) -> bool:
         """Whether an expression of this text may use a prefix that becomes another."""
         return any(sign in text for sign in self._signs.values())
@@ -167,6 +172,8 @@ class _Names:
 
 
 def _rename(expr: Expr, names: _Names) -> Expr:
+    if isinstance(expr, LocationPath):  # whose steps are known, so that its text is not needed
+        return _renamed(expr, names)
     known = names.exprs.get(expr)
     if known is None:
         if len(names.exprs) > _MOST_REMEMBERED:
@@ -179,10 +186,11 @@ def _rename(expr: Expr, names: _Names) -> Expr:
 
 def _renamed(expr: Expr, names: _Names) -> Expr:
     if isinstance(expr, LocationPath):
-        for step in expr.steps:  # the prefixes of filters enter the table first
-            if step.predicates and step not in names.steps:
-                for predicate in step.predicates:
-                    _rename(predicate, names)
+        if not names.settled:
+            for step in expr.steps:  # the prefixes of filters enter the table first
+                if step.predicates and step not in names.steps:
+                    for predicate in step.predicates:
+                        _rename(predicate, names)
         steps = tuple([_rename_step(s, names) for s in expr.steps])
         return expr if steps == expr.steps else make_path(expr.absolute, steps)
     expr = rebuild(expr, lambda e: _rename(e, names))
