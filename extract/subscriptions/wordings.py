@@ -128,8 +128,9 @@ class WordingNumbers:
         """
         pairs = zip(tokens.literals, roles, strict=True)
         constants = tuple([literal.value for literal, role in pairs if role])
-        text = _blanked(xpath, tokens.literals, roles)
-        return self.code(template, "" if filled(canonical, constants) == xpath else text), constants
+        if filled(canonical, constants) == xpath:
+            return template, constants
+        return self.code(template, _blanked(xpath, tokens.literals, roles)), constants
 
     def template_of(self, code: int) -> int:
         """The template of a query."""
@@ -317,7 +318,7 @@ def tokens_of(text: str) -> Tokens | None:
     if tokens is None:
         return None
     key, literals = tokens
-    return Tokens(key, tuple([Literal(*literal) for literal in literals]))
+    return Tokens(key, tuple(map(Literal._make, literals)))
 
 
 def _shape(literals: Sequence[Literal], family: _Family) -> tuple[tuple[str, ...], tuple[int, ...]]:

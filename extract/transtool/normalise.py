@@ -198,7 +198,7 @@ class Normaliser:
         """
         context = self._context
         todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
-        if len(todo) == 1:
+        if len(todo) == 1:  # several go step by step, for they share the room
             todo = [self._entered(todo[0])]
             if not todo[0].tail:
                 return todo
@@ -208,8 +208,6 @@ class Normaliser:
         start_size = -1  # characters of the first branches; not known until it matters
         grown = 0
         while todo:
-            if len(todo) == 1 and not done and not todo[0].stop:
-                todo = [self._entered(todo[0])]
             following: list[PartialBranch] = []
             for i, branch in enumerate(todo):
                 spine, tail, stop = branch
@@ -232,7 +230,10 @@ class Normaliser:
                         results = (keep_prefix(branch, context),)
                         more = results[0].length - branch.length
                     grown += more
-                following.extend(results)
+                if len(results) == 1 and len(todo) == 1 and not results[0].stop:
+                    following.append(self._entered(results[0]))
+                else:
+                    following.extend(results)
             todo = _distinct(following) if len(following) > len(todo) else following
         context.room = room
         return done

@@ -47,7 +47,8 @@ class Prefixes:
         self._expanded: dict[NameTest, str] = {}
         self._tests: dict[str, NameTest] = {}
         self._renamings: list[_Names] = []
-        self._last: tuple[Mapping[str, str], _Names | None] | None = None
+        # By the identity of bindings, which many queries share: they, and what becomes of them.
+        self._known: dict[int, tuple[Mapping[str, str], _Names | None]] = {}
         for wish, uri in (start or {}).items():
             self.prefix(uri, wish)
 
@@ -101,9 +102,12 @@ class Prefixes:
         """
         if not namespaces:
             return expr
-        if self._last is None or self._last[0] is not namespaces:
-            self._last = namespaces, self._names(namespaces)
-        names = self._last[1]
+        known = self._known.get(id(namespaces))
+        if known is None:
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.clear()
+            known = self._known[id(namespaces)] = namespaces, self._names(namespaces)
+        names = known[1]
         return expr if names is None else _renamed(expr, names)
 
     def _names(self, namespaces: Mapping[str, str]) -> _Names | None:

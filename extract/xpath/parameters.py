@@ -254,6 +254,10 @@ def _with_parameters(expr: Expr) -> Expr:
     return rebuild(expr, _with_parameters)
 
 
+def _may_have_literals(step: Step) -> bool:
+    return bool(step.predicates) or isinstance(step.test, KindTest)
+
+
 class _Marker:
     """Goes through an expression in the order of its text.
 
@@ -271,6 +275,8 @@ class _Marker:
     def mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
         before = self.parameters
         if isinstance(expr, LocationPath):
+            if not any(map(_may_have_literals, expr.steps)):
+                return expr
             steps = self._steps(expr.steps, opaque)
             return make_path(expr.absolute, steps) if self.parameters > before else expr
         if isinstance(expr, (StringLiteral, Number)):
@@ -352,9 +358,31 @@ class _Marker:
         return tuple(marked)
 
     def _predicates(self, predicates: tuple[Expr, ...], opaque: bool) -> tuple[Expr, ...]:
-        return tuple(
-            [self.mark(one, opaque or type_of(one) is Type.NUMBER, opaque) for one in predicates]
-        )
+        return tuple([self._predicate(one, opaque) for one in predicates])
+
+    def _predicate(self, predicate: Expr, opaque: bool) -> Expr:
+        """A predicate, as `mark` gives it; queries of one set share most of them."""
+        before = self.parameters
+        key = (predicate, opaque, before)
+        known = _MARKED.get(key)
+        if known is None:
+            start = len(self.roles)
+            marked = self.mark(predicate, opaque or type_of(predicate) is Type.NUMBER, opaque)
+            if len(_MARKED) >= _MOST_SHAPES:
+                _MARKED.clear()
+            own = QueryShape(marked, tuple(self.roles[start:]), tuple(self.values[start:]))
+            _MARKED[key] = own, self.parameters - before
+            return marked
+        (marked, roles, values), parameters = known
+        self.roles += roles
+        self.values += values
+        self.parameters += parameters
+        return marked
+
+
+# Predicates that were marked before, by how many parameters were before them: their shapes, and how
+# many parameters these have.
+_MARKED: Final[dict[tuple[Expr, bool, int], tuple[QueryShape, int]]] = {}
 
 
 def is_constant(expr: Expr) -> bool:
