@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,7 @@ class Wordings(WordingNumbers):
         self._resolve = resolve
         self._limits = limits or DEFAULTS
         self._index = wording_index(self._limits)
+        self._native = native_tokens()  # which looks at the environment each time
         self._scopes: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._families: dict[tuple[int, bytes], _Family] = {}
         self._known: dict[tuple[int, bytes, tuple[str, ...], tuple[int, ...]], Resolution] = {}
@@ -239,7 +240,8 @@ class Wordings(WordingNumbers):
 
     def _learn(self, xpath: str, namespaces: Mapping[str, str], scope: int) -> None:
         """Learns the wording of a query that the index does not know."""
-        tokens = None if length_limit_passed(xpath, self._limits) else tokens_of(xpath)
+        passed = length_limit_passed(xpath, self._limits)
+        tokens = None if passed else _tokens_of(xpath, self._native)
         key = b"" if tokens is None else tokens.key
         scoped = scope if b":" in key or b"\x13" in key else 0
         family = self._families.get((scoped, key))
@@ -311,7 +313,11 @@ def roles_of(canonical: str) -> tuple[bool, ...]:
 
 def tokens_of(text: str) -> Tokens | None:
     """The tokens of an expression, read in C where that was compiled."""
-    native = native_tokens()
+    return _tokens_of(text, native_tokens())
+
+
+def _tokens_of(text: str, native: Any) -> Tokens | None:
+    """The tokens of an expression, read by a module in C if there is one."""
     if native is None:
         return tokenise(text)
     tokens = native.tokenise(text)

@@ -254,10 +254,6 @@ def _with_parameters(expr: Expr) -> Expr:
     return rebuild(expr, _with_parameters)
 
 
-def _may_have_literals(step: Step) -> bool:
-    return bool(step.predicates) or isinstance(step.test, KindTest)
-
-
 class _Marker:
     """Goes through an expression in the order of its text.
 
@@ -275,7 +271,7 @@ class _Marker:
     def mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
         before = self.parameters
         if isinstance(expr, LocationPath):
-            if not any(map(_may_have_literals, expr.steps)):
+            if not any(one.predicates or isinstance(one.test, KindTest) for one in expr.steps):
                 return expr
             steps = self._steps(expr.steps, opaque)
             return make_path(expr.absolute, steps) if self.parameters > before else expr
@@ -362,27 +358,24 @@ class _Marker:
 
     def _predicate(self, predicate: Expr, opaque: bool) -> Expr:
         """A predicate, as `mark` gives it; queries of one set share most of them."""
-        before = self.parameters
-        key = (predicate, opaque, before)
-        known = _MARKED.get(key)
-        if known is None:
-            start = len(self.roles)
-            marked = self.mark(predicate, opaque or type_of(predicate) is Type.NUMBER, opaque)
+        key = (predicate, opaque, self.parameters)
+        shape = _MARKED.get(key)
+        if shape is None:
+            marker = _Marker()
+            marker.parameters = self.parameters
+            marked = marker.mark(predicate, opaque or type_of(predicate) is Type.NUMBER, opaque)
             if len(_MARKED) >= _MOST_SHAPES:
                 _MARKED.clear()
-            own = QueryShape(marked, tuple(self.roles[start:]), tuple(self.values[start:]))
-            _MARKED[key] = own, self.parameters - before
-            return marked
-        (marked, roles, values), parameters = known
-        self.roles += roles
-        self.values += values
-        self.parameters += parameters
-        return marked
+            shape = QueryShape(marked, tuple(marker.roles), tuple(marker.values))
+            _MARKED[key] = shape
+        self.roles += shape.roles
+        self.values += shape.values
+        self.parameters += sum(shape.roles)
+        return shape.expression
 
 
-# Predicates that were marked before, by how many parameters were before them: their shapes, and how
-# many parameters these have.
-_MARKED: Final[dict[tuple[Expr, bool, int], tuple[QueryShape, int]]] = {}
+# The shapes of predicates, by how many parameters were before them.
+_MARKED: Final[dict[tuple[Expr, bool, int], QueryShape]] = {}
 
 
 def is_constant(expr: Expr) -> bool:

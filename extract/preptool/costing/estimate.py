@@ -181,8 +181,8 @@ class Estimator:
             for number in bits(paths):
                 reached |= self._named(self._child_bits[number], step)
             return reached
-        for bit, below in self._recursive_paths(name):
-            if paths & below:
+        for bit, subtree in self._recursive_paths(name):
+            if paths & subtree:
                 reached |= bit
         if paths & (paths - 1):
             for number in bits(self._by_name.get(name, 0)):
