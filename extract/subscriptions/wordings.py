@@ -324,7 +324,7 @@ def _tokens_of(text: str, native: Any) -> Tokens | None:
     if tokens is None:
         return None
     key, literals = tokens
-    return Tokens(key, tuple(map(Literal._make, literals)))
+    return Tokens(key, tuple([Literal(*literal) for literal in literals]))
 
 
 def _shape(literals: Sequence[Literal], family: _Family) -> tuple[tuple[str, ...], tuple[int, ...]]:
