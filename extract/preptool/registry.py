@@ -26,6 +26,7 @@ from extract.scheme.model import Branches, Scheme
 from extract.scheme.registered import CustomOutput, Later, Rejected, Subscriber, Unsatisfiable
 from extract.scheme.templates import Form, RegisteredTemplates, WordingTable
 from extract.subscriptions import Subscription, Subscriptions
+from extract.subscriptions.bindings import bindings_of
 from extract.subscriptions.blocks import QueryBlock
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.flwr_queries import FLWR, as_xpath
@@ -271,9 +272,9 @@ class QueryRegistry:
         xpaths: list[str] = []
         kept: list[int] = []
         for place in places:
-            text = block.xpaths.text(place)
+            text, namespaces = block.xpaths.text(place), bindings_of(block.namespaces, place)
             try:
-                flwr = self._flwr.read(text, block.namespaces)
+                flwr = self._flwr.read(text, namespaces)
             except QuerySyntaxError as error:
                 query = block.subscription(place)
                 self._reject(query, error.at(source, query.line, query.column))
@@ -282,13 +283,16 @@ class QueryRegistry:
                 self._add_later(replace(block.subscription(place), version=FLWR))
                 continue
             self.outputs[block.ids.text(place)] = CustomOutput(
-                text, used_prefixes(text, block.namespaces), flwr
+                text, used_prefixes(text, namespaces), flwr
             )
             xpaths.append(flwr.xpath)
             kept.append(place)
         rows = np.array(kept, np.int64)
         ids = TextColumn(block.ids.buffer, block.ids.starts[rows], block.ids.stops[rows])
-        read = self._wordings.read_all(TextColumn.of(xpaths), ids, block.namespaces)
+        bound = block.namespaces
+        if not isinstance(bound, Mapping):
+            bound = [bound[place] for place in kept]
+        read = self._wordings.read_all(TextColumn.of(xpaths), ids, bound)
         for place, reason in read.errors.items():
             query = block.subscription(kept[place])
             del self.outputs[query.id]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from extract.schema.model import XML_NAMESPACE
 from extract.xpath.names import NCNAME
+
+Bindings: TypeAlias = Mapping[str, str] | Sequence[Mapping[str, str]]
+"""What the prefixes of many queries stand for: the same for all, or for each its own."""
+
+
+def bindings_of(bindings: Bindings, position: int) -> Mapping[str, str]:
+    """What the prefixes of one of many queries stand for."""
+    return bindings if isinstance(bindings, Mapping) else bindings[position]
 
 
 def parse_binding(text: str) -> tuple[str, str]:

@@ -12,6 +12,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from extract.flwr.parser import is_flwr
+from extract.subscriptions.bindings import Bindings, bindings_of
 from extract.subscriptions.columns import Offsets, TextColumn
 from extract.subscriptions.metadata import NO_METADATA, Metadata
 from extract.subscriptions.model import Subscription
@@ -19,12 +21,13 @@ from extract.subscriptions.model import Subscription
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBlock:
-    """Queries that see the same namespaces.
+    """Queries in one version of XPath.
 
     Attributes:
         ids: Their ids.
         xpaths: The queries; where they come from a file, the buffer is that of its lines.
-        namespaces: What their prefixes stand for.
+        namespaces: What their prefixes stand for; where that is not the same for all, what those of
+            each query stand for.
         version: Their version of XPath.
         lines: Their lines in the query file, from 1.
         columns: Where the queries start in these lines, from 1; None if that is known from the
@@ -35,7 +38,7 @@ class QueryBlock:
 
     ids: TextColumn
     xpaths: TextColumn
-    namespaces: Mapping[str, str]
+    namespaces: Bindings
     version: str
     lines: Offsets
     columns: Offsets | None = None
@@ -46,7 +49,9 @@ class QueryBlock:
     def of(cls, subscriptions: Iterable[Subscription]) -> Iterator[QueryBlock]:
         """The blocks of some subscriptions, in their order."""
         every = list(subscriptions)
-        # Blocks may have one query each, so they are parts of columns of all.
+        # Rules bind the prefixes that they use, each its own: such queries are one block all the
+        # same. FLWR queries come before the others of a block, so with them blocks are smaller.
+        apart = any(is_flwr(one.xpath) for one in every)
         ids = TextColumn.of([one.id for one in every])
         xpaths = TextColumn.of([one.xpath for one in every])
         lines = np.array([one.line for one in every], np.int64)
@@ -54,14 +59,15 @@ class QueryBlock:
         weights = np.array([one.weight for one in every], np.float64)
         weighted = bool((weights != 1).any())
         start = 0
-        for _, group in groupby(every, lambda one: (id(one.namespaces), one.version)):
+        for _, group in groupby(every, lambda one: (apart and id(one.namespaces), one.version)):
             some = list(group)
             part = slice(start, start + len(some))
             start += len(some)
+            bindings = [one.namespaces for one in some]
             yield cls(
                 ids[part],
                 xpaths[part],
-                some[0].namespaces,
+                bindings[0] if all(one is bindings[0] for one in bindings) else bindings,
                 some[0].version,
                 lines[part],
                 columns[part],
@@ -80,13 +86,20 @@ class QueryBlock:
         return Subscription(
             self.ids.text(position),
             self.xpaths.text(position),
-            self.namespaces,
+            bindings_of(self.namespaces, position),
             1.0 if self.weights is None else float(self.weights[position]),
             int(self.lines[position]),
             self._column(position),
             self.version,
             self.metadata.get(position, NO_METADATA),
         )
+
+    def with_defaults(self, namespaces: Mapping[str, str]) -> QueryBlock:
+        """The same queries, with bindings for the prefixes that they do not bind."""
+        own = self.namespaces
+        if isinstance(own, Mapping):
+            return replace(self, namespaces={**namespaces, **own})
+        return replace(self, namespaces=[{**namespaces, **one} for one in own])
 
     def _column(self, position: int) -> int:
         """The column where a query starts."""
@@ -102,10 +115,12 @@ class QueryBlock:
             return
         for start in range(0, len(self), most):
             places = np.arange(start, min(start + most, len(self)))
+            bound = self.namespaces
             yield replace(
                 self,
                 ids=self.ids.take(places),
                 xpaths=self.xpaths.take(places),
+                namespaces=bound if isinstance(bound, Mapping) else bound[start : start + most],
                 lines=self.lines[places],
                 columns=None if self.columns is None else self.columns[places],
                 weights=None if self.weights is None else self.weights[places],

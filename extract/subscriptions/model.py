@@ -156,13 +156,7 @@ class Subscriptions(Sequence[Subscription]):
         later = {prefix: uri for prefix, uri in namespaces.items() if prefix not in PREDEFINED}
         if isinstance(self.entries, FileQueries):
             blocks = [
-                replace(
-                    one,
-                    namespaces={
-                        **(namespaces if one.version == FIRST else later),
-                        **one.namespaces,
-                    },
-                )
+                one.with_defaults(namespaces if one.version == FIRST else later)
                 for one in self.entries.blocks
             ]
             return Subscriptions(FileQueries(tuple(blocks)), self.source)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from extract.errors import QuerySyntaxError
 from extract.limits import Limits
+from extract.subscriptions.bindings import Bindings, bindings_of
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.members import templates_of
 from extract.subscriptions.model import Subscriptions
@@ -146,7 +147,7 @@ class Templates:
     def add_all(
         self,
         xpaths: TextColumn | Sequence[str],
-        namespaces: Mapping[str, str] | None = None,
+        namespaces: Bindings | None = None,
         version: str = FIRST,
     ) -> Added:
         """Adds many queries; one that cannot be evaluated does not stop the others."""
@@ -182,14 +183,13 @@ class Templates:
         text = str(expression)
         return Resolution(self._number(Template(text, parameter_types(expression), bound)), text)
 
-    def _add_all_later(
-        self, texts: TextColumn, namespaces: Mapping[str, str], version: str
-    ) -> Added:
+    def _add_all_later(self, texts: TextColumn, namespaces: Bindings, version: str) -> Added:
         templates = np.full(len(texts), -1, np.int32)
         errors: dict[int, QuerySyntaxError] = {}
         for position, text in enumerate(texts):
             try:
-                templates[position] = self._add_later(text, namespaces, version)
+                own = bindings_of(namespaces, position)
+                templates[position] = self._add_later(text, own, version)
             except QuerySyntaxError as error:
                 errors[position] = error
         return Added(templates, errors)

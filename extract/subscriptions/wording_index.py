@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extract.limits import Limits
 from extract.subscriptions.columns import TextColumn
@@ -29,6 +30,9 @@ NO_WORDING: Final = -(1 << 31)
 
 Classes = tuple[tuple[int, ...], ...]
 """Literals whose order matters: those of one class are compared with each other."""
+
+Scopes = NDArray[np.int32]
+"""The scopes of many expressions: one for each, or one for all."""
 
 Match = tuple[int, tuple[str, ...]]
 """The number of a wording, and the constants of one of its members."""
@@ -57,14 +61,14 @@ class WordingIndex(Protocol):
         """The wording of an expression and its constants; None if that is not known."""
 
     def find_all(
-        self, texts: TextColumn, ids: TextColumn, scope: int, learn: Callable[[int], bool]
+        self, texts: TextColumn, ids: TextColumn, scopes: Scopes, learn: Callable[[int], bool]
     ) -> Records:
         """Looks many expressions up.
 
         Args:
             texts: The expressions.
             ids: Their ids.
-            scope: The scope of all.
+            scopes: The scope of each; just one if it is that of all.
             learn: Called with the position of an expression whose wording is not known, to learn
                 it; returns whether it has one.
         """
@@ -96,14 +100,14 @@ class _NativeIndex:
         return match
 
     def find_all(
-        self, texts: TextColumn, ids: TextColumn, scope: int, learn: Callable[[int], bool]
+        self, texts: TextColumn, ids: TextColumn, scopes: Scopes, learn: Callable[[int], bool]
     ) -> Records:
         wordings = np.empty(len(texts), np.int32)
         ends = np.empty(len(texts), np.int64)
         heap = self._index.find_all(
             texts.buffer, texts.starts, texts.stops,
             ids.buffer, ids.starts, ids.stops,
-            scope, learn, wordings, ends,
+            scopes, learn, wordings, ends,
         )  # fmt: skip
         return Records(wordings, ends, heap)
 
@@ -148,13 +152,14 @@ class PythonIndex:
         return None if wording is None else (wording, tuple(constants))
 
     def find_all(
-        self, texts: TextColumn, ids: TextColumn, scope: int, learn: Callable[[int], bool]
+        self, texts: TextColumn, ids: TextColumn, scopes: Scopes, learn: Callable[[int], bool]
     ) -> Records:
         """Looks many expressions up."""
         wordings = np.full(len(texts), NO_WORDING, np.int32)
         ends = np.empty(len(texts), np.int64)
         heap = bytearray()
-        for position, (text, name) in enumerate(zip(texts, ids, strict=True)):
+        each = scopes.tolist() if len(scopes) == len(texts) else scopes.tolist() * len(texts)
+        for position, (text, name, scope) in enumerate(zip(texts, ids, each, strict=True)):
             match = self.find(text, scope)
             if match is None and learn(position):
                 match = self.find(text, scope)

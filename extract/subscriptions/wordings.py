@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extract.errors import QuerySyntaxError
 from extract.limits import DEFAULTS, Limits
+from extract.subscriptions.bindings import Bindings, bindings_of
 from extract.subscriptions.columns import TextColumn
 from extract.subscriptions.members import template_of
 from extract.subscriptions.native import native_tokens
@@ -124,8 +128,9 @@ class WordingNumbers:
         """
         pairs = zip(tokens.literals, roles, strict=True)
         constants = tuple([literal.value for literal, role in pairs if role])
-        text = _blanked(xpath, tokens.literals, roles)
-        return self.code(template, "" if filled(canonical, constants) == xpath else text), constants
+        if filled(canonical, constants) == xpath:
+            return template, constants
+        return self.code(template, _blanked(xpath, tokens.literals, roles)), constants
 
     def template_of(self, code: int) -> int:
         """The template of a query."""
@@ -159,6 +164,7 @@ class Wordings(WordingNumbers):
         self._resolve = resolve
         self._limits = limits or DEFAULTS
         self._index = wording_index(self._limits)
+        self._native = native_tokens()  # which looks at the environment each time
         self._scopes: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._families: dict[tuple[int, bytes], _Family] = {}
         self._known: dict[tuple[int, bytes, tuple[str, ...], tuple[int, ...]], Resolution] = {}
@@ -184,7 +190,7 @@ class Wordings(WordingNumbers):
         self,
         xpaths: TextColumn,
         ids: TextColumn,
-        namespaces: Mapping[str, str],
+        namespaces: Bindings,
         is_other: Callable[[str], bool] = lambda _: False,
     ) -> ReadQueries:
         """Reads many queries; one that cannot be evaluated does not stop the others.
@@ -195,7 +201,7 @@ class Wordings(WordingNumbers):
             namespaces: What their prefixes stand for.
             is_other: Whether to pass over a text that no known template has.
         """
-        scope = self._scope(namespaces)
+        scopes = self._all_scopes(namespaces)
         errors: dict[int, QuerySyntaxError] = {}
         passed_over: list[int] = []
 
@@ -204,16 +210,27 @@ class Wordings(WordingNumbers):
             if is_other(text):
                 passed_over.append(position)
                 return False
+            scope = scopes[position if len(scopes) > 1 else 0]
             try:
-                self._learn(text, namespaces, scope)
+                self._learn(text, bindings_of(namespaces, position), int(scope))
             except QuerySyntaxError as error:
                 # Its traceback would keep all that is at work here, in a circle.
                 errors[position] = error.with_traceback(None)
                 return False
             return True
 
-        records = self._index.find_all(xpaths, ids, scope, learn)
+        records = self._index.find_all(xpaths, ids, scopes, learn)
         return ReadQueries(records, errors, passed_over)
+
+    def _all_scopes(self, namespaces: Bindings) -> NDArray[np.int32]:
+        """The scopes of many queries; one for all if they see the same namespaces."""
+        if isinstance(namespaces, Mapping):
+            return np.array([self._scope(namespaces)], np.int32)
+        scopes: dict[int, int] = {}  # many queries share one dictionary
+        for one in namespaces:
+            if id(one) not in scopes:
+                scopes[id(one)] = self._scope(one)
+        return np.array([scopes[id(one)] for one in namespaces], np.int32)
 
     def _scope(self, namespaces: Mapping[str, str]) -> int:
         """A number for some bindings; equal ones have one number."""
@@ -223,7 +240,8 @@ class Wordings(WordingNumbers):
 
     def _learn(self, xpath: str, namespaces: Mapping[str, str], scope: int) -> None:
         """Learns the wording of a query that the index does not know."""
-        tokens = None if length_limit_passed(xpath, self._limits) else tokens_of(xpath)
+        passed = length_limit_passed(xpath, self._limits)
+        tokens = None if passed else _tokens_of(xpath, self._native)
         key = b"" if tokens is None else tokens.key
         scoped = scope if b":" in key or b"\x13" in key else 0
         family = self._families.get((scoped, key))
@@ -295,7 +313,11 @@ def roles_of(canonical: str) -> tuple[bool, ...]:
 
 def tokens_of(text: str) -> Tokens | None:
     """The tokens of an expression, read in C where that was compiled."""
-    native = native_tokens()
+    return _tokens_of(text, native_tokens())
+
+
+def _tokens_of(text: str, native: Any) -> Tokens | None:
+    """The tokens of an expression, read by a module in C if there is one."""
     if native is None:
         return tokenise(text)
     tokens = native.tokenise(text)

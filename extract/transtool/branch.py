@@ -41,6 +41,7 @@ class Spine:
         text: The path as XPath, empty at the start.
         filtered: Whether a step of the path has predicates.
         noted: Spines with predicates that are continued; all spines from one start share the list.
+        inner: The start of relative paths in a filter of the last step; None until it is needed.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Spine:
         "_walks",
         "absolute",
         "filtered",
+        "inner",
         "noted",
         "on_path",
         "parent",
@@ -73,6 +75,7 @@ class Spine:
         self.on_path = on_path | place.bit
         self.absolute = absolute
         self.noted = noted
+        self.inner: Spine | None = None
         # Most spines are the end of a branch: what continues them is made when it is asked for.
         self._children: dict[str, Spine] | None = None
         self._names: tuple[str, ...] | None = None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
-from extract.transtool.branch import PartialBranch, spell
+from extract.scheme.model import Branch
+from extract.scheme.spine import BranchParts, take_apart
+from extract.transtool.branch import PartialBranch, Spine, spell
 from extract.xpath.ast import Expr, LocationPath, Step
 from extract.xpath.parser import parse
 
@@ -28,6 +30,7 @@ class BranchSyntax:
         self.values: dict[str, Expr] = {}
         self._filters: dict[str, Expr] = {}
         self._tails: dict[str, tuple[Step, ...]] = {}
+        self._spines: dict[str, BranchParts] = {}
 
     def add(self, branch: PartialBranch, residual: str) -> None:
         """Takes in the parts of a branch, whose tail is ``residual`` as text."""
@@ -37,12 +40,32 @@ class BranchSyntax:
             return
         if residual not in self._tails:
             _bounded(self._tails)[residual] = spell(branch.tail, True)
-        while spine.filtered:
-            assert spine.step is not None
-            assert spine.parent is not None
-            for predicate in spine.step.predicates:
-                _bounded(self._filters)[f"[{predicate}]"] = predicate
-            spine = spine.parent
+        if spine.text not in self._spines:
+            _bounded(self._spines)[spine.text] = self._taken_apart(spine)
+
+    def _taken_apart(self, spine: Spine) -> BranchParts:
+        """The names and filters of a spine; its filters are taken in."""
+        names = spine.names
+        filters: list[tuple[int, str]] = []
+        number, above = len(names), spine
+        while above.filtered:
+            assert above.step is not None
+            assert above.parent is not None
+            for predicate in reversed(above.step.predicates):
+                own = f"[{predicate}]"
+                filters.append((number, own))
+                _bounded(self._filters)[own] = predicate
+            number, above = number - 1, above.parent
+        return BranchParts(names, tuple(reversed(filters)), "")
+
+    def spine(self, text: str, steps: int) -> BranchParts:
+        """The names and filters of a branch without a tail, which has so many steps.
+
+        >>> BranchSyntax().spine("/a[x]/b", 2)
+        BranchParts(names=('a', 'b'), filters=((1, '[x]'),), tail='')
+        """
+        known = self._spines.get(text)
+        return take_apart(Branch(text, steps)) if known is None else known
 
     def filter(self, text: str) -> Expr:
         """The expression in a filter.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, combinations, pairwise
 from typing import Final
 
@@ -51,27 +52,38 @@ def parameter_classes(
     if len(branches) < 2 and not operands and not any(map(_ORDERED.search, branches)):
         return ()
     classes: dict[int, set[int]] = {}
-    for texts in (list(branches), list(operands), *chain.from_iterable(map(_inside, exprs))):
-        for one, other in _pairs(texts):
-            together = classes.setdefault(one, {one}) | classes.setdefault(other, {other})
-            for number in together:
-                classes[number] = together
+    around = [*_pairs(list(branches)), *_pairs(list(operands))]
+    for one, other in chain(around, *map(_inside, exprs)):
+        together = classes.setdefault(one, {one}) | classes.setdefault(other, {other})
+        for number in together:
+            classes[number] = together
     distinct = {id(numbers): tuple(sorted(numbers)) for numbers in classes.values()}
     return tuple(sorted(distinct.values()))
 
 
-def _inside(expr: Expr) -> Iterator[list[str]]:
-    """Yields the lists of texts that an expression has in order."""
+def _inside(expr: Expr) -> Iterator[tuple[int, int]]:
+    """Yields parameters that decide on the order of the texts that an expression has in order."""
     if isinstance(expr, Union):
-        yield list(map(str, expr.parts))
+        yield from _pairs(list(map(str, expr.parts)))
     if isinstance(expr, (LocationPath, FilterPath)):
         for step in expr.steps:
-            yield from _runs(step.predicates)
+            if len(step.predicates) > 1:
+                yield from _pairs_of(step.predicates)
     if isinstance(expr, FilterPath):
-        yield from _runs(expr.predicates)
+        yield from _pairs_of(expr.predicates)
     for inner in children(expr):
         if "$" in str(inner):
-            yield from _inside(inner)
+            yield from _pairs_inside(inner)
+
+
+@lru_cache(maxsize=1 << 12)  # queries of one set share most of their filters
+def _pairs_inside(expr: Expr) -> tuple[tuple[int, int], ...]:
+    return tuple(_inside(expr))
+
+
+@lru_cache(maxsize=1 << 12)
+def _pairs_of(predicates: tuple[Expr, ...]) -> tuple[tuple[int, int], ...]:
+    return tuple(chain.from_iterable(map(_pairs, _runs(predicates))))
 
 
 def _runs(predicates: tuple[Expr, ...]) -> Iterator[list[str]]:

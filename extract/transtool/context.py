@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -16,6 +17,12 @@ from extract.xpath.ast import ANY_NAME, ANY_NODE, Expr, LocationPath, NameTest, 
 _UPWARD: Final = frozenset({"parent", "ancestor", "ancestor-or-self"})
 _ANY_ELEMENT: Final = (ANY_NAME, ANY_NODE)
 _MOST_REMEMBERED: Final = 100_000
+
+# How a path looks that starts above its context node; a name or string may look so, too.
+_LOOKS_UP: Final = re.compile(r"\.\.|parent::|ancestor")
+
+# Simplifies a predicate: `extract.transtool.rules.simplify_filter` provides it.
+Simplifier = Callable[[Spine, Expr, "Context"], tuple[Expr, ...] | None]
 
 # Normalises a path from a spine's start: `extract.transtool.normalise` provides it.
 Expander = Callable[[LocationPath, Spine, int], Sequence[PartialBranch]]
@@ -37,7 +44,8 @@ class Context:
         self._why: Callable[[], str] | None = None
         self._depth = -1
         self._expand = expand
-        self._nodes: dict[tuple[int, int, Expr], tuple[Expr | None, frozenset[str]]] = {}
+        self._nodes: dict[tuple[Spine, Expr], tuple[Expr | None, frozenset[str]]] = {}
+        self._filters: dict[tuple[Spine, Expr], tuple[tuple[Expr, ...] | None, frozenset[str]]] = {}
         self._starts: dict[tuple[int, int], Spine] = {}
         self._noted: list[Spine] = []
         self.document = Spine(None, None, know.places.document, 0, True, self._noted)
@@ -101,6 +109,27 @@ class Context:
             self.fired.add("simplify_filter")
         return simple
 
+    def filters(
+        self, spine: Spine, predicate: Expr, simplify: Simplifier
+    ) -> tuple[Expr, ...] | None:
+        """Returns what ``simplify`` makes of a predicate; queries of one set share most of them."""
+        if _LOOKS_UP.search(str(predicate)):  # at what is above, which is not the same for all
+            return simplify(spine, predicate, self)
+        key = (self._start(spine), predicate)
+        known = self._filters.get(key)
+        if known is None:
+            if len(self._filters) > _MOST_REMEMBERED:
+                self._filters.clear()
+            fired, self.fired = self.fired, set()
+            try:
+                filters = simplify(spine, predicate, self)
+            finally:
+                own, self.fired = self.fired, fired
+                self.fired |= own
+            known = self._filters[key] = filters, frozenset(own)
+        self.fired |= known[1]
+        return known[0]
+
     def _note_filter(self, spine: Spine, predicate: Expr) -> None:
         if spine.absolute and len(spine.names) > self._depth:
             self._depth = len(spine.names)
@@ -134,7 +163,7 @@ class Context:
             if expr.steps[0].axis in _UPWARD and spine.parent is not None:
                 return None if self._climbs_to_nothing(spine, expr) else expr
             start = self._start(spine)
-        key = (start.place.index, start.on_path, expr)
+        key = (start, expr)
         cached = self._nodes.get(key)
         if cached is None:
             if len(self._nodes) > _MOST_REMEMBERED:
@@ -159,6 +188,8 @@ class Context:
             branches = self._expand(path, start, self.know.limits.size)
             if not branches:
                 return None, frozenset(self.fired)
+            if len(branches) == 1 and branches[0].xpath == str(path):
+                return path, frozenset()
             nodes = united([b.path for b in branches])
             if nodes == path:
                 return path, frozenset()
@@ -169,12 +200,15 @@ class Context:
 
     def _start(self, spine: Spine) -> Spine:
         """Returns the start of relative paths in a filter of this spine."""
-        place = spine.place
-        on_path = spine.on_path & place.reach
-        key = (place.index, on_path)
-        start = self._starts.get(key)
+        start = spine.inner
         if start is None:
-            start = self._starts[key] = Spine(None, None, place, on_path, False, self._noted)
+            place = spine.place
+            on_path = spine.on_path & place.reach
+            key = (place.index, on_path)
+            start = self._starts.get(key)
+            if start is None:
+                start = self._starts[key] = Spine(None, None, place, on_path, False, self._noted)
+            spine.inner = start
         return start
 
     def _above(self, spine: Spine, step: Step) -> list[Spine]:

@@ -197,15 +197,17 @@ class Normaliser:
             most: Characters that the branches may have together, unless the path itself has more.
         """
         context = self._context
+        todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
+        if len(todo) == 1:  # several go step by step, for they share the room
+            todo = [self._entered(todo[0])]
+            if not todo[0].tail:
+                return todo
         room = context.room
         done: list[PartialBranch] = []
-        todo = [PartialBranch(start, p.steps) for p in self._fold(path, most)]
         first = todo
         start_size = -1  # characters of the first branches; not known until it matters
         grown = 0
         while todo:
-            if len(todo) == 1 and not done and not todo[0].stop:
-                todo = [self._entered(todo[0])]
             following: list[PartialBranch] = []
             for i, branch in enumerate(todo):
                 spine, tail, stop = branch
@@ -220,7 +222,7 @@ class Normaliser:
                 context.room = room - waiting
                 results = self._apply(branch)
                 if len(results) > 1 or tail[0].predicates:
-                    more = sum([b.length for b in results]) - branch.length
+                    more = _growth(branch, results)
                     if more > 0 and start_size < 0:
                         start_size = sum([b.length for b in first])
                     too_long = 0 < more > most - start_size - grown
@@ -228,7 +230,10 @@ class Normaliser:
                         results = (keep_prefix(branch, context),)
                         more = results[0].length - branch.length
                     grown += more
-                following.extend(results)
+                if len(results) == 1 and len(todo) == 1 and not results[0].stop:
+                    following.append(self._entered(results[0]))
+                else:
+                    following.extend(results)
             todo = _distinct(following) if len(following) > len(todo) else following
         context.room = room
         return done
@@ -285,6 +290,16 @@ class Normaliser:
             else:
                 done.append(current)
         return done
+
+
+def _growth(branch: PartialBranch, results: Sequence[PartialBranch]) -> int:
+    """How many characters longer the branches are together that a branch becomes."""
+    spine, tail, _ = branch
+    if len(results) == 1 and tail[0].axis == "child" and results[0].tail == tail[1:]:
+        # One step has moved to the spine, with other filters: what follows it is as long as before.
+        slash = spine.absolute or spine.step is not None
+        return len(results[0].spine.text) - len(spine.text) - slash - len(str(tail[0]))
+    return sum([b.length for b in results]) - branch.length
 
 
 def _distinct(branches: list[PartialBranch]) -> list[PartialBranch]:

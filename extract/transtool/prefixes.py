@@ -47,7 +47,8 @@ class Prefixes:
         self._expanded: dict[NameTest, str] = {}
         self._tests: dict[str, NameTest] = {}
         self._renamings: list[_Names] = []
-        self._last: tuple[Mapping[str, str], _Names | None] | None = None
+        # By the identity of bindings, which many queries share: they, and what becomes of them.
+        self._known: dict[int, tuple[Mapping[str, str], _Names | None]] = {}
         for wish, uri in (start or {}).items():
             self.prefix(uri, wish)
 
@@ -101,9 +102,12 @@ class Prefixes:
         """
         if not namespaces:
             return expr
-        if self._last is None or self._last[0] is not namespaces:
-            self._last = namespaces, self._names(namespaces)
-        names = self._last[1]
+        known = self._known.get(id(namespaces))
+        if known is None:
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.clear()
+            known = self._known[id(namespaces)] = namespaces, self._names(namespaces)
+        names = known[1]
         return expr if names is None else _renamed(expr, names)
 
     def _names(self, namespaces: Mapping[str, str]) -> _Names | None:
@@ -149,6 +153,11 @@ class _Names:
                 self._signs[prefix] = f"{prefix}:"
         return True
 
+    @property
+    def settled(self) -> bool:
+        """Whether all prefixes have entered the table."""
+        return len(self._bound) == len(self.namespaces)
+
     def may_change(self, text: str) -> bool:
         """Whether an expression of this text may use a prefix that becomes another."""
         return any(sign in text for sign in self._signs.values())
@@ -167,6 +176,8 @@ class _Names:
 
 
 def _rename(expr: Expr, names: _Names) -> Expr:
+    if isinstance(expr, LocationPath):  # whose steps are known, so that its text is not needed
+        return _renamed(expr, names)
     known = names.exprs.get(expr)
     if known is None:
         if len(names.exprs) > _MOST_REMEMBERED:
@@ -179,10 +190,11 @@ def _rename(expr: Expr, names: _Names) -> Expr:
 
 def _renamed(expr: Expr, names: _Names) -> Expr:
     if isinstance(expr, LocationPath):
-        for step in expr.steps:  # the prefixes of filters enter the table first
-            if step.predicates and step not in names.steps:
-                for predicate in step.predicates:
-                    _rename(predicate, names)
+        if not names.settled:
+            for step in expr.steps:  # the prefixes of filters enter the table first
+                if step.predicates and step not in names.steps:
+                    for predicate in step.predicates:
+                        _rename(predicate, names)
         steps = tuple([_rename_step(s, names) for s in expr.steps])
         return expr if steps == expr.steps else make_path(expr.absolute, steps)
     expr = rebuild(expr, lambda e: _rename(e, names))

@@ -407,12 +407,14 @@ cdef class WordingIndex:
         bytes id_buffer,
         const int64_t[::1] id_starts,
         const int64_t[::1] id_stops,
-        int32_t scope,
+        const int32_t[::1] scopes,
         learn,
         int32_t[::1] wordings,
         int64_t[::1] ends,
     ):
         """Looks many expressions up, and writes for each a record: its id and its constants.
+
+        There is a scope for each expression, or just one for all.
 
         Calls ``learn`` with the number of an expression whose wording is not known; if it returns
         false, the expression has none, which is `NO_WORDING`, and no record. Fills in the
@@ -424,12 +426,17 @@ cdef class WordingIndex:
         cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(buffer)
         cdef const uint8_t* id_text = <const uint8_t*>PyBytes_AS_STRING(id_buffer)
         cdef int64_t i, count = starts.shape[0]
+        cdef bint one_scope = scopes.shape[0] == 1
+        cdef int32_t scope = 0
         cdef int status
         cdef Family family
         cdef Heap heap
+        if not one_scope and scopes.shape[0] != count:
+            raise ValueError("another number of scopes than of expressions")
         memset(&heap, 0, sizeof(Heap))
         try:
             for i in range(count):
+                scope = scopes[0 if one_scope else i]
                 wordings[i] = NO_WORDING
                 status = self.look_up(text + starts[i], stops[i] - starts[i], scope, &family)
                 if status == UNKNOWN and learn(i):

@@ -271,6 +271,8 @@ class _Marker:
     def mark(self, expr: Expr, fixed: bool, opaque: bool) -> Expr:
         before = self.parameters
         if isinstance(expr, LocationPath):
+            if not any(one.predicates or isinstance(one.test, KindTest) for one in expr.steps):
+                return expr
             steps = self._steps(expr.steps, opaque)
             return make_path(expr.absolute, steps) if self.parameters > before else expr
         if isinstance(expr, (StringLiteral, Number)):
@@ -352,9 +354,28 @@ class _Marker:
         return tuple(marked)
 
     def _predicates(self, predicates: tuple[Expr, ...], opaque: bool) -> tuple[Expr, ...]:
-        return tuple(
-            [self.mark(one, opaque or type_of(one) is Type.NUMBER, opaque) for one in predicates]
-        )
+        return tuple([self._predicate(one, opaque) for one in predicates])
+
+    def _predicate(self, predicate: Expr, opaque: bool) -> Expr:
+        """A predicate, as `mark` gives it; queries of one set share most of them."""
+        key = (predicate, opaque, self.parameters)
+        shape = _MARKED.get(key)
+        if shape is None:
+            marker = _Marker()
+            marker.parameters = self.parameters
+            marked = marker.mark(predicate, opaque or type_of(predicate) is Type.NUMBER, opaque)
+            if len(_MARKED) >= _MOST_SHAPES:
+                _MARKED.clear()
+            shape = QueryShape(marked, tuple(marker.roles), tuple(marker.values))
+            _MARKED[key] = shape
+        self.roles += shape.roles
+        self.values += shape.values
+        self.parameters += sum(shape.roles)
+        return shape.expression
+
+
+# The shapes of predicates, by how many parameters were before them.
+_MARKED: Final[dict[tuple[Expr, bool, int], QueryShape]] = {}
 
 
 def is_constant(expr: Expr) -> bool:

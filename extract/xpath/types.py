@@ -29,6 +29,8 @@ from extract.xpath.functions import EXSLT_REGEXP, FUNCTIONS, Type
 from extract.xpath.traverse import children
 
 _ARITHMETIC = frozenset({"+", "-", "*", "div", "mod"})
+# An attribute of an enumeration takes longer to find than all else that `type_of` does.
+_NODES, _BOOLEAN, _NUMBER, _STRING = Type.NODES, Type.BOOLEAN, Type.NUMBER, Type.STRING
 _NODE = KindTest("node")
 
 
@@ -40,19 +42,19 @@ def type_of(expr: Expr) -> Type:
     (<Type.BOOLEAN: 'boolean'>, <Type.NUMBER: 'number'>, <Type.NODES: 'nodes'>)
     """
     if isinstance(expr, (LocationPath, FilterPath, Union)):
-        return Type.NODES
+        return _NODES
     if isinstance(expr, Binary):
-        return Type.NUMBER if expr.op in _ARITHMETIC else Type.BOOLEAN
+        return _NUMBER if expr.op in _ARITHMETIC else _BOOLEAN
     if isinstance(expr, (Negate, Number)):
-        return Type.NUMBER
+        return _NUMBER
     if isinstance(expr, FunctionCall):
         name = f"{{{EXSLT_REGEXP}}}{expr.name}" if expr.prefix else expr.name
         function = FUNCTIONS.get(name)
         # An unknown function is turned away by `check`; until then nothing is assumed of it.
-        return function.result if function else Type.NODES
+        return function.result if function else _NODES
     if isinstance(expr, Parameter):
-        return Type(expr.type)
-    return Type.STRING if isinstance(expr, StringLiteral) else Type.NODES
+        return _STRING if expr.type == "string" else _NUMBER
+    return _STRING if isinstance(expr, StringLiteral) else _NODES
 
 
 @lru_cache(maxsize=1 << 16)
@@ -63,7 +65,7 @@ def is_positional(predicate: Expr) -> bool:
     >>> [is_positional(parse(p)) for p in ("2", "count(c)", "last() > 1", "c[1]", "c", "c = 2")]
     [True, True, True, False, False, False]
     """
-    return type_of(predicate) is Type.NUMBER or counts(predicate)
+    return type_of(predicate) is _NUMBER or counts(predicate)
 
 
 def counts(expr: Expr) -> bool:

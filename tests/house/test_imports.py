@@ -40,7 +40,9 @@ GROUND: Final = (
     "scheme",
 )
 STAGES: Final = ("transtool", "preptool", "chunktool", "filtertool")
-RECIPES: Final = ("pipeline", "live_filter", "joins", "join_run")  # that put the stages together
+RECIPES: Final = (  # that put the stages together
+    *("preparation", "pipeline", "live_filter", "joins", "join_run"),
+)
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
@@ -53,7 +55,8 @@ ROOMS: Final[Rooms] = {
         "filtertool": (*GROUND, "chunktool", "client"),  # feeds of a broker, on Spark
         "spark": ("filtertool",),  # the public door
         "testing": (*GROUND, "preptool", "chunktool", "filtertool"),
-        "pipeline": (*GROUND, *STAGES),
+        "preparation": (*GROUND, "preptool", "transtool", "chunktool"),  # which infers schemas
+        "pipeline": (*GROUND, *STAGES, "preparation"),
         "live_queries": (*GROUND, *STAGES),
         "live_filter": (*GROUND, *STAGES, "live_queries"),
         "join_patterns": (*GROUND, *STAGES, "pipeline", "live_filter"),

@@ -29,6 +29,17 @@ def test_import_is_light() -> None:
     assert done.stdout == "False False\n", done.stderr
 
 
+def test_who_prepares_imports_nothing_that_filters() -> None:
+    code = (
+        "import extract, sys; extract.prepare(extract.Subscriptions.of(['//a']));"
+        "print([name for name in sys.modules if name.startswith('extract.filtertool')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
 def test_values_print_as_one_line() -> None:
     schema = extract.Schema.load(SCHEMAS / "university.dtd", root="db")
     queries = extract.Subscriptions.of({"names": "//name", "bad": "//["})

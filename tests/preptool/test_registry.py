@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from extract import Subscription, Subscriptions
 from extract.preptool.prepare import prepare
 from extract.schema.model import Declaration, Schema
 
 
-def test_blocks_of_one_query_are_as_good_as_one_block() -> None:
+@pytest.mark.parametrize("native", ["", "off"])
+def test_queries_that_bind_other_prefixes_each(
+    monkeypatch: pytest.MonkeyPatch, native: str
+) -> None:
+    monkeypatch.setenv("EXTRACT_SUBSCRIPTIONS", native)
     names = [f"{{urn:n}}{name}" for name in "abc"]
     declarations = (
         Declaration(0, names[0], children=(1, 2)),
@@ -36,3 +42,31 @@ def test_blocks_of_one_query_are_as_good_as_one_block() -> None:
         if name != "3":
             assert (by_id[name].xpath, by_id[name].weight) == (xpath, weight)
             assert dict(by_id[name].metadata) == metadata
+
+
+@pytest.mark.parametrize("native", ["", "off"])
+def test_one_text_means_what_its_own_prefixes_say(
+    monkeypatch: pytest.MonkeyPatch, native: str
+) -> None:
+    monkeypatch.setenv("EXTRACT_SUBSCRIPTIONS", native)
+    bound = [{"p": "urn:1"}, {"p": "urn:2"}, {}, {"p": "urn:1"}]
+    texts = ["//p:a[b = 'x']"] * 3 + ["//p:a[b = 'y']"]
+    own = [Subscription(str(n), texts[n], bound[n]) for n in range(4)]
+    (block,) = Subscriptions.of(own).blocks()
+    assert list(block) == own
+    assert [list(part) for part in block.parts(3)] == [own[:3], own[3:]]
+    scheme = prepare(Schema.none(), Subscriptions.of(own), chunks=1)
+    assert [one.id for one in scheme.rejected] == ["2"]
+    by_id = {one.id: query for query in scheme.queries for one in query.subscribers}
+    assert len({id(query) for query in by_id.values()}) == len(by_id) == 3
+    xpaths = {name: query.subscribers[0].xpath for name, query in by_id.items()}
+    assert xpaths == {"0": texts[0], "1": texts[1], "3": texts[3]}
+    assert scheme.namespaces == {"p": "urn:1", "p2": "urn:2"}
+
+
+def test_flwr_queries_come_first_among_those_that_see_the_same_namespaces() -> None:
+    flwr = "for $a in //p:a return <b/>"
+    own = [Subscription(name, "//p:a", {"p": f"urn:{name}"}) for name in "12"]
+    mixed = Subscriptions.of([*own, Subscription("3", flwr, {"p": "urn:3"})])
+    assert [len(block) for block in mixed.blocks()] == [1, 1, 1]
+    assert [len(block) for block in Subscriptions.of(own).blocks()] == [2]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from extract import Subscription, Subscriptions, SubscriptionsError
 from extract.limits import Limits
+from extract.subscriptions.bindings import bindings_of
 from extract.subscriptions.native import ENVIRONMENT
 from tests.support.query_files import Write, pairs
 
@@ -110,13 +111,13 @@ def test_blocks_are_the_queries_as_columns(
     choose(monkeypatch, lines)
     path = write("//a\nq\t//b\n\n#! ns p=urn:p\n//p:c[. = 'x\ty']\n//d\n#! xpath 3.1\n//e\n")
     blocks = list(Subscriptions.load(path).blocks())
-    assert [list(block.ids) for block in blocks] == [["1", "q"], ["5", "6"], ["8"]]
-    assert [list(block.xpaths) for block in blocks] == [
-        ["//a", "//b"], ["//p:c[. = 'x\ty']", "//d"], ["//e"],
-    ]  # fmt: skip
-    assert [dict(block.namespaces) for block in blocks] == [{}, {"p": "urn:p"}, {"p": "urn:p"}]
-    assert [block.version for block in blocks] == ["1.0", "1.0", "3.1"]
-    assert [block.lines.tolist() for block in blocks] == [[1, 2], [5, 6], [8]]
+    texts = ["//a", "//b", "//p:c[. = 'x\ty']", "//d", "//e"]
+    assert [name for block in blocks for name in block.ids] == ["1", "q", "5", "6", "8"]
+    assert [xpath for block in blocks for xpath in block.xpaths] == texts
+    bound = [dict(bindings_of(one.namespaces, n)) for one in blocks for n in range(len(one))]
+    assert bound == [{}, {}, *[{"p": "urn:p"}] * 3]
+    assert [one.version for one in blocks for _ in one] == [*["1.0"] * 4, "3.1"]
+    assert [line for block in blocks for line in block.lines.tolist()] == [1, 2, 5, 6, 8]
 
 
 @pytest.mark.parametrize("lines", ["on", "off"])

@@ -201,3 +201,26 @@ def test_prefix_tables_start_from_the_schema() -> None:
     prefixes = Prefixes(orders().prefixes)
     assert prefixes.table["po"] == "urn:example:orders"
     assert prefixes.prefix("urn:else", "po") != "po"
+
+
+# -- many queries ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_normal_form_does_not_depend_on_the_queries_before(seed: int) -> None:
+    """Not even the names of rules and the reasons, though queries share what is known of parts."""
+    rng = Random(seed)
+    schema = random_schema(rng).load()
+    writer = Queries(schema)
+    prefixes = Prefixes(schema.prefixes)
+    shared = Normaliser(schema, prefixes)
+    filters = ["", "[../*]", "[ancestor::*]"]
+    for _ in range(60):
+        xpath = writer.query(rng, pick(rng, sorted(PROFILES)))
+        for text in (xpath, *[f"//*{one}[{xpath}]" for one in filters]):
+            try:
+                expr = prefixes.bind(parse_checked(text, writer.namespaces), writer.namespaces)
+            except QuerySyntaxError:
+                continue
+            assert shared.normalise(expr) == Normaliser(schema, prefixes).normalise(expr), text
+            assert shared.normalise(expr) == Normaliser(schema, prefixes).normalise(expr), text

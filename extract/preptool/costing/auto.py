@@ -191,9 +191,7 @@ class _Planner:
 
     def _chunk(self, prefix: NamePath | None, loads: Sequence[SpineLoad]) -> tuple[float, bool]:
         """Returns the cost of a chunk, and whether it is worth reducing it to its footprints."""
-        marks = PathMarks()
-        for load in loads:
-            marks |= load.marks
+        marks = PathMarks.together([load.marks for load in loads])
         reduced = self._estimator.keep(marks)
         if prefix is None:
             return self._seconds(reduced, loads), False

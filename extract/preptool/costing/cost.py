@@ -120,7 +120,7 @@ class Matching:
         self._descendant = prices.seconds_per_descendant * slowdown
         self._result = prices.seconds_per_result + prices.visits_per_result * self._visit
         self._value = prices.seconds_per_value + prices.visits_per_value * self._visit
-        self._totals: dict[int, float] = {}
+        self._seconds: dict[int, float] = {}  # for the children of a path
 
     def fixed_seconds(self) -> float:
         """Returns the cost of the chunk before a branch is evaluated."""
@@ -140,10 +140,8 @@ class Matching:
         """
         prices, last = self._prices, len(spine)
         counts = [1.0, *map(self._elements, spine)]
-        visits = [self._visit * self._children(number) for number in (0, *spine)]
-        below = 0.0
-        if any(shape.deep for shape in shapes):
-            below = self._descendant * self._below(spine)
+        visits = [self._visits(0), *map(self._visits, spine)]
+        below: float | None = None
         total = 0.0
         for (filters, deep, value), branches in shapes.items():
             seconds, passed, done = prices.seconds_per_branch, 1.0, 0
@@ -154,7 +152,11 @@ class Matching:
                 passed *= prices.selectivity
                 done = at
             seconds += passed * sum(visits[done:last])
-            end = below if deep else counts[last] * (self._value if value else self._result)
+            if deep:
+                below = self._descendant * self._below(spine) if below is None else below
+                end = below
+            else:
+                end = counts[last] * (self._value if value else self._result)
             total += branches * (seconds + passed * end)
         return total
 
@@ -167,13 +169,14 @@ class Matching:
             return self._estimator.rows[number].elements / self._documents
         return 0.0
 
-    def _children(self, number: int) -> float:
-        """Returns the number of children of the elements of a path in the chunk."""
-        total = self._totals.get(number)
-        if total is None:
+    def _visits(self, number: int) -> float:
+        """Returns the cost of looking at all children of the elements of a path in the chunk."""
+        seconds = self._seconds.get(number)
+        if seconds is None:
             children = self._estimator.children[number].values()
-            total = self._totals[number] = sum(map(self._elements, children))
-        return total
+            seconds = self._visit * sum(map(self._elements, children))
+            self._seconds[number] = seconds
+        return seconds
 
     def _below(self, spine: Sequence[int]) -> float:
         """Returns the number of elements below a spine in the chunk; at most all of them."""

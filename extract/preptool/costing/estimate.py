@@ -31,6 +31,16 @@ class PathMarks(NamedTuple):
     children: int = 0
     subtrees: int = 0
 
+    @classmethod
+    def together(cls, several: Iterable[PathMarks]) -> PathMarks:
+        """Returns the needs of several."""
+        nodes = children = subtrees = 0
+        for own, below, all_below in several:
+            nodes |= own
+            children |= below
+            subtrees |= all_below
+        return cls(nodes, children, subtrees)
+
     def __or__(self, other: PathMarks) -> PathMarks:
         return PathMarks(
             self.nodes | other.nodes, self.children | other.children, self.subtrees | other.subtrees
@@ -82,6 +92,7 @@ class Estimator:
             self._by_name[row.name] = self._by_name.get(row.name, 0) | 1 << number
             self._recursive |= row.recursive << number
         self._steps: dict[tuple[int, Step], int] = {}  # queries share most of their steps
+        self._recursive_named: dict[str, list[tuple[int, int]]] = {}
         self._ends = list(range(1, len(self.rows) + 1))
         for number in range(len(self.rows) - 1, 0, -1):
             parent = self.parents[number]
@@ -170,18 +181,26 @@ class Estimator:
             for number in bits(paths):
                 reached |= self._named(self._child_bits[number], step)
             return reached
-        named = self._by_name.get(name, 0)
-        for number in bits(named & self._recursive):
-            if paths & self.subtree(number):
-                reached |= 1 << number
+        for bit, subtree in self._recursive_paths(name):
+            if paths & subtree:
+                reached |= bit
         if paths & (paths - 1):
-            for number in bits(named):
+            for number in bits(self._by_name.get(name, 0)):
                 if paths >> self.parents[number] & 1:
                     reached |= 1 << number
         elif paths:  # one path, as where patterns start
             below = self.children[paths.bit_length() - 1].get(name)
             reached |= 0 if below is None else 1 << below
         return reached
+
+    def _recursive_paths(self, name: str) -> list[tuple[int, int]]:
+        """Returns the recursive paths of a name, each with the paths at and below it."""
+        pairs = self._recursive_named.get(name)
+        if pairs is None:
+            numbers = bits(self._by_name.get(name, 0) & self._recursive)
+            pairs = [(1 << number, self.subtree(number)) for number in numbers]
+            self._recursive_named[name] = pairs
+        return pairs
 
     def _name(self, step: Step) -> str | None:
         """Returns the one expanded name of a step's test; None if the test has several."""

@@ -82,8 +82,7 @@ class Workload:
                 shapes[_shape(spine, *footprints.outline(number))] += times[number]
             marks = PathMarks()
             if not needs_all:
-                for partial in footprints.partials(branches):
-                    marks |= marker.of(partial)
+                marks = PathMarks.together(map(marker.of, footprints.partials(branches)))
             in_order = {shape: stands_for * count for shape, count in sorted(shapes.items())}
             load = SpineLoad(spine, marker.paths(spine), marks, in_order)
             (documents if needs_all else loads).append(load)

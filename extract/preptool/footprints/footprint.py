@@ -107,6 +107,8 @@ _ANYTHING: Final = make_step("descendant-or-self", ANY_NAME)
 _MOST_PATTERNS: Final = 64
 _TOO_MANY: Final = "it looks at too many places"
 _DOCUMENT: Final[Contexts] = frozenset([()])
+# An attribute of an enumeration takes longer to find than it takes to note a want.
+_NODE, _CHILDREN, _STRING, _SUBTREE = Need.NODE, Need.CHILDREN, Need.STRING, Need.SUBTREE
 
 
 class _Tracer:
@@ -117,7 +119,7 @@ class _Tracer:
         self.beyond_elements = False  # whether texts, comments or PIs may be context nodes
 
     def want(self, contexts: Contexts, need: Need) -> None:
-        if need is Need.STRING and () in contexts:
+        if need is _STRING and () in contexts:
             # libxml2 counts the texts of entity declarations in the internal subset as well.
             raise _WholeDocument("the string value of the document node is asked for")
         for context in contexts:
@@ -140,10 +142,10 @@ class _Tracer:
         if isinstance(expr, Union):
             return frozenset().union(*(self.value(p, contexts, need) for p in expr.parts))
         if isinstance(expr, FilterPath):
-            selected = self.value(expr.primary, contexts, Need.NODE if expr.steps else need)
+            selected = self.value(expr.primary, contexts, _NODE if expr.steps else need)
             if expr.predicates:
                 # A filter on a node set may count its nodes, so all of them stay.
-                self.want(selected, Need.NODE)
+                self.want(selected, _NODE)
             self.predicates(expr.predicates, selected)
             return self.walk(expr.steps, selected, need) if expr.steps else selected
         if isinstance(expr, FunctionCall):
@@ -151,28 +153,28 @@ class _Tracer:
         elif isinstance(expr, Binary):
             self.operands(expr, contexts)
         elif isinstance(expr, Negate):
-            self.value(expr.operand, contexts, Need.STRING)
+            self.value(expr.operand, contexts, _STRING)
         return frozenset()
 
     def operands(self, expr: Binary, contexts: Contexts) -> None:
         exists = expr.op in ("and", "or")
         for operand, other in ((expr.left, expr.right), (expr.right, expr.left)):
             only_exists = exists or (expr.op in ("=", "!=") and type_of(other) is Type.BOOLEAN)
-            self.value(operand, contexts, Need.NODE if only_exists else Need.STRING)
+            self.value(operand, contexts, _NODE if only_exists else _STRING)
 
     def call(self, call: FunctionCall, contexts: Contexts) -> None:
         name = call.name if not call.prefix else f"{call.prefix}:{call.name}"
         if name == "id":
             raise _WholeDocument("id() may find an element anywhere")
         if not call.arguments and name in ("string", "string-length", "normalize-space", "number"):
-            self.want(contexts, Need.STRING)
+            self.want(contexts, _STRING)
         exists = name in _BY_NAME or name in ("not", "boolean")
         for argument in call.arguments:
-            self.value(argument, contexts, Need.NODE if exists else Need.STRING)
+            self.value(argument, contexts, _NODE if exists else _STRING)
 
     def predicates(self, predicates: Iterable[Expr], contexts: Contexts) -> None:
         for predicate in predicates:
-            self.value(predicate, contexts, Need.NODE)
+            self.value(predicate, contexts, _NODE)
 
     # -- paths
 
@@ -190,13 +192,13 @@ class _Tracer:
             if step.axis == "namespace":
                 raise _WholeDocument("the namespace axis is answered on the whole document")
             if step.axis == "attribute":
-                self.want(contexts, Need.NODE)
+                self.want(contexts, _NODE)
                 if step.predicates or not last:
                     self.beyond_leaf(steps[i:])
                 return contexts
             if step.axis not in _DOWN:
                 # The next step does not go below these nodes, so nothing else would keep them.
-                self.want(contexts, Need.NODE)
+                self.want(contexts, _NODE)
             if isinstance(step.test, KindTest):
                 # Only from elements does a path go down; otherwise texts and comments count as
                 # well.
@@ -211,14 +213,14 @@ class _Tracer:
             if len(selected) > _MOST_PATTERNS:
                 raise _WholeDocument(_TOO_MANY)
             if has_positions(step) or (step.predicates and step.test == ANY_NODE):
-                self.want(selected, Need.NODE)
+                self.want(selected, _NODE)
             self.predicates(step.predicates, selected)
             contexts = selected
         if plain:
             contexts = _below(contexts, steps[len(steps) - plain :])
-        if need is Need.SUBTREE:
+        if need is _SUBTREE:
             # The document node as a result has no row.
-            self.want(contexts & _DOCUMENT, Need.NODE)
+            self.want(contexts & _DOCUMENT, _NODE)
             self.want(contexts - _DOCUMENT, need)
         else:
             self.want(contexts, need)
@@ -252,7 +254,7 @@ class _Tracer:
             raise _WholeDocument("preceding:: may start from a comment after the root element")
         selected: Contexts = frozenset([(make_step("descendant", test),)])
         if axis in ("following", "preceding"):
-            self.want(selected, Need.NODE)
+            self.want(selected, _NODE)
         return selected
 
     def kind(self, step: Step, contexts: Contexts, only_elements: bool) -> Contexts:
@@ -260,11 +262,11 @@ class _Tracer:
         axis, skip = step.axis, only_elements and step.test == ANY_NODE
         self.beyond_elements |= not skip
         if axis == "child":
-            self.want(frozenset() if skip else contexts, Need.CHILDREN)
+            self.want(frozenset() if skip else contexts, _CHILDREN)
         elif axis in ("descendant", "descendant-or-self"):
-            self.want(frozenset() if skip else contexts, Need.SUBTREE)
+            self.want(frozenset() if skip else contexts, _SUBTREE)
         elif axis in ("following-sibling", "preceding-sibling"):
-            self.want(_parents(contexts), Need.CHILDREN)
+            self.want(_parents(contexts), _CHILDREN)
         elif axis in ("following", "preceding"):
             raise _WholeDocument(f"{step} may be any node of the document")
         if step.test != ANY_NODE:

@@ -27,7 +27,9 @@ Wants: TypeAlias = frozenset[tuple[Pattern, Need]]
 _HERE = make_step("child", name_test("#here"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# There is one or more of the next two for each branch: a frozen one takes three times as long to
+# make. Nobody changes them.
+@dataclass(slots=True, eq=False)
 class PartialFootprint:
     """The footprint of a part of a branch. The same text at the same spine is one object.
 
@@ -51,7 +53,7 @@ class PartialFootprint:
         return frozenset([((*start, *rest), need) for rest, need in self.below])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SpineFootprint:
     """The footprint of a spine with its filters, which many branches share.
 
@@ -98,7 +100,7 @@ class PartialFootprints:
         key = (xpath[: len(xpath) - len(tail)], steps, indivisible)
         on_spine = self._spines.get(key)
         if on_spine is None:
-            spine = take_apart(Branch(key[0], steps))
+            spine = self._syntax.spine(key[0], steps)
             texts = () if indivisible else spine.filters
             filters = tuple([self._partial(spine.names[:step], text) for step, text in texts])
             whole = next((part.beyond.whole for part in filters if part.beyond.whole), "")

@@ -43,15 +43,21 @@ def simplify_filter(
     """
     out: list[Expr] = []
     for predicate in predicates:
-        if is_positional(predicate):
-            out.append(simplify_value(spine, predicate, context))
-            continue
-        simple = _truth(spine, predicate, context)
-        if simple == FALSE:
+        filters = context.filters(spine, predicate, simplify_predicate)
+        if filters is None:
             return None
-        if simple != TRUE:
-            out.extend(conjuncts(simple))
+        out.extend(filters)
     return in_order(out)
+
+
+def simplify_predicate(spine: Spine, predicate: Expr, context: Context) -> tuple[Expr, ...] | None:
+    """Returns the filters that a predicate becomes at this place; None if it cannot hold."""
+    if is_positional(predicate):
+        return (simplify_value(spine, predicate, context),)
+    simple = _truth(spine, predicate, context)
+    if simple == FALSE:
+        return None
+    return () if simple == TRUE else tuple(conjuncts(simple))
 
 
 def in_order(predicates: list[Expr]) -> tuple[Expr, ...]:
