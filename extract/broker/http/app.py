@@ -24,6 +24,7 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
+from extract.broker.http.traffic import Traffic
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
@@ -86,13 +87,16 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
             StoreError: _store_problem,
             HTTPException: _http_problem,
             ClientDisconnect: _gone,
+            TimeoutError: _gone,
             Exception: _unexpected,
         },
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.state.broker = broker
-    return Access(SafeAnswers(app), broker.settings.allowed_hosts, tokens, broker.rates)
+    seconds = broker.settings.limits.leaving_seconds
+    counted = Traffic(SafeAnswers(app), broker.arriving, broker.leaving, seconds)
+    return Access(counted, broker.settings.allowed_hosts, tokens, broker.rates)
 
 
 def _routes() -> list[Route]:
