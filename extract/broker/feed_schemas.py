@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from extract.broker.bodies import DocumentReceipt
 from extract.broker.store.rows import ArrivedDocument
+from extract.broker.wording import over_http
 from extract.chunktool.inference.infer import Inference
 from extract.errors import DocumentError
 from extract.limits import Limits
@@ -104,7 +105,7 @@ class FeedSchemas:
             line, column = row["line"] or 1, 1
             if row["offset"] is not None:
                 line, column = place_of(documents[place].content, row["offset"])
-            name, reason = documents[place].name, row["reason"]
+            name, reason = documents[place].name, over_http(row["reason"])
             refusals[place] = DocumentReceipt(name, 400, reason=reason, line=line, column=column)
         return refusals
 

@@ -45,6 +45,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
+from extract.flwr.parser import is_flwr
 
 _MOST_BYTES = 1 << 20  # of one subscription
 _MOST_METADATA = 1 << 16
@@ -60,6 +61,12 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
     kinds = [one for one in (body.xpath, body.flwr, body.xscl) if isinstance(one, str)]
     if len(kinds) != 1:
         raise Problem(422, "a subscription has one of xpath, flwr and xscl")
+    if isinstance(body.flwr, str) and not is_flwr(body.flwr):
+        raise Problem(
+            422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
+        )
+    if isinstance(body.xpath, str) and is_flwr(body.xpath):
+        raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
     elif isinstance(body.webhook_secret, str):
