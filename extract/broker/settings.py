@@ -45,6 +45,9 @@ class BrokerLimits:
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
         future_seconds: How far ahead the time of a document may be.
+        inferred_names: Elements of an inferred schema; beyond, it widens no more.
+        inferred_bytes: Of documents that an inferred schema is made of.
+        idempotency_bytes: Of answers that are kept for `Idempotency-Key`; the oldest go first.
         schema_bytes: Of all files of a schema.
         schema_seconds: To compile a schema.
         schema_memory: To compile a schema.
@@ -76,6 +79,9 @@ class BrokerLimits:
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
     future_seconds: float = 60
+    inferred_names: int = 2_000
+    inferred_bytes: int = 64 * _MIB
+    idempotency_bytes: int = 1 << 30
     schema_bytes: int = 8 * _MIB
     schema_seconds: float = 30
     schema_memory: int = 2 << 30

@@ -180,7 +180,10 @@ def test_the_rest_of_the_tables(store: BrokerStore) -> None:
     assert feeds.evidence(writer, 1) == [b"<a/>", b"<b/>"]
     assert join_rows.last_state(writer) == (5, 6, b"two")
     with writer.transaction():
-        idempotency.forget(writer, 6)
+        assert idempotency.forget(writer, 5, 0, 9) == (0, 0)
+    assert idempotency.kept_bytes(writer) == 104
+    with writer.transaction():
+        assert idempotency.forget(writer, 6, 0, 9) == (1, 104)
     assert idempotency.find(writer, "me", "k") is None
 
 
