@@ -50,10 +50,12 @@ from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
+from extract.xpath.ast import forget_shared
 
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
+_CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
 _WEBHOOK_BYTES: Final = 1 << 20  # of notifications that are read for a webhook, beyond the first
 
 
@@ -80,6 +82,7 @@ class Broker:
         self.leaving = ByteRoom(limits.leaving_bytes)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
         self.metrics = Metrics()
+        self._checked = 0  # queries since what they share was forgotten
         self.stopping = False
         self.start_failure: Exception | None = None
         self.tokens: TokenFile | None = None
@@ -278,6 +281,10 @@ class Broker:
     def _check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
+        self._checked += len(bodies)
+        if self._checked > _CHECKED_QUERIES:
+            self._checked = 0
+            forget_shared()
         reasons = [""] * len(bodies)
         chosen = []
         for place, body in enumerate(bodies):
