@@ -99,6 +99,7 @@ def test_a_repeated_request_with_its_key_is_harmless(asked: AskedBroker) -> None
     again = asked.ask("POST", "/feeds/f/documents?name=d", "<a/>", key)
     assert (first.status, first.json) == (again.status, again.json)
     assert asked.ask("POST", "/feeds/f/documents?name=d", "<a>1</a>", key).status == 422
+    assert asked.ask("POST", "/feeds/f/documents?name=d&time=9", "<a/>", key).status == 422
     asked.post("<a/>", "last")
     assert [one["document"] for one in asked.all_notifications("all", 2)] == ["d", "last"]
 

@@ -59,7 +59,7 @@ async def post_documents(request: Request) -> Response:
     time = _time(request.query_params.get("time"), future)
     schema = int(number_parameter(request, "schema", 0, 1e9))
     document = ArrivedDocument(checked_name(name), time, content, schema)
-    fingerprint = _fingerprint(feed, name, content) if key else b""
+    fingerprint = _fingerprint(feed, f"{name}\0{time}\0{schema}", content) if key else b""
     owner = client_of(request).name
     (receipt,) = await broker.submit(feed, [document], owner, key, fingerprint)
     if receipt.status != 202:

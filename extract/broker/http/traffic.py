@@ -49,7 +49,7 @@ class Traffic:
             problem = Problem(429, "too many answers are not taken yet", retry_after=5)
             await send_problem(problem, send)
             return
-        account = Account(self._arriving, self._leaving, self._held, client)
+        account = RequestBytes(self._arriving, self._leaving, self._held, client)
         scope[_ACCOUNT] = account
 
         async def received() -> Message:
@@ -78,8 +78,8 @@ class Traffic:
             account.close()
 
 
-class Account:
-    """What one request has in memory.
+class RequestBytes:
+    """The bytes that one request has in memory.
 
     Args:
         arriving: Counts bodies.
@@ -129,7 +129,7 @@ class Account:
             self.has_left(self._out)
 
 
-def account_of(request: Request) -> Account:
+def account_of(request: Request) -> RequestBytes:
     """What a request has in memory."""
-    account: Account = request.scope[_ACCOUNT]
+    account: RequestBytes = request.scope[_ACCOUNT]
     return account
