@@ -20,6 +20,7 @@ from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.metrics import Metrics
 from extract.broker.problems import Problem
 from extract.broker.settings import BrokerLimits, BrokerSettings, WebhookSettings
+from extract.xpath.ast import forget_shared, make_path, make_step
 from tests.support.broker_crash import broker_process
 from tests.support.broker_server import LINES, AskedBroker, served
 
@@ -183,7 +184,9 @@ def test_a_page_goes_on_where_the_last_one_was_full(tmp_path: Path) -> None:
         assert page["next"] == page["subscriptions"][-1]["id"]
 
 
-def test_who_takes_nothing_of_an_answer_is_given_up(tmp_path: Path) -> None:
+def test_who_takes_nothing_of_an_answer_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with _limited(tmp_path, leaving_seconds=0.05) as asked:
         _fill(asked)
         path = "/subscriptions/s/notifications?limit=1000"
@@ -199,6 +202,21 @@ def test_who_takes_nothing_of_an_answer_is_given_up(tmp_path: Path) -> None:
             size += len(piece)
         assert size < 4 * _MIB, "the rest of the answer was kept"
         slow.close()
+    assert "Traceback" not in caplog.text
+
+
+def test_parts_of_queries_that_are_gone_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extract.broker.broker._CHECKED_QUERIES", 20)
+    forget_shared()
+    with _limited(tmp_path) as asked:
+        for number in range(150):
+            assert asked.put("s", xpath=f"//a{number}[b{number} > {number}]").status < 300
+        asked.post("<a149><b149>150</b149></a149>", "last")
+        assert asked.all_notifications("s", 1)[0]["document"] == "last"
+    assert make_path.cache_info().currsize < 150
+    assert make_step.cache_info().currsize < 150
 
 
 class _Page(list[tuple[int, bytes]]):

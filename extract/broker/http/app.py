@@ -87,7 +87,6 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
             StoreError: _store_problem,
             HTTPException: _http_problem,
             ClientDisconnect: _gone,
-            TimeoutError: _gone,
             Exception: _unexpected,
         },
         lifespan=lifespan,

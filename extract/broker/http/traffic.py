@@ -8,6 +8,7 @@ which waits until the client has taken the one before; who takes nothing for a w
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from typing import Final
 
@@ -18,6 +19,7 @@ from extract.broker.byte_room import ByteRoom
 from extract.broker.problems import Problem
 from extract.broker.security.access import send_problem
 
+_log: Final = logging.getLogger("extract.broker.http")
 _PIECE: Final = 65_536  # bytes of an answer that are sent at once
 _ACCOUNT: Final = "extract.traffic"
 
@@ -68,12 +70,20 @@ class Traffic:
             for start in range(0, len(body), _PIECE):
                 more = start + _PIECE < len(body) or message.get("more_body", False)
                 piece = bytes(view[start : start + _PIECE])
-                async with asyncio.timeout(self._seconds):
-                    await send({"type": message["type"], "body": piece, "more_body": more})
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        await send({"type": message["type"], "body": piece, "more_body": more})
+                except TimeoutError:
+                    account.is_given_up = True
+                    raise
             account.has_left(len(body))
 
         try:
             await self._app(scope, received, sent)
+        except Exception:
+            if not account.is_given_up:
+                raise
+            _log.info("%s %s: the client took nothing", scope["method"], scope["path"])
         finally:
             account.close()
 
@@ -86,6 +96,9 @@ class RequestBytes:
         leaving: Counts answers.
         held: Counts answers by client, so that one alone cannot keep all others from reading.
         client: Whose request it is.
+
+    Attributes:
+        is_given_up: Whether the client took nothing of the answer for too long.
     """
 
     def __init__(
@@ -95,6 +108,7 @@ class RequestBytes:
         self._leaving = leaving
         self._held = held
         self._client = client
+        self.is_given_up = False
         self._in = 0
         self._out = 0
 
