@@ -24,7 +24,7 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
-from extract.broker.http.traffic import Traffic
+from extract.broker.http.traffic import Traffic, account_of
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
@@ -139,5 +139,6 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    if not account_of(request).is_given_up:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return json_response({"reason": "the broker failed; its log says why"}, 500)
