@@ -15,7 +15,15 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extract.broker.said_rows import Said, Shown, number_column, said_of, said_rows
+from extract.broker.said_rows import (
+    Said,
+    Shown,
+    number_column,
+    plain,
+    rejections,
+    said_of,
+    said_rows,
+)
 from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.pipeline import prepare
@@ -111,16 +119,34 @@ class BoundedAnswers:
             rejected: Gets what cannot be answered.
         """
         counts = self._counting.table(batch)
-        rejected += self._counting.rejected.to_pylist()
+        rejected += rejections(self._counting)
         if not counts.num_rows:
+            return
+        matching = [batch[place] for place in sorted(set(map(int, plain(counts, "document"))))]
+        if self._are_few(matching, counts):
+            yield from self._together(matching, batch, counts, rejected)
             return
         for some in self._in_groups(self._counted(batch, counts)):
             if len(some) == 1 and self._total(some[0]) > self._room:
                 yield from self._in_parts(some[0], range(len(some[0].keys)), rejected)
             else:
-                yield from self._together(some, rejected)
+                chosen = [(str(one.place), one.content) for one in some]
+                yield from self._together(chosen, batch, counts, rejected)
 
     # -- how much it is
+
+    def _are_few(self, documents: Batch, counts: Any) -> bool:
+        """Whether rows are few whatever they are, as nearly everywhere: a quick look."""
+        if any(_ENTITY in content for _, content in documents):
+            return False
+        largest = max([len(content) for _, content in documents])
+        total = sum(counts.column("count").to_pylist())
+        if self._weights is not None:
+            each = self._weights.most(largest)
+        else:
+            each = 2 * largest + _ROW_BYTES
+        values = len(documents) * len(self._values) * _ROW_BYTES
+        return total * each + values <= self._room
 
     def _counted(self, batch: Batch, table: Any) -> Iterator[_Counted]:
         places, keys = number_column(table, "document"), number_column(table, "query")
@@ -162,15 +188,24 @@ class BoundedAnswers:
 
     # -- answers
 
-    def _together(self, some: Sequence[_Counted], rejected: list[dict[str, Any]]) -> Iterator[Said]:
-        """Answers all queries on some documents; those that select too much, once more alone."""
-        table = self._answering.table([(str(one.place), one.content) for one in some])
-        failed = self._answering.rejected.to_pylist()
+    def _together(
+        self, some: Batch, batch: Batch, counts: Any, rejected: list[dict[str, Any]]
+    ) -> Iterator[Said]:
+        """Answers all queries on some documents; those that select too much, once more alone.
+
+        Args:
+            some: The documents.
+            batch: All documents of the batch, and
+            counts: what was counted in them.
+            rejected: Gets what cannot be answered.
+        """
+        table = self._answering.table(some)
+        failed = rejections(self._answering)
         told = said_rows(self._select, table, self._shown)
         if not failed:
             yield from told
             return
-        by_place = {one.place: one for one in some}
+        by_place = {one.place: one for one in self._counted(batch, counts)}
         gathered = list(told)
         again: dict[int, list[int]] = {}
         for row in failed:
@@ -223,7 +258,7 @@ class BoundedAnswers:
         scheme = prepare(None, queries, limits=self._limits)
         ready = Filter(scheme, self._select, limits=self._limits)
         table = ready.table([(str(one.place), one.content)])
-        failed = {row["query"]: row for row in ready.rejected.to_pylist()}
+        failed = {row["query"]: row for row in rejections(ready)}
         failed |= {bad.id: {"reason": bad.reason} for bad in scheme.rejected}
         found = {said.keys[0]: said.said for said in said_rows(self._select, table, self._shown)}
         for query, numbers in part:
@@ -270,18 +305,29 @@ class _Weights:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._known: dict[int, tuple[int, int, bool]] = {}
+        self._longest = self._inserted = 0  # of all that were ever known
+        self._any_deep = False
 
     def add(self, queries: Subscriptions) -> None:
         """Takes note of queries: their length, how often they insert something, and of what."""
         for one in queries:
             made = one.xpath.partition("return")[2]
             deep = "//" in made or "descendant" in made
-            self._known[int(one.id)] = len(one.xpath), made.count("{"), deep
+            inserted = made.count("{")
+            self._known[int(one.id)] = len(one.xpath), inserted, deep
+            self._longest = max(self._longest, len(one.xpath))
+            self._inserted = max(self._inserted, inserted)
+            self._any_deep |= deep
 
     def remove(self, identifiers: Sequence[str]) -> None:
         """Forgets queries."""
         for one in identifiers:
             self._known.pop(int(one), None)
+
+    def most(self, size: int) -> int:
+        """Bytes that the result for one binding may take, in documents up to a size."""
+        deepest = size * size // 4 if self._any_deep else size  # an element has four bytes
+        return 2 * (self._longest + self._inserted * deepest) + _ROW_BYTES
 
     def cost(self, keys: Longs, counts: Longs, size: int, content: bytes) -> Longs:
         """Bytes that results may take, for so many bindings."""

@@ -13,7 +13,7 @@ import msgspec
 
 from extract.broker.bodies import SubscriptionBody
 from extract.broker.bounded_answers import BoundedAnswers
-from extract.broker.said_rows import Said, Shown, said_rows
+from extract.broker.said_rows import Said, Shown, rejections, said_rows
 from extract.broker.store.rows import ArrivedDocument
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
@@ -127,5 +127,5 @@ class FeedFilters:
                 yield from compiled.match(batch, rejected)
                 continue
             table = compiled.table(batch)
-            rejected += compiled.rejected.to_pylist()
+            rejected += rejections(compiled)
             yield from said_rows(select, table, self._shown)

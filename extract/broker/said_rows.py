@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.protocol import Select
+from extract.live_filter import Filter
 
 FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
 _ROWS: Final = 4_096  # that become Python values at a time
@@ -110,8 +111,17 @@ def said_of(nodes: list[dict[str, Any]], count: int) -> dict[str, Any]:
 
 def _parts(table: Any) -> Iterator[Any]:
     """A table, some rows at a time."""
+    if table.num_rows <= _ROWS:
+        yield table
+        return
     for start in range(0, table.num_rows, _ROWS):
         yield table.slice(start, _ROWS)
+
+
+def rejections(used: Filter) -> list[dict[str, Any]]:
+    """What a filter has rejected in its last call."""
+    table = used.rejected
+    return table.to_pylist() if table.num_rows else []
 
 
 def plain(table: Any, name: str) -> list[Any]:
