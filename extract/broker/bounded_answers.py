@@ -140,7 +140,7 @@ class BoundedAnswers:
         if any(_ENTITY in content for _, content in documents):
             return False
         largest = max([len(content) for _, content in documents])
-        total = sum(counts.column("count").to_pylist())
+        total = int(sum(counts.column("count").to_pylist()))
         if self._weights is not None:
             each = self._weights.most(largest)
         else:
