@@ -55,7 +55,7 @@ from extract.xpath.ast import forget_shared
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
-_CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
+CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
 _WEBHOOK_BYTES: Final = 1 << 20  # of notifications that are read for a webhook, beyond the first
 
 
@@ -282,7 +282,7 @@ class Broker:
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
         self._checked += len(bodies)
-        if self._checked > _CHECKED_QUERIES:
+        if self._checked > CHECKED_QUERIES:
             self._checked = 0
             forget_shared()
         reasons = [""] * len(bodies)

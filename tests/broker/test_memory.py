@@ -208,7 +208,7 @@ def test_who_takes_nothing_of_an_answer_is_given_up(
 def test_parts_of_queries_that_are_gone_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.broker.broker._CHECKED_QUERIES", 20)
+    monkeypatch.setattr("extract.broker.broker.CHECKED_QUERIES", 20)
     forget_shared()
     with _limited(tmp_path) as asked:
         for number in range(150):
