@@ -6,8 +6,12 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
+from typing import Final
 
 from extract.broker.problems import Problem
+
+TOO_MANY: Final = "too many answers are not taken yet"
+_WAIT_SECONDS: Final = 5.0  # for room
 
 
 class ByteRoom:
@@ -45,8 +49,16 @@ class ByteRoom:
         self.used += size
 
     def give(self, size: int) -> None:
-        """Counts bytes no longer; those who wait longest for room get it."""
+        """Counts bytes no longer; those who wait longest for room get it, a moment later.
+
+        Who has read a page gives back what was held for it, and counts the answer at once: only
+        then is it known how much room there is.
+        """
         self.used -= size
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._hand_out)
+
+    def _hand_out(self) -> None:
         while self._waiting and self.has(self._waiting[0][0]):
             wanted, one = self._waiting.popleft()
             if not one.done():
@@ -55,12 +67,18 @@ class ByteRoom:
 
     @contextlib.asynccontextmanager
     async def held(self, size: int) -> AsyncIterator[None]:
-        """Holds room for bytes, as soon as there is some."""
+        """Holds room for bytes, as soon as there is some.
+
+        Raises:
+            Problem: There was none for some seconds.
+        """
         if self._waiting or not self.has(size):
             one: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append((size, one))
             try:
-                await one
+                await asyncio.wait_for(one, _WAIT_SECONDS)
+            except TimeoutError:
+                raise Problem(429, TOO_MANY, retry_after=5) from None
             except asyncio.CancelledError:
                 if one.done() and not one.cancelled():
                     self.give(size)

@@ -15,7 +15,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from extract.broker.byte_room import ByteRoom
+from extract.broker.byte_room import TOO_MANY, ByteRoom
 from extract.broker.problems import Problem
 from extract.broker.security.access import send_problem
 
@@ -48,7 +48,7 @@ class Traffic:
             return
         client = scope["extract.client"].name
         if self._held[client] > self._leaving.most // 2:
-            problem = Problem(429, "too many answers are not taken yet", retry_after=5)
+            problem = Problem(429, TOO_MANY, retry_after=5)
             await send_problem(problem, send)
             return
         account = RequestBytes(self._arriving, self._leaving, self._held, client)
