@@ -266,6 +266,21 @@ class Filter:
     def __contains__(self, identifier: object) -> bool:
         return isinstance(identifier, str) and identifier in self._live()
 
+    def query(self, identifier: str) -> Subscription:
+        """The query with an id, such that another filter answers it in the same way.
+
+        An XPath comes in its canonical form, from the document node and with the prefixes of all.
+
+        Raises:
+            SchemeError: There is no query with such an id.
+        """
+        return self._live().query(identifier)
+
+    def selects_nodes(self, identifier: str) -> bool:
+        """Whether the query with an id is a node set; the value of any other one is a row of every
+        document, where nodes are asked for."""
+        return self._live().selects_nodes(identifier)
+
     def add(self, queries: Queries) -> None:
         """Adds queries: a mapping from ids to XPaths, a `Subscription`, `Subscriptions`, or what
         they are made of. Prefixes that queries do not bind are those of the scheme that the filter

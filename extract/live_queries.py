@@ -18,9 +18,10 @@ from extract.filtertool.scheme_view import SchemeView
 from extract.limits import Limits
 from extract.preptool.revise import AskedQuery, Reviser
 from extract.scheme.model import Scheme
-from extract.scheme.registered import CustomOutput, Later
+from extract.scheme.registered import CustomOutput, Later, Rejected, Unsatisfiable
 from extract.subscriptions import Subscription
 from extract.subscriptions.constants import Constants
+from extract.xpath.functions import Type
 
 _SPARE: Final = 10_000  # numbers of removed queries that do not matter
 
@@ -69,6 +70,32 @@ class LiveQueries:
     def crowded(self) -> bool:
         """Whether most numbers are those of removed queries."""
         return self._next > 2 * len(self._reviser) + _SPARE
+
+    def query(self, identifier: str) -> Subscription:
+        """Returns a query such that another filter answers it in the same way.
+
+        Raises:
+            SchemeError: There is no query with such an id.
+        """
+        with self._lock:
+            registered = self._reviser.get(identifier)
+            output = self._reviser.output(identifier)
+            if output is not None:
+                return Subscription(identifier, output.flwr, output.namespaces)
+            if isinstance(registered, Later):
+                text, namespaces = registered.subscriber.xpath, registered.namespaces
+                return Subscription(identifier, text, namespaces, version=registered.version)
+            if isinstance(registered, Rejected):
+                return Subscription(identifier, registered.xpath)
+            if isinstance(registered, Unsatisfiable):
+                registered = registered.subscriber
+            return Subscription(identifier, registered.absolute, self._reviser.prefixes)
+
+    def selects_nodes(self, identifier: str) -> bool:
+        """Whether a query is known to select nodes; others may have a row for every document."""
+        with self._lock:
+            asked = self._reviser.asked(identifier)
+            return asked is None or asked.type is Type.NODES
 
     # -- changes; an error changes nothing
 

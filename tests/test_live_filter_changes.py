@@ -344,3 +344,28 @@ def test_calls_may_change_the_filter_between_documents() -> None:
     for name, _ in ready.each([("m", IBM), ("n", IBM)]):
         ready.add({name: "//symbol"})
     assert len(ready) == 4
+
+
+def test_a_query_of_a_filter_can_be_asked_elsewhere() -> None:
+    """As it was given, changed and added: another filter gives the same rows for it."""
+    texts = {
+        "path": "//p:b[. > 1]",
+        "either": "a/b | //c",
+        "value": "count(//c) > 1",
+        "text": "string(//c)",
+        "nothing": "//zz",
+    }
+    queries = [Subscription(name, text, {"p": "urn:p"}) for name, text in texts.items()]
+    whole = extract.Filter(extract.prepare(Subscriptions.of(queries[:2])), "nodes")
+    whole.add(Subscriptions.of(queries[2:]))
+    whole.add([Subscription("later", "//c[. = (2 to 3)]", {}, version="2.0")])
+    document = b"<a xmlns:q='urn:p'><q:b>2</q:b><b>3</b><c>1</c><c>2</c></a>"
+    rows = whole.table([("d", document)]).to_pylist()
+    assert {row["query"] for row in rows} == {"path", "either", "value", "text", "later"}
+    for name in [*texts, "later"]:
+        alone = extract.Filter(extract.prepare(Subscriptions.of([whole.query(name)])), "nodes")
+        expected = [row for row in rows if row["query"] == name]
+        assert alone.table([("d", document)]).to_pylist() == expected
+    assert [name for name in texts if not whole.selects_nodes(name)] == ["value", "text"]
+    with pytest.raises(SchemeError, match="no query"):
+        whole.query("other")

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from extract.broker.batches import MatchedBatch
 from extract.broker.bodies import FeedBody, SubscriptionBody
+from extract.broker.byte_room import ByteRoom
 from extract.broker.changes import (
     NewSubscription,
     PutMode,
@@ -34,6 +35,7 @@ from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
 from extract.broker.rights import barred_among, owner_named, without_right
+from extract.broker.said_rows import Shown
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
@@ -48,11 +50,13 @@ from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
 from extract.broker.times import now_us
 from extract.schema.model import Schema
+from extract.xpath.ast import forget_shared
 
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
 _TRIM_SECONDS: Final = 5.0
-_UNWRITTEN_BYTES: Final = 64 << 20  # of notifications that are matched and not yet on disk
+CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
+_WEBHOOK_BYTES: Final = 1 << 20  # of notifications that are read for a webhook, beyond the first
 
 
 class Broker:
@@ -71,11 +75,14 @@ class Broker:
         self.registry = Registry(store.writer)
         self.readers = Readers()
         self.pending = PendingDocuments(limits.pending_documents, limits.pending_bytes)
-        self.unwritten = UnwrittenNotifications(_UNWRITTEN_BYTES)
+        self.unwritten = UnwrittenNotifications(limits.unwritten_bytes)
         self.connections = Connections(limits.connections)
         self.sockets = Sockets(limits.sockets)
+        self.arriving = ByteRoom(limits.arriving_bytes)
+        self.leaving = ByteRoom(limits.leaving_bytes)
         self.rates = Rates(limits.requests_per_second, limits.bytes_per_second)
         self.metrics = Metrics()
+        self._checked = 0  # queries since what they share was forgotten
         self.stopping = False
         self.start_failure: Exception | None = None
         self.tokens: TokenFile | None = None
@@ -90,10 +97,9 @@ class Broker:
             store, self.registry, self._heard, self._settled, self.metrics.committed
         )
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
+        shown = Shown(limits.notification_matches, limits.notification_bytes)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(
-                self.limits, limits.notification_matches, limits.notification_bytes
-            ),
+            lambda key: FeedFilters(self.limits, shown, limits.matching_bytes),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
@@ -101,6 +107,7 @@ class Broker:
             self.catalog.saw,
             self._feed_ended,
             self.settings.max_delay_ms / 1000,
+            limits.matching_pairs,
             self.metrics.batch_done,
         )
         # What takes long must not keep readers waiting.
@@ -130,7 +137,7 @@ class Broker:
         settings = self.settings.webhooks
         caller = WebhookCaller(settings)
         self._webhooks = Webhooks(
-            settings, self.webhook, self.notifications, self.journal, self.metrics, caller
+            settings, self.webhook, self._page_of_webhook, self.journal, self.metrics, caller
         )
         self._webhooks.wake(list(self.with_webhook))
         self._trimming = self._loop.create_task(self._trim())
@@ -274,6 +281,10 @@ class Broker:
     def _check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
     ) -> list[str]:
+        self._checked += len(bodies)
+        if self._checked > CHECKED_QUERIES:
+            self._checked = 0
+            forget_shared()
         reasons = [""] * len(bodies)
         chosen = []
         for place, body in enumerate(bodies):
@@ -456,21 +467,21 @@ class Broker:
         Args:
             key: Of the subscriber.
             after: The last number that the client has.
-            most: How many.
+            most: How many; of large ones fewer come.
             wait: How many seconds to wait for the first.
 
         Raises:
             Problem: Some of them are no longer kept; or the subscription is gone.
         """
         if not wait:
-            return await self.read(read_notifications, key, after, most)
+            return await self._page(key, after, most)
         loop = asyncio.get_running_loop()
         end = loop.time() + wait
         event, epoch = self.readers.enter(key), self.token_epoch
         try:
             while True:
                 event.clear()  # before one looks, so that nothing comes unseen in between
-                page = await self.read(read_notifications, key, after, most)
+                page = await self._page(key, after, most)
                 is_over = self.stopping or self.token_epoch != epoch or not self.is_active(key)
                 if page[0] or is_over:
                     return page
@@ -482,6 +493,16 @@ class Broker:
                     return page
         finally:
             self.readers.leave(key, event)
+
+    async def _page(self, key: int, after: int, most: int) -> NotificationEntries:
+        """A page for a reader, as soon as others have taken theirs."""
+        size = self.settings.limits.page_bytes
+        async with self.leaving.held(size):
+            return await self.read(read_notifications, key, after, most, size)
+
+    async def _page_of_webhook(self, key: int, after: int, most: int) -> NotificationEntries:
+        """A page for a webhook; few call at a time, and readers are not in their way."""
+        return await self.read(read_notifications, key, after, most, _WEBHOOK_BYTES)
 
     @property
     def webhooks(self) -> Webhooks:

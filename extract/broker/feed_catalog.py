@@ -69,7 +69,9 @@ class FeedCatalog:
         reject = feed.body.on_nonconforming == "reject"
         self.checks[feed.key] = FeedSchemas(given, reject, self._limits)
         if feed.kind == "inferred":
-            self._inferred.setdefault(feed.key, InferredFeed(self._limits))
+            limits = self._settings.limits
+            fresh = InferredFeed(self._limits, limits.inferred_names, limits.inferred_bytes)
+            self._inferred.setdefault(feed.key, fresh)
         else:
             self._inferred.pop(feed.key, None)
 
@@ -166,7 +168,8 @@ class FeedCatalog:
             result = inferred.result
             if result is None:
                 return {"kind": "inferred", "about": "no document has come yet"}
-            return {"kind": "inferred", "about": str(result), **_inferred_text(result)}
+            full = {"full": True} if inferred.is_full else {}
+            return {"kind": "inferred", "about": str(result), **_inferred_text(result), **full}
         rows = feed_rows.feed_schemas(connection, feed.key)
         if not rows:
             return {"kind": "none"}

@@ -6,12 +6,14 @@ refused, and which queries can match nothing.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from extract.broker.bodies import DocumentReceipt
 from extract.broker.store.rows import ArrivedDocument
+from extract.broker.wording import over_http
 from extract.chunktool.inference.infer import Inference
 from extract.errors import DocumentError
 from extract.limits import Limits
@@ -22,6 +24,7 @@ from extract.schema.model import Schema
 from extract.subscriptions import Subscriptions
 
 Refusals = dict[int, DocumentReceipt]
+_log: Final = logging.getLogger("extract.broker.feeds")
 _ROUNDS: Final = 8  # of widening by one batch
 
 
@@ -104,7 +107,7 @@ class FeedSchemas:
             line, column = row["line"] or 1, 1
             if row["offset"] is not None:
                 line, column = place_of(documents[place].content, row["offset"])
-            name, reason = documents[place].name, row["reason"]
+            name, reason = documents[place].name, over_http(row["reason"])
             refusals[place] = DocumentReceipt(name, 400, reason=reason, line=line, column=column)
         return refusals
 
@@ -115,12 +118,24 @@ class InferredFeed:
     A document that shows an edge, an attribute or text that no other had is evidence; the evidence
     is kept, so that the schema is the same after a restart.
 
+    It has bounds: documents of a stranger may show a new name each. Beyond them it stays as it is;
+    answers do not depend on it.
+
     Args:
         limits: For documents.
+        most_names: Elements that it may have.
+        most_bytes: Of evidence.
+
+    Attributes:
+        result: What was inferred; None if no document has come.
+        is_full: Whether it widens no more.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, most_names: int, most_bytes: int) -> None:
         self._limits = limits
+        self._most_names = most_names
+        self._room = most_bytes
+        self.is_full = False
         self._inference = Inference(limits)
         self._check: _Check | None = None
         self._lock = threading.Lock()
@@ -132,20 +147,28 @@ class InferredFeed:
             evidence: list[bytes] = []
             left = dict(enumerate(contents))
             for _ in range(_ROUNDS):
-                left = self._breaking(left)
+                left = {} if self.is_full else self._breaking(left)
                 if not left:
                     break
                 # A few at a time: most of the others keep to what these show.
                 for place in list(left)[:16]:
                     content = left.pop(place)
+                    if len(content) > self._room:
+                        self._fill()
+                        break
                     try:
                         self._inference.add(content)
                     except DocumentError:
                         continue  # it cannot be read in this way, and shows nothing
                     evidence.append(content)
+                    self._room -= len(content)
                 if evidence:
                     self._rebuild()
             return evidence
+
+    def _fill(self) -> None:
+        self.is_full = True
+        _log.warning("an inferred schema has reached its limit, and widens no more")
 
     def _breaking(self, contents: dict[int, bytes]) -> dict[int, bytes]:
         if self._check is None:
@@ -155,6 +178,8 @@ class InferredFeed:
     def _rebuild(self) -> None:
         self.result = self._inference.result().edges_only()
         self._check = _Check(self.result.schema, True, self._limits)
+        if len(self.result.schema.declarations) > self._most_names:
+            self._fill()
 
 
 def place_of(content: bytes, offset: int) -> tuple[int, int]:

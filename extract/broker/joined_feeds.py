@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from extract.broker.security.tokens import KnownClient
 from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time
 from extract.errors import ExtractError, QuerySyntaxError
+from extract.filtertool.joins.joined import Joined
 from extract.filtertool.results.outcome import Rejection
 from extract.joins import Joins
 from extract.limits import Limits
@@ -66,25 +67,16 @@ class JoinedFeeds:
 
     def process(
         self, feed: str, document: ArrivedDocument, time: int
-    ) -> tuple[list[tuple[int, dict[str, Any]]], list[Any]]:
+    ) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[Any]]:
         """Takes a document; returns what it leads to, by subscriber, and what was rejected."""
         if feed in self._joins.published:
-            return [], []
+            return iter(()), []
         try:
             rows = self._joins.process(feed, document.name, document.content, iso_time(time))
         except ExtractError as error:
-            return [], [Rejection(document.name, None, "join", error.reason)]
+            return iter(()), [Rejection(document.name, None, "join", error.reason)]
         self.changed = True
-        told = []
-        for row in rows:
-            said = {
-                "output": row.output,
-                "left": _side(row.left, row.left_seq, row.left_time),
-                "right": _side(row.right, row.right_seq, row.right_time),
-                "bindings": dict(row.bindings),
-            }
-            told.append((int(row.query), said))
-        return told, list(self._joins.rejected)
+        return map(_told, rows), list(self._joins.rejected)
 
     def save(self) -> bytes:
         """The state, as bytes."""
@@ -102,6 +94,16 @@ class JoinedFeeds:
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:
                 archive.extractall(folder, filter="data")
             self._joins = Joins.restore(Path(folder, "state"), limits=self._limits)
+
+
+def _told(row: Joined) -> tuple[int, dict[str, Any]]:
+    said = {
+        "output": row.output,
+        "left": _side(row.left, row.left_seq, row.left_time),
+        "right": _side(row.right, row.right_seq, row.right_time),
+        "bindings": dict(row.bindings),
+    }
+    return int(row.query), said
 
 
 def _side(document: str, seq: int, time: int) -> dict[str, Any]:

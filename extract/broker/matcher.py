@@ -42,6 +42,7 @@ class MatchingThread:
         seen: Called with the documents of a feed that were matched.
         ended: Called with a feed that is gone, when no document of it is left.
         max_delay: How many seconds a document may wait for others.
+        most_pairs: Documents times subscriptions that are matched in one call.
         observe: Called with the seconds and documents of each batch.
     """
 
@@ -55,12 +56,14 @@ class MatchingThread:
         seen: Callable[[int, Sequence[ArrivedDocument]], None],
         ended: Callable[[int], None],
         max_delay: float,
+        most_pairs: int,
         observe: Callable[[float, int], None] = lambda seconds, documents: None,
     ) -> None:
         self._make = filters
         self._name = names
         self._matched = matched
         self._max_delay = max_delay
+        self._most_pairs = most_pairs
         self._observe = observe
         self._joins = joins
         self._saved = saved
@@ -228,13 +231,13 @@ class MatchingThread:
                 entry = {"feed": name, "document": document.name, "number": block.first + place}
                 entry |= {"time": iso_time(when), **said}
                 batch.tell(key, _encode(entry))
+                self._write_large(batch)
             for one in rejected:
                 query, document_name = one.query or "", one.document or ""
                 row = RejectionRow(
                     block.feed, document_name, query, one.stage, one.reason, 0, 0, when
                 )
                 batch.rejected.append(row)
-            self._write_large(batch)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""
@@ -256,11 +259,11 @@ class MatchingThread:
         size = self._slices.setdefault(feed, SliceSize())
         start = 0
         while start < len(documents):
-            chosen = slice(start, start + size.documents)
+            most = max(1, self._most_pairs // len(filters))
+            chosen = slice(start, start + min(size.documents, most))
             some = documents[chosen]
             count = self._tell(feed, filters, some, times[chosen], numbers[chosen], batch)
             size.observe(len(some), count)
-            self._write_large(batch)
             start += len(some)
 
     def _tell(
@@ -273,9 +276,9 @@ class MatchingThread:
         batch: MatchedBatch,
     ) -> int:
         """Matches a few documents; returns to how many notifications they lead."""
-        found, rejected = filters.match(documents)
-        name = self._name(feed)
-        for place, key, said in found:
+        rejected: list[dict[str, Any]] = []
+        name, count = self._name(feed), 0
+        for place, keys, said in filters.match(documents, rejected):
             document = documents[place]
             when = times[place] if document.time is None else document.time
             entry = {
@@ -285,7 +288,11 @@ class MatchingThread:
                 "time": iso_time(when),
                 **said,
             }
-            batch.tell(key, _encode(entry))
+            written = _encode(entry)
+            for key in keys:
+                batch.tell(key, written)
+                self._write_large(batch)
+            count += len(keys)
         for row in rejected:
             document = documents[int(row["document"])]
             batch.rejected.append(
@@ -300,7 +307,7 @@ class MatchingThread:
                     now_us(),
                 )
             )
-        return len(found)
+        return count
 
     def _write_large(self, batch: MatchedBatch) -> None:
         """Has a part of an outcome written, if it is much."""

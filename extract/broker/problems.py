@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from extract.broker.wording import over_http
+
 
 class Problem(Exception):
     """A request that is answered with an error.
 
     Args:
         status: The HTTP status.
-        reason: What is wrong, one sentence without a full stop.
+        reason: What is wrong, one sentence without a full stop; the library's words become those
+            of HTTP.
         hint: What the client can do about it; empty when there is nothing to say.
         retry_after: After how many seconds to try again; 0 for never.
         fields: What else the body says: ``line``, ``column``, ``oldest``, ...
@@ -21,8 +24,8 @@ class Problem(Exception):
     ) -> None:
         super().__init__(status, reason)
         self.status = status
-        self.reason = reason
-        self.hint = hint
+        self.reason = over_http(reason)
+        self.hint = over_http(hint)
         self.retry_after = retry_after
         self.fields = fields
 

@@ -10,8 +10,8 @@ import msgspec
 from extract.broker.bodies import FeedBody
 from extract.broker.store import documents as document_rows
 from extract.broker.store import feeds as feed_rows
+from extract.broker.store import idempotency, past_numbers, retained
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store import past_numbers, retained
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
@@ -57,6 +57,7 @@ class Registry:
         numbers: The last number of each subscriber whose notifications were written lately.
         past: The last numbers of subscriptions that are gone, by bucket.
         retained_bytes: Of documents and notifications that are kept.
+        idempotency_bytes: Of answers that are kept for repeated requests.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -104,6 +105,7 @@ class Registry:
         self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
         self.past = past_numbers.past_numbers(connection)
         self.retained_bytes = retained.retained_bytes(connection)
+        self.idempotency_bytes = idempotency.kept_bytes(connection)
         self.feed_names.update({one.key: one.name for one in feeds.values()})
         self.feeds, self.feeds_by_key = feeds, feeds_by_key
         self.subscribers, self.by_key, self.owned = subscribers, by_key, owned

@@ -14,6 +14,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 
 _BATCHES: Final = 200  # that one transaction removes
+_ANSWERS: Final = 1_000  # of requests with a key, that one transaction forgets
 _REJECTIONS: Final = 10_000  # that are kept
 
 
@@ -32,16 +33,19 @@ def trim_store(transaction: Transaction, settings: BrokerSettings, has_joins: bo
         safe_position = min(matched, 0 if saved is None else saved[0])
         safe_revision = min(safe_revision, 0 if saved is None else saved[1])
     subscription_rows.forget_versions(connection, safe_revision)
-    idempotency.forget(connection, now - round(settings.idempotency_seconds * 1e6))
+    before = now - round(settings.idempotency_seconds * 1e6)
+    excess = registry.idempotency_bytes - settings.limits.idempotency_bytes
+    forgotten, freed = idempotency.forget(connection, before, excess, _ANSWERS)
+    registry.idempotency_bytes -= freed
     notification_rows.trim_rejections(connection, _REJECTIONS)
     batches = retained.oldest_batches(connection, safe_position, _BATCHES)
     cut, size = _cut(batches, settings, now, registry.retained_bytes)
     if not cut:
-        return False
+        return forgotten == _ANSWERS
     numbers = {feed.key: feed.next_number for feed in registry.feeds.values()}
     retained.trim(connection, cut, matched, numbers)
     registry.retained_bytes -= size
-    return cut == batches[-1][0] and len(batches) == _BATCHES
+    return (cut == batches[-1][0] and len(batches) == _BATCHES) or forgotten == _ANSWERS
 
 
 def _cut(

@@ -13,6 +13,7 @@ import msgspec
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.feed_filters import as_subscription
 from extract.broker.problems import Problem
+from extract.broker.wording import over_http
 from extract.errors import ExtractError, SchemaError
 from extract.filtertool.processes.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
 from extract.limits import Limits
@@ -142,5 +143,5 @@ def check_queries(
         raise Problem(422, one.reason, one.hint, about="query", **place)
     reasons = [""] * len(bodies)
     for two in scheme.unsatisfiable:
-        reasons[int(two.subscriber.id)] = two.reason
+        reasons[int(two.subscriber.id)] = over_http(two.reason)
     return reasons

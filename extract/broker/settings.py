@@ -34,9 +34,20 @@ class BrokerLimits:
         notification_matches: Nodes in one notification.
         notification_bytes: Of the values of nodes in one notification, beyond the first node.
         answer_bytes: That one query may select or make in one document.
+        matching_bytes: That rows may take while documents are matched, about.
+        matching_pairs: Documents times subscriptions that are matched in one call.
+        unwritten_bytes: Of notifications that are matched and not yet on disk.
+        page_bytes: Of notifications, documents or subscriptions in one answer, beyond the first.
+        leaving_bytes: Of answers that clients have not taken yet; more are refused for a while.
+        leaving_seconds: That a client may take nothing of its answer.
+        arriving_bytes: Of bodies that are not answered yet; more are refused for a while.
+        header_bytes: Of the line and the headers of a request.
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
         future_seconds: How far ahead the time of a document may be.
+        inferred_names: Elements of an inferred schema; beyond, it widens no more.
+        inferred_bytes: Of documents that an inferred schema is made of.
+        idempotency_bytes: Of answers that are kept for `Idempotency-Key`; the oldest go first.
         schema_bytes: Of all files of a schema.
         schema_seconds: To compile a schema.
         schema_memory: To compile a schema.
@@ -57,9 +68,20 @@ class BrokerLimits:
     notification_matches: int = 1_000
     notification_bytes: int = _MIB
     answer_bytes: int = 16 * _MIB
+    matching_bytes: int = 256 * _MIB
+    matching_pairs: int = 16_000_000
+    unwritten_bytes: int = 64 * _MIB
+    page_bytes: int = 4 * _MIB
+    leaving_bytes: int = 256 * _MIB
+    leaving_seconds: float = 60
+    arriving_bytes: int = 256 * _MIB
+    header_bytes: int = 65_536
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
     future_seconds: float = 60
+    inferred_names: int = 2_000
+    inferred_bytes: int = 64 * _MIB
+    idempotency_bytes: int = 1 << 30
     schema_bytes: int = 8 * _MIB
     schema_seconds: float = 30
     schema_memory: int = 2 << 30

@@ -155,6 +155,7 @@ def _write_block(
             answer = _encode(receipts)
             row = (one.owner, one.key, one.fingerprint, answer, transaction.now)
             idempotency.remember(transaction.connection, row)
+            registry.idempotency_bytes += len(answer) + len(one.key) + idempotency.OVERHEAD
     _note_refusals(feed.key, submissions, transaction)
     if not accepted:
         return None

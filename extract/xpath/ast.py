@@ -297,6 +297,16 @@ def make_parameter(index: int, kind: ParameterType) -> Parameter:
     return Parameter(index, kind)
 
 
+def forget_shared() -> None:
+    """Forgets which nodes are kept as one; equal ones that are made later are other objects.
+
+    For a process that runs for months while queries come and go: the nodes of queries that are long
+    gone would take one to two KB each, of up to 65,536 queries.
+    """
+    for one in (name_test, make_step, make_path, make_parameter):
+        one.cache_clear()
+
+
 TRUE: Final = FunctionCall("true")
 FALSE: Final = FunctionCall("false")
 

@@ -99,6 +99,7 @@ def test_a_repeated_request_with_its_key_is_harmless(asked: AskedBroker) -> None
     again = asked.ask("POST", "/feeds/f/documents?name=d", "<a/>", key)
     assert (first.status, first.json) == (again.status, again.json)
     assert asked.ask("POST", "/feeds/f/documents?name=d", "<a>1</a>", key).status == 422
+    assert asked.ask("POST", "/feeds/f/documents?name=d&time=9", "<a/>", key).status == 422
     asked.post("<a/>", "last")
     assert [one["document"] for one in asked.all_notifications("all", 2)] == ["d", "last"]
 
@@ -168,6 +169,7 @@ def test_what_selects_too_much_is_told_without_it(asked: AskedBroker) -> None:
     asked.post("<a>next</a>", "small")
     first, second = asked.all_notifications("all", 2)
     assert (first["document"], first["matches"], first["truncated"]) == ("deep", [], True)
+    assert first["count"] == depth
     assert (second["document"], second["matches"][0]["text"]) == ("small", "next")
     assert asked.all_notifications("inner", 2)[0]["matches"][0]["text"] == text
     (some,) = asked.all_notifications("few", 1)
@@ -184,7 +186,9 @@ def test_a_page_is_read_without_what_is_behind_it(asked: AskedBroker) -> None:
     with asked.broker.store.reader() as connection:
         first = notification_rows.last_number(connection, key) - 12_000
         for after, most in ((0, 10), (1, 1_000), (11_999, 10)):
-            rows = notification_rows.notifications_after(connection, key, first + after, most)
+            rows = notification_rows.notifications_after(
+                connection, key, first + after, most, 1 << 24
+            )
             assert rows[0].last > first + after
             assert len(rows) <= 2
             assert sum(row.amount for row in rows) < 12_000

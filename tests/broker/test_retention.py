@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from extract.broker.journal import Operation, Transaction
-from extract.broker.settings import BrokerSettings
-from extract.broker.store import retained
+from extract.broker.retention import trim_store
+from extract.broker.settings import BrokerLimits, BrokerSettings
+from extract.broker.store import idempotency, retained
 from tests.support.broker_server import AskedBroker, served
 
 
@@ -93,3 +94,26 @@ def _kept(asked: AskedBroker) -> tuple[int, int]:
 def _documents(asked: AskedBroker, after: int) -> list[Any]:
     documents: list[Any] = asked.ask("GET", f"/feeds/f/documents?after={after}").json["documents"]
     return documents
+
+
+def test_answers_for_repeated_requests_have_a_bound(tmp_path: Path) -> None:
+    """The oldest are forgotten first; a repetition of one that is kept is still harmless."""
+    limits = BrokerLimits(idempotency_bytes=5_000)
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        asked.put_feed("f")
+        registry = asked.broker.registry
+        for number in range(60):
+            one = asked.post_lines([("d", "<a/>")], Idempotency_Key=f"k{number}")
+            assert one.json["accepted"] == 1
+        asked.broker.journal.submit(
+            Operation(lambda transaction: trim_store(transaction, asked.broker.settings, False))
+        )
+        first = asked.ask("PUT", "/feeds/g", {})  # behind it
+        assert first.status == 201
+        assert 0 < registry.idempotency_bytes <= 5_000
+        again = asked.post_lines([("d", "<a/>")], Idempotency_Key="k59").json
+        assert again["results"][0]["number"] == 60
+        forgotten = asked.post_lines([("d", "<a/>")], Idempotency_Key="k0").json
+        assert forgotten["results"][0]["number"] == 61
+        kept = asked.broker.store.read(idempotency.kept_bytes)
+        assert registry.idempotency_bytes == kept

@@ -10,6 +10,7 @@ from lxml import etree
 
 from extract.broker.problems import Problem
 from extract.broker.schemas import SchemaFilesBody, compile_in_child
+from extract.broker.settings import BrokerLimits, BrokerSettings
 from tests.support.broker_server import LINES, XML, AskedBroker, served
 
 FIRST = "<!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>"
@@ -146,3 +147,26 @@ def test_a_schema_that_takes_too_much_is_refused() -> None:
     bomb = "".join(f'<!ENTITY % e{n} "%e{n - 1};%e{n - 1};">' for n in range(1, 40))
     reason = _compile("dtd", f'<!ENTITY % e0 "<!-- x -->">{bomb}%e39;<!ELEMENT a ANY>')
     assert reason
+
+
+def test_an_inferred_schema_does_not_grow_without_end(tmp_path: Path) -> None:
+    """Every document has a new name; the schema widens up to its limit, and matching goes on."""
+    limits = BrokerLimits(inferred_names=20)
+    with served(tmp_path, BrokerSettings(limits=limits)) as asked:
+        asked.put_feed("f")
+        asked.put("s", xpath="/*/last", select="doc")
+        for number in range(200):
+            asked.post(f"<a{number}><b{number}/></a{number}>")
+        asked.post("<zz><last/></zz>", "last")
+        assert asked.all_notifications("s", 1)[0]["document"] == "last"
+        schema = asked.ask("GET", "/feeds/f/schema").json
+        assert schema["full"] is True
+        assert 20 < schema["xsd"].count("xs:element name") < 80
+    with served(tmp_path, BrokerSettings(limits=BrokerLimits(inferred_bytes=1_000))) as asked:
+        asked.put_feed("g")
+        asked.put("t", xpath="/*/last", select="doc", feed="g")
+        for number in range(50):
+            asked.post(f"<a{number}>{'x' * 90}</a{number}>", feed="g")
+        asked.post("<zz><last/></zz>", "last", feed="g")
+        assert asked.all_notifications("t", 1)[0]["document"] == "last"
+        assert asked.ask("GET", "/feeds/g/schema").json["full"] is True

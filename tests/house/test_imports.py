@@ -46,6 +46,8 @@ RECIPES: Final = (  # that put the stages together
 
 # For each package a row for each of its modules or sub-packages: which of the others it may import.
 # REST is the row of all that have none.
+_VALUES: Final = ("problems", "bodies", "times", "wording")  # of the broker
+
 ROOMS: Final[Rooms] = {
     "extract": {
         **{layer: GROUND[:depth] for depth, layer in enumerate(GROUND)},
@@ -125,12 +127,13 @@ ROOMS: Final[Rooms] = {
         "store": ("times",),
         "security": ("problems", "bodies", "store"),
         "delivery": ("store", "security", "problems", "bodies", REST),
-        "page": ("http", "store", "security", "delivery", "problems", "bodies", "times", REST),
-        "problems": (),
+        "page": ("http", "store", "security", "delivery", *_VALUES, REST),
+        "wording": (),
+        "problems": ("wording",),
         "bodies": (),
         "times": (),
-        REST: ("store", "security", "delivery", "http", "page", "problems", "bodies", "times"),
-        "http": ("store", "security", "delivery", "page", "problems", "bodies", "times", REST),
+        REST: ("store", "security", "delivery", "http", "page", *_VALUES),
+        "http": ("store", "security", "delivery", "page", *_VALUES, REST),
     },
     "extract.bench": {"experiments": (REST,), "report": ("experiments", REST), REST: ()},
     "extract.bench.experiments": {"rivals": (), REST: ("rivals",)},

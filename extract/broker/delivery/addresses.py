@@ -65,7 +65,7 @@ def check_url(url: str, allow_private: bool) -> None:
             raise Problem(422, "a webhook may not go to this machine") from None
         return
     if not allow_private and not is_public(address):
-        hint = "who runs the broker can allow it with --allow-private-webhooks"
+        hint = "who runs the broker can allow addresses of private networks"
         raise Problem(422, "a webhook may not go to a private address", hint)
 
 

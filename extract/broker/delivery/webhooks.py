@@ -10,10 +10,10 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from extract.broker.delivery.caller import CallFailed, WebhookCaller
 from extract.broker.delivery.signatures import sign
@@ -26,6 +26,7 @@ from extract.broker.store.rows import DeadLetter
 
 _log: Final = logging.getLogger("extract.broker.webhooks")
 _PAGE: Final = 50
+_TURN_SECONDS: Final = 1.0  # after which others may call, where many wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,35 @@ class Webhook:
 
 
 Page = tuple[list[tuple[int, bytes]], int]
+
+
+class _Refused(NamedTuple):
+    """A notification that was not taken; unlike the error, it holds nothing of it.
+
+    Attributes:
+        seq: Its number.
+        reason: Why.
+        for_good: Whether another attempt would be in vain.
+    """
+
+    seq: int
+    reason: str
+    for_good: bool
+
+
+class _Attempts:
+    """Counts the attempts at one notification; a webhook that has changed begins anew."""
+
+    def __init__(self) -> None:
+        self._what: tuple[int, str, str] | None = None
+        self._count = 0
+
+    def add(self, webhook: Webhook, seq: int) -> int:
+        """Counts one more; returns how many there were."""
+        what = (seq, webhook.url, webhook.secret)
+        self._count = self._count + 1 if what == self._what else 1
+        self._what = what
+        return self._count
 
 
 class Webhooks:
@@ -120,8 +150,13 @@ class Webhooks:
         await self._caller.close()
 
     async def _deliver(self, key: int) -> None:
-        """Delivers all that there is for a subscriber."""
+        """Delivers all that there is for a subscriber.
+
+        What is to be delivered is in memory only while it is its turn to call: between attempts it
+        is in the store, so that many webhooks that fail take no memory.
+        """
         at = self._delivered.get(key, -1)
+        attempts = _Attempts()
         while True:
             self._again.discard(key)
             webhook = await self._find(key)
@@ -130,7 +165,12 @@ class Webhooks:
                 return
             at = max(at, webhook.delivered)
             try:
-                page, _ = await self._read(key, at, _PAGE)
+                async with self._calls:
+                    page, _ = await self._read(key, at, _PAGE)
+                    if not page:
+                        return
+                    failed = await self._post_some(webhook, page)
+                    del page
             except Problem as problem:
                 oldest = problem.fields.get("oldest")
                 if oldest is None:
@@ -138,47 +178,62 @@ class Webhooks:
                 _log.warning("a webhook is behind what is kept, and goes on with %d", oldest)
                 at = int(oldest) - 1
                 continue
-            if not page:
-                return
-            for seq, entry in page:
-                if not await self._deliver_one(webhook, seq, entry):
-                    break  # it has changed
-                at = seq
-                self._delivered[key] = at
+            at = self._delivered.get(key, at)
+            if failed is not None:
+                count = attempts.add(webhook, failed.seq)
+                if count < self._settings.attempts and not failed.for_good:
+                    if at > webhook.delivered:
+                        self._note(key, at)
+                    await asyncio.sleep(self._delay(count))
+                    continue
+                await self._give_up(DeadLetter(key, failed.seq, failed.reason, count, _now()))
+                self._delivered[key] = at = failed.seq
             self._note(key, at)
 
-    async def _deliver_one(self, webhook: Webhook, seq: int, entry: bytes) -> bool:
-        """Delivers one notification, or gives it up; returns whether the next one may follow."""
-        settings = self._settings
-        reason = ""
-        attempts = 0
-        while attempts < settings.attempts:
-            if attempts:
-                await asyncio.sleep(self._delay(attempts))
-                now = await self._find(webhook.key)
-                if now is None or (now.url, now.secret) != (webhook.url, webhook.secret):
-                    return False
-            attempts += 1
+    async def _post_some(
+        self, webhook: Webhook, page: Sequence[tuple[int, bytes]]
+    ) -> _Refused | None:
+        """Posts notifications until one is not taken, or others want their turn.
+
+        Returns:
+            The one that was not taken; None if all were that were posted.
+        """
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _TURN_SECONDS
+        for seq, entry in page:
             try:
-                await self.call(webhook, seq, entry)
-                return True
+                await self._post(webhook, seq, entry)
             except CallFailed as failed:
                 self._metrics.failures.inc()
-                reason = failed.reason
-                if failed.for_good:
-                    break
-        letter = DeadLetter(webhook.key, seq, reason, attempts, time.time_ns() // 1_000)
+                return _Refused(seq, failed.reason, failed.for_good)
+            self._delivered[webhook.key] = seq
+            if loop.time() > end:
+                break
+        return None
+
+    async def _give_up(self, letter: DeadLetter) -> None:
+        """Makes a notification a dead letter."""
 
         def apply(transaction: Transaction) -> None:
-            if webhook.key in transaction.registry.by_key:  # else it was deleted just now
+            if letter.key in transaction.registry.by_key:  # else it was deleted just now
                 notification_rows.add_dead_letter(transaction.connection, letter)
 
         await self._journal.ask(apply)
         self._metrics.dead_letters.inc()
-        _log.warning("a notification was given up after %d attempts: %s", attempts, reason)
-        return True
+        _log.warning(
+            "a notification was given up after %d attempts: %s", letter.attempts, letter.reason
+        )
 
     async def call(self, webhook: Webhook, seq: int, entry: bytes) -> None:
+        """Posts one notification, when it is its turn.
+
+        Raises:
+            CallFailed: It was not taken.
+        """
+        async with self._calls:
+            await self._post(webhook, seq, entry)
+
+    async def _post(self, webhook: Webhook, seq: int, entry: bytes) -> None:
         """Posts one notification, signed.
 
         Raises:
@@ -194,8 +249,7 @@ class Webhooks:
             "webhook-timestamp": str(timestamp),
             "webhook-signature": sign(webhook.secret, name, timestamp, body),
         }
-        async with self._calls:
-            await self._caller.call(webhook.url, headers, body)
+        await self._caller.call(webhook.url, headers, body)
         self._metrics.deliveries.inc()
 
     def _delay(self, attempts: int) -> float:
@@ -211,6 +265,10 @@ class Webhooks:
             notification_rows.set_delivered(transaction.connection, [(key, seq)])
 
         self._journal.submit(Operation(apply, lasting=True))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
 
 
 def _text(value: str) -> bytes:

@@ -24,6 +24,7 @@ from extract.broker.http import (
     subscriptions,
 )
 from extract.broker.http.requests import json_response
+from extract.broker.http.traffic import Traffic, account_of
 from extract.broker.page.routes import PAGE_ROUTES
 from extract.broker.problems import Problem
 from extract.broker.security.access import Access, SafeAnswers
@@ -92,7 +93,9 @@ def create_app(broker: Broker, tokens: TokenFile | None = None) -> Access:
     )
     app.router.redirect_slashes = False
     app.state.broker = broker
-    return Access(SafeAnswers(app), broker.settings.allowed_hosts, tokens, broker.rates)
+    seconds = broker.settings.limits.leaving_seconds
+    counted = Traffic(SafeAnswers(app), broker.arriving, broker.leaving, seconds)
+    return Access(counted, broker.settings.allowed_hosts, tokens, broker.rates)
 
 
 def _routes() -> list[Route]:
@@ -136,5 +139,6 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    if not account_of(request).is_given_up:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return json_response({"reason": "the broker failed; its log says why"}, 500)

@@ -18,6 +18,7 @@ from extract.broker.http.requests import (
 from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.times import iso_time
+from extract.broker.wording import over_http
 
 
 async def list_dead_letters(request: Request) -> Response:
@@ -91,7 +92,13 @@ async def list_rejections(request: Request) -> Response:
         name = "" if owner is None else owner.id
         views.append(
             RejectionView(
-                row.document, name, row.stage, row.reason, row.line, row.column, iso_time(row.time)
+                row.document,
+                name,
+                row.stage,
+                over_http(row.reason),
+                row.line,
+                row.column,
+                iso_time(row.time),
             )
         )
     return json_response({"rejections": views})

@@ -22,6 +22,7 @@ from extract.broker.http.requests import (
     number_parameter,
     read_body,
 )
+from extract.broker.http.traffic import account_of
 from extract.broker.problems import Problem
 from extract.broker.settings import BrokerLimits
 from extract.broker.store import documents as document_rows
@@ -34,7 +35,7 @@ _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _XML = ("application/xml", "text/xml", "application/octet-stream", "")
 _line = msgspec.json.Decoder(DocumentLine)
 _MOST_NAME = 1_000
-_PAGE_BYTES = 16 << 20
+_COPIES = 2  # of a body with many documents: as lines, and as documents
 
 
 async def post_documents(request: Request) -> Response:
@@ -58,7 +59,7 @@ async def post_documents(request: Request) -> Response:
     time = _time(request.query_params.get("time"), future)
     schema = int(number_parameter(request, "schema", 0, 1e9))
     document = ArrivedDocument(checked_name(name), time, content, schema)
-    fingerprint = _fingerprint(feed, name, content) if key else b""
+    fingerprint = _fingerprint(feed, f"{name}\0{time}\0{schema}", content) if key else b""
     owner = client_of(request).name
     (receipt,) = await broker.submit(feed, [document], owner, key, fingerprint)
     if receipt.status != 202:
@@ -74,6 +75,7 @@ def refused(receipt: DocumentReceipt) -> Problem:
 async def _post_many(request: Request, broker: Broker, feed: str, kind: str, key: str) -> Response:
     limits = broker.settings.limits
     content = await read_body(request, limits.body_bytes)
+    account_of(request).arrived(_COPIES * len(content))
     if kind in _LINES:
         documents, refusals = await broker.in_thread(read_lines, content, limits)
     else:
@@ -165,17 +167,21 @@ def _fingerprint(feed: str, name: str, content: bytes) -> bytes:
 
 
 async def list_documents(request: Request) -> Response:
-    """Documents of a feed by number: to take them elsewhere. A page has some megabytes at most."""
+    """Documents of a feed by number: to take them elsewhere. A page has some megabytes."""
     feed = feed_name(request, "subscribe")
     broker = broker_of(request)
     key = broker.feed(feed).key
     after = int(number_parameter(request, "after", 0, 2**62))
     most = int(number_parameter(request, "limit", 100, 10_000))
-    page = await broker.read(_read_page, key, after, most)
+    size = broker.settings.limits.page_bytes
+    async with broker.leaving.held(size):
+        page = await broker.read(_read_page, key, after, most, size)
     return json_response({"documents": page})
 
 
-def _read_page(connection: Connection, key: int, after: int, most: int) -> list[dict[str, Any]]:
+def _read_page(
+    connection: Connection, key: int, after: int, most: int, most_bytes: int
+) -> list[dict[str, Any]]:
     """Documents with numbers above one, the oldest first.
 
     Raises:
@@ -184,7 +190,7 @@ def _read_page(connection: Connection, key: int, after: int, most: int) -> list[
     """
     page: list[dict[str, Any]] = []
     position, size = after, 0
-    while len(page) < most and size < _PAGE_BYTES:
+    while len(page) < most and size < most_bytes:
         blocks = document_rows.blocks_of_feed(connection, key, position + 1, 1)
         first = blocks[0].first if blocks else feed_rows.first_number(connection, key)
         if after and not page and first > after + 1:
@@ -194,7 +200,7 @@ def _read_page(connection: Connection, key: int, after: int, most: int) -> list[
             break
         block = blocks[0]
         for number, one in enumerate(block.documents, block.first):
-            if number > after and len(page) < most and size < _PAGE_BYTES:
+            if number > after and len(page) < most and size < most_bytes:
                 page.append(_document(number, one, block.received))
                 size += len(one.content)
         position = block.first + len(block.documents) - 1

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from extract.broker.bodies import DocumentReceipt
+from extract.broker.byte_room import ByteRoom
 from extract.broker.http.connections import StandardProtocol
 from extract.broker.security.access import Access
 from extract.broker.security.rates import Rates, Sockets
@@ -68,6 +69,7 @@ def rehearse(protocol: Any) -> None:
     limits = BrokerLimits()
     broker = SimpleNamespace(
         sockets=Sockets(1),
+        arriving=ByteRoom(limits.arriving_bytes),
         registry=SimpleNamespace(feeds={"f": None}),
         settings=SimpleNamespace(limits=limits),
         submit_small=take,
@@ -91,8 +93,8 @@ def rehearse(protocol: Any) -> None:
     statuses = [one[:3] for one in answers[1:]]
     if taken != [b"<a/>", b"<a/>"] or statuses != [b"202", b"200", b"202"]:
         raise RuntimeError(f"uvicorn {uvicorn.__version__} answers otherwise: {statuses}")
-    if len(broker.sockets):
-        raise RuntimeError("a connection is counted after its end")
+    if len(broker.sockets) or broker.arriving.used:
+        raise RuntimeError("a connection, or a document of it, is counted after its end")
 
 
 async def _give(connection: asyncio.Protocol, data: bytes) -> None:

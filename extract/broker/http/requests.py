@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from extract.broker.bodies import ID_PATTERN, NAME_PATTERN, encode
 from extract.broker.broker import Broker
+from extract.broker.http.traffic import account_of
 from extract.broker.problems import Problem, not_found
 from extract.broker.security.tokens import KnownClient, Role
 from extract.broker.store.rows import SubscriberRow
@@ -191,7 +192,8 @@ async def read_body(request: Request, most: int) -> bytes:
     if encoding == "gzip":
         broker = broker_of(request)
         ratio = broker.settings.limits.gzip_ratio
-        return await broker.in_thread(unpacked, content, most, ratio)
+        content = await broker.in_thread(unpacked, content, most, ratio)
+        account_of(request).arrived(len(content))
     return content
 
 

@@ -58,6 +58,9 @@ class DocumentProtocol(CountedConnection, HttpToolsProtocol):
         self._begun = 0.0  # when the request that has not come whole began to come
         self._watch: asyncio.TimerHandle | None = None
         self._cycles: list[RequestResponseCycle] = []  # that go the long way
+        self._in_head = False  # whether the line and headers of a request are coming
+        self._length = 0  # of the document, as the last headers say
+        self._head_bytes = 0  # of them, without what came together with their beginning
 
     # -- connections
 
@@ -67,8 +70,22 @@ class DocumentProtocol(CountedConnection, HttpToolsProtocol):
         self._begun = self.loop.time()
         self._watch = self.loop.call_later(WATCH_SECONDS, self._look)
 
+    def data_received(self, data: bytes) -> None:
+        """Takes bytes; a request whose headers do not end is given up."""
+        is_going_on = self._in_head
+        super().data_received(data)
+        if not (is_going_on and self._in_head):
+            self._head_bytes = 0
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > self.broker.settings.limits.header_bytes:
+            self.transport.abort()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Tells every request that nobody reads its answer."""
+        cycle: Any = self.cycle
+        if type(cycle) is DocumentCycle:
+            cycle.release()
         super().connection_lost(exc)
         self._tell_all()
         if self._watch is not None:
@@ -97,11 +114,13 @@ class DocumentProtocol(CountedConnection, HttpToolsProtocol):
         """A request begins to come."""
         super().on_message_begin()
         self._begun = self.loop.time()
+        self._in_head = True
 
     # -- requests
 
     def on_headers_complete(self) -> None:
         """Decides which way a request goes."""
+        self._in_head = False
         present: RequestResponseCycle | None = self.cycle
         busy = present is not None and not present.response_complete
         target = None if busy or self.flow.write_paused else _TARGET.fullmatch(self.url)
@@ -119,6 +138,7 @@ class DocumentProtocol(CountedConnection, HttpToolsProtocol):
         try:
             client = self.access.admit(scope)
             check_feed(client, feed, "publish")
+            cycle.reserve(self._length)
         except Problem as problem:
             cycle.set_exception(problem)
             return
@@ -142,6 +162,7 @@ class DocumentProtocol(CountedConnection, HttpToolsProtocol):
                 is_xml = value.partition(b";")[0].strip().lower() in _XML
             elif name == b"content-length":
                 is_small = len(value) < 6 and int(value) <= SMALL_DOCUMENT
+                self._length = int(value) if is_small else 0
             elif name in _SPECIAL:
                 return False
         return is_xml and is_small
@@ -164,6 +185,7 @@ class DocumentCycle:
         "_feed",
         "_name",
         "_protocol",
+        "_reserved",
         "body",
         "disconnected",
         "keep_alive",
@@ -177,6 +199,7 @@ class DocumentCycle:
         self._protocol = protocol
         self._feed = feed
         self._name = name
+        self._reserved = 0
         self.response_complete = False
         self.keep_alive = protocol.parser.should_keep_alive()
         self.disconnected = False
@@ -184,6 +207,20 @@ class DocumentCycle:
         self.more_body = True
         self.message_event = _NOBODY
         self.owner = ""
+
+    def reserve(self, size: int) -> None:
+        """Counts the document among all that come.
+
+        Raises:
+            Problem: There is no room.
+        """
+        self._protocol.broker.arriving.take(size)
+        self._reserved = size
+
+    def release(self) -> None:
+        """Counts it no longer."""
+        self._protocol.broker.arriving.give(self._reserved)
+        self._reserved = 0
 
     def take(self) -> None:
         """Has the document written."""
@@ -231,6 +268,7 @@ class DocumentCycle:
         defaults = _lines(protocol.server_state.default_headers)
         protocol.transport.write(b"".join([status, defaults, headers, length, body]))
         self.response_complete = True
+        self.release()
         if not self.keep_alive:
             protocol.transport.close()
         protocol.on_response_complete()

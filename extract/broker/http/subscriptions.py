@@ -39,14 +39,17 @@ from extract.broker.http.requests import (
     read_json,
     subscription_id,
 )
+from extract.broker.http.traffic import account_of
 from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
+from extract.flwr.parser import is_flwr
 
 _MOST_BYTES = 1 << 20  # of one subscription
 _MOST_METADATA = 1 << 16
+_READ_ROWS = 50  # subscriptions that are read together
 
 
 def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> SubscriptionBody:
@@ -58,6 +61,12 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
     kinds = [one for one in (body.xpath, body.flwr, body.xscl) if isinstance(one, str)]
     if len(kinds) != 1:
         raise Problem(422, "a subscription has one of xpath, flwr and xscl")
+    if isinstance(body.flwr, str) and not is_flwr(body.flwr):
+        raise Problem(
+            422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
+        )
+    if isinstance(body.xpath, str) and is_flwr(body.xpath):
+        raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
     elif isinstance(body.webhook_secret, str):
@@ -119,6 +128,7 @@ async def post_subscriptions(request: Request) -> Response:
     lines = [line for line in content.splitlines() if line.strip()]
     if len(lines) > most:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
+    account_of(request).arrived(len(content))
     some, kept = await broker.in_thread(_read_lines, lines, broker)
     reasons = await broker.check_queries(feed, client, kept)
     answers = await broker.put_subscriptions(feed, client.name, some, mode)
@@ -208,8 +218,9 @@ async def list_subscriptions(request: Request) -> Response:
     most = int(number_parameter(request, "limit", 100, 1_000))
     after = request.query_params.get("after", "")
     search = request.query_params.get("search", "")
+    most_bytes = broker.settings.limits.page_bytes
 
-    def read(connection: Connection) -> list[SubscriptionView]:
+    def read(connection: Connection) -> tuple[list[SubscriptionView], bool]:
         rows = [
             one
             for one in list(broker.registry.by_key.values())
@@ -217,20 +228,23 @@ async def list_subscriptions(request: Request) -> Response:
         ]
         rows.sort(key=lambda one: one.id)
         views: list[SubscriptionView] = []
-        for start in range(0, len(rows), 500):
-            some = rows[start : start + 500]
+        size = 0
+        for start in range(0, len(rows), _READ_ROWS):
+            some = rows[start : start + _READ_ROWS]
             bodies = subscription_rows.present_bodies(connection, [one.key for one in some])
             for one in some:
                 text = bodies.get(one.key)
                 if text is None or not _has(search, one.id, text):
                     continue
                 views.append(_view(one, feed, read_subscription(text)))
-                if len(views) >= most:
-                    return views
-        return views
+                size += len(text)
+                if len(views) >= most or size >= most_bytes:
+                    return views, True
+        return views, False
 
-    views = await broker.read(read)
-    more = {"next": views[-1].id} if len(views) >= most and views else {}
+    async with broker.leaving.held(most_bytes):
+        views, is_full = await broker.read(read)
+    more = {"next": views[-1].id} if is_full and views else {}
     return json_response({"subscriptions": views, **more})
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extract.broker.page.explain import scheme_of
+from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
 from extract.limits import Limits
 from extract.live_filter import Filter
@@ -61,7 +62,7 @@ def try_query(schema: Schema, query: Subscription, document: bytes, limits: Limi
     rejections = tuple(
         {
             "stage": one["stage"],
-            "reason": one["reason"],
+            "reason": over_http(one["reason"]),
             "line": one["line"],
             "offset": one["offset"],
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from extract.broker.wording import over_http
 from extract.errors import QuerySyntaxError
 from extract.limits import Limits
 from extract.pipeline import prepare
@@ -42,9 +43,9 @@ class Explanation:
         """As plain values."""
         return {
             "status": self.status,
-            "reason": self.reason,
-            "hint": self.hint,
-            "words": self.words,
+            "reason": over_http(self.reason),
+            "hint": over_http(self.hint),
+            "words": over_http(self.words),
             "picture": self.picture,
             "offset": self.offset,
         }

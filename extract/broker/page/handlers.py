@@ -31,6 +31,7 @@ from extract.broker.page.latest import latest_dead_letters, latest_notifications
 from extract.broker.problems import Problem, not_found
 from extract.broker.store.database import Connection
 from extract.broker.times import iso_time
+from extract.broker.wording import over_http
 from extract.errors import ExtractError, QuerySyntaxError
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription
@@ -143,7 +144,7 @@ async def recent_rejections(request: Request) -> Response:
                 one.document,
                 mine[int(one.query)] if one.query else "",
                 one.stage,
-                one.reason,
+                over_http(one.reason),
                 one.line,
                 one.column,
                 iso_time(one.time),

@@ -82,7 +82,7 @@ class Access:
                 authorization = value
         authority = host.decode("latin-1").lower()
         if host_name(authority) not in self._hosts:
-            hint = "name it with --allowed-host"
+            hint = "who runs the broker says which names it answers for"
             raise Problem(421, "this broker does not answer for that host", hint)
         if origin and origin.decode("latin-1").lower().partition("://")[2] != authority:
             raise Problem(403, "requests from pages of other sites are refused")

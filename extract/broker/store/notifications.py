@@ -8,8 +8,6 @@ from typing import Final
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import DeadLetter, NotificationRow, RejectionRow
 
-_PAGE_BYTES: Final = 16 << 20  # of rows, about, that are read for one page
-_FEW_ROWS: Final = 2
 _MANY_ROWS: Final = 64
 
 
@@ -21,17 +19,17 @@ def add_notifications(connection: Connection, rows: Iterable[NotificationRow]) -
 
 
 def notifications_after(
-    connection: Connection, key: int, seq: int, most: int
+    connection: Connection, key: int, seq: int, most: int, most_bytes: int
 ) -> list[NotificationRow]:
     """The rows of a subscriber that have its next notifications above a number.
 
-    Few more rows than so many notifications need, and only some megabytes of them: a row may have
-    one notification or thousands, so a few are read first, and then more.
+    Few more rows than so many notifications, or bytes, need: a row may have one notification or
+    thousands, so one is read first, and then more.
     """
     rows: list[NotificationRow] = []
     amount = size = 0
-    count = _FEW_ROWS
-    while amount < most and size < _PAGE_BYTES:
+    count = 1
+    while amount < most and size < most_bytes:
         found = connection.query(
             "SELECT key, last, count, position, data FROM notification WHERE key = ? AND last > ? "
             "ORDER BY key, last LIMIT ?",
@@ -43,7 +41,8 @@ def notifications_after(
             size += len(data)
         if len(found) < count:
             break
-        count = min(2 * count, _MANY_ROWS)
+        room = (most_bytes - size) * len(rows) // max(1, size)  # rows of the same size
+        count = max(1, min(2 * count, _MANY_ROWS, room))
     return rows
 
 

@@ -107,6 +107,7 @@ def test_a_join_reads_only_feeds_that_its_owner_may_read(root: AskedBroker, tmp_
     file.write_text(FILE.replace("stocks,open.*", "open.*"))
     file.chmod(0o600)
     root.broker.tokens_changed(TokenFile.load(file))
+    assert root.put("behind", feed="stocks", xpath="/a").status == 201  # in the journal, behind it
     assert desk.ask("GET", "/subscriptions/j1/notifications").status == 404
     assert root.ask("GET", "/subscriptions/j3/notifications").status == 200
     root.broker.tokens_changed(root.broker.tokens.load(file.with_name("tokens")))

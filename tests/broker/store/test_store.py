@@ -143,7 +143,7 @@ def test_notifications_and_their_retention(store: BrokerStore) -> None:
             documents.add_outcome(writer, outcome)
         notifications.add_dead_letter(writer, DeadLetter(1, 1, "gone", 3, 9))
     assert notifications.last_number(writer, 1) == 6
-    rows = notifications.notifications_after(writer, 1, 2, 10)
+    rows = notifications.notifications_after(writer, 1, 2, 10, 1 << 24)
     assert [(one.last, one.amount) for one in rows] == [(4, 2), (6, 2)]
     assert retained.retained_bytes(writer) == 300
     assert retained.oldest_batches(writer, 2, 9) == [(1, 1_000, 100), (2, 2_000, 100)]
@@ -180,7 +180,10 @@ def test_the_rest_of_the_tables(store: BrokerStore) -> None:
     assert feeds.evidence(writer, 1) == [b"<a/>", b"<b/>"]
     assert join_rows.last_state(writer) == (5, 6, b"two")
     with writer.transaction():
-        idempotency.forget(writer, 6)
+        assert idempotency.forget(writer, 5, 0, 9) == (0, 0)
+    assert idempotency.kept_bytes(writer) == 104
+    with writer.transaction():
+        assert idempotency.forget(writer, 6, 0, 9) == (1, 104)
     assert idempotency.find(writer, "me", "k") is None
 
 
