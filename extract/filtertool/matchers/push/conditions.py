@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -66,7 +67,8 @@ class NameNumbers(Protocol):
         """The test that names pass: a number for a name, or a negative one for several."""
 
 
-class StepParts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StepParts:
     """What a step has that is taken as XPath defines it: node by node, with positions.
 
     Attributes:
@@ -267,19 +269,22 @@ class NameText(NamedTuple):
     path: Path
 
 
-class NamespaceText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NamespaceText:
     """The namespace of the first node that a path selects; that of no node is empty."""
 
     path: Path
 
 
-class NumberText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NumberText:
     """A number as libxml2 writes it."""
 
     number: Calculation
 
 
-class TruthText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TruthText:
     """``true`` or ``false``."""
 
     condition: Condition
@@ -401,14 +406,16 @@ class ListedNumber(NamedTuple):
     paths: tuple[Path, ...]
 
 
-class HereNumber(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HereNumber:
     """The position of a node among those that a predicate of a step with `StepParts` is about, or
     how many these are: `NumberKind.HERE`, `NumberKind.SIZE`."""
 
     operation: NumberKind
 
 
-class TruthNumber(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TruthNumber:
     """1 if a condition holds, else 0."""
 
     condition: Condition
@@ -443,7 +450,8 @@ class CompareNumber(NamedTuple):
     path: Path
 
 
-class CompareText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CompareText:
     """The value of one of the nodes that a path selects equals a text, or differs from it."""
 
     operator: Operator
@@ -471,13 +479,15 @@ class NumberValue(NamedTuple):
     number: Calculation
 
 
-class TextValue(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TextValue:
     """This holds always: the query asks for the text."""
 
     text: Text
 
 
-class Selected(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Selected:
     """A path selects a node that is not the document node; its nodes are the query's results."""
 
     path: Path

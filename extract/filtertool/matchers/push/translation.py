@@ -143,10 +143,10 @@ class Translation(ABC):
             usual: Translates as far as possible, and says whether that is `exact`.
             other: Translates exactly, or returns None; called if everything may be taken.
         """
-        before = self.mark()
-        self.exact = True
+        before, self.exact = self.mark(), True
         translated = usual()
-        if not self.exact and self.general and self.attempts < _ATTEMPTS:
+        is_open = not self.exact
+        if is_open and self.general and self.attempts < _ATTEMPTS:
             self.attempts += 1
             after = self.mark()
             self.back(before._replace(exact=True))
