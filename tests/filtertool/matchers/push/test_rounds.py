@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.push.general_rounds import general_round
 from tests.support.push.rounds import PushRound, round_of
 
 
@@ -39,6 +40,21 @@ def test_what_cannot_be_decided_is_never_missed(random: Random) -> None:
     one = PushRound(random, templates=6, members=4, odd=50)
     one.add()
     one.compare(one.documents(8))
+
+
+def test_queries_of_any_form_have_libxml2_s_rows() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(12):
+        counts += general_round(seed)
+    assert counts["answers"] == 12 * 25 * 8
+    assert counts["matches"] > counts["answers"] // 8
+    assert counts["taken for nodes"] > 200  # the rest is left to libxml2
+
+
+@pytest.mark.slow
+def test_many_queries_of_any_form() -> None:
+    for seed in range(1_000, 1_250):
+        general_round(seed)
 
 
 @pytest.mark.slow
