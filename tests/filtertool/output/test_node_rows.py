@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,12 +29,8 @@ DOCUMENTS = [
     ("one", b"<r><a x='1'>t</a><a>\xc3\xa9</a><!--c--><?p i?></r>"),
     ("two \udcff", b"<r/>"),
     ("", b"<r><a/></r>"),
-    ("four", "<r><a>" + "ß" * 300 + "</a></r>"),
+    ("four", ("<r><a>" + "ß" * 300 + "</a></r>").encode()),
 ]
-
-
-def documents() -> list[tuple[str, Any]]:
-    return [(name, one if isinstance(one, bytes) else one.encode()) for name, one in DOCUMENTS]
 
 
 def ready(matcher: str = "auto") -> extract.Filter:
@@ -44,12 +39,12 @@ def ready(matcher: str = "auto") -> extract.Filter:
 
 def test_the_rows_are_those_of_lxml_and_outlive_the_filter() -> None:
     own = ready()
-    table = own.table(documents())
+    table = own.table(DOCUMENTS)
     del own
     gc.collect()
     table.validate(full=True)
     assert table.schema == SCHEMAS["nodes"]
-    assert table.to_pylist() == ready("lxml").table(documents()).to_pylist()
+    assert table.to_pylist() == ready("lxml").table(DOCUMENTS).to_pylist()
     assert table["start"].null_count == table["path"].null_count == 3 * len(DOCUMENTS)
     part = table.slice(2, 3)
     del table
@@ -60,15 +55,15 @@ def test_the_rows_are_those_of_lxml_and_outlive_the_filter() -> None:
 def test_rows_that_are_too_large_for_a_batch_go_another_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wanted = ready().table(documents()).to_pylist()
+    wanted = ready().table(DOCUMENTS).to_pylist()
     monkeypatch.setattr(arrow, "RECORD_BATCH_BYTES", 100)
-    assert ready().table(documents()).to_pylist() == wanted
+    assert ready().table(DOCUMENTS).to_pylist() == wanted
 
 
 def test_without_what_fills_batches_the_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = ready().table(documents()).to_pylist()
+    wanted = ready().table(DOCUMENTS).to_pylist()
     monkeypatch.setattr(arrow, "_filling", lambda: None)
-    assert ready().table(documents()).to_pylist() == wanted
+    assert ready().table(DOCUMENTS).to_pylist() == wanted
 
 
 def test_numbers_that_nothing_has_are_refused() -> None:

@@ -22,7 +22,7 @@ _NUMERALS: Final = [one for one in NUMBERS if re.fullmatch(r"[0-9]+(\.[0-9]+)?",
 def general_round(seed: int, documents: int = 8) -> Counter[str]:
     """Compares all rows of some queries on some documents; says how much was compared."""
     random = Random(seed)
-    queries = []
+    queries: list[str] = []
     while len(queries) < _QUERIES:
         query = _query(random)
         try:
