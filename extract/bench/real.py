@@ -107,9 +107,10 @@ def _run_row(whole: RealSet, scale: float) -> Row:
     if not is_quick(one, _RUN_SECONDS):
         one = measured_part(one, _LOOP_SECONDS)
     spent = run_seconds(one, prepare(one.schema, one.queries, "auto"))
+    loop: str | float = "noise" if spent.loop < _NOISE else spent.loop * 1e3
     ratio: str | float = "noise" if min(spent) < _NOISE else spent.ours / spent.loop
     others: Row = ["-"] * (2 + len(_OTHERS) + len(_STAGES))
-    return [*_facts(one, whole, "-"), "run", spent.loop * 1e3, "-", ratio, *others]
+    return [*_facts(one, whole, "-"), "run", loop, "-", ratio, *others]
 
 
 def _facts(own: RealSet, whole: RealSet, units: str | float) -> Row:

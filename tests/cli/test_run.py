@@ -41,7 +41,7 @@ def test_everything(here: Path) -> None:
     assert facts["queries"]["unsatisfiable"] == 1
     assert facts["engine"] == "local"
     assert facts["bytes"] == 7 * len(GOOD.format(1))
-    assert {"prepare", "chunk", "match", "rows", "write"} <= set(facts["seconds"])
+    assert {"prepare", "chunk", "match", "write"} <= set(facts["seconds"])
     check_account()
     assert sorted(path.name for path in here.iterdir()) == ["docs", "out", "q.tsv"]
 

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from extract.filtertool.batch_filter import BatchFilter
 from extract.live_filter import Filter
 from extract.markup.plain_form import plain_form
 from tests.support.push.documents import DocumentWriter
@@ -68,7 +67,6 @@ def test_the_engine_takes_the_plain_form(number: int) -> None:
     compare_filter(QUERIES, [document])
     ready = Filter(scheme_of(QUERIES))
     ready.table([("a", document)])
-    assert isinstance(ready._compiled[0], BatchFilter)
     assert ready.figures()["push_refused_documents"] == 0
 
 

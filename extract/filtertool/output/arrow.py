@@ -234,7 +234,7 @@ def _shared_batch(
     """Returns the rows of documents whose nodes are in the same columns; None if they are others,
     or too large for one batch."""
     ranges = [one for _, each in documents if (one := each.described.range) is not None]
-    if len(ranges) < len(documents) or (filling := _filling()) is None:
+    if len(ranges) < len(documents) or (filling := row_filler()) is None:
         return None
     nodes = ranges[0].columns
     if any(one.columns is not nodes for one in ranges):
@@ -269,7 +269,7 @@ def _encoded(name: str) -> bytes:
 
 
 @cache
-def _filling() -> Any | None:
+def row_filler() -> Any | None:
     """What fills batches, if it was compiled."""
     try:
         return importlib.import_module("extract.filtertool.output._node_rows")
@@ -281,7 +281,7 @@ def _id_texts(ids: Any) -> Any:
     """The ids as `_node_rows` looks them up; mostly they are those of the last call."""
     known = _LAST_IDS.get("known")
     if known is None or known.ids is not ids:
-        filling = _filling()
+        filling = row_filler()
         assert filling is not None
         known = _LAST_IDS["known"] = filling.IdTexts(ids)
     return known

@@ -62,7 +62,7 @@ def test_rows_that_are_too_large_for_a_batch_go_another_way(
 
 def test_without_what_fills_batches_the_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ready().table(DOCUMENTS).to_pylist()
-    monkeypatch.setattr(arrow, "_filling", lambda: None)
+    monkeypatch.setattr(arrow, "row_filler", lambda: None)
     assert ready().table(DOCUMENTS).to_pylist() == wanted
 
 

@@ -33,14 +33,14 @@ class Kinds(IntFlag):
     OTHER = 16  # comments and processing instructions
 
 
-class Positions(Enum):
+class PositionKind(Enum):
     """Among what a context has its position, where that is no list of siblings or paths."""
 
     HERE = "the nodes that a step leads to, which is taken node by node"
 
 
-HERE: Final = Positions.HERE
-Place: TypeAlias = PathStep | tuple[Path, ...] | Positions | None
+HERE: Final = PositionKind.HERE
+Place: TypeAlias = PathStep | tuple[Path, ...] | PositionKind | None
 
 
 class Mark(NamedTuple):
