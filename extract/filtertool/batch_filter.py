@@ -40,12 +40,13 @@ from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
-from extract.filtertool.trees_first import TreesFirst
-from extract.markup.plain_form import plain_form
+from extract.filtertool.trees_first import MOST_ALONE, TreesAlone, TreesFirst
+from extract.markup.plain_form import is_tame, plain_form
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
 MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
+MOST_EXPANDED: Final = 1 << 20  # bytes of a document with its entities, for libxml2 alone
 
 Placed = tuple[int, FilterOutcome]
 """An outcome, and the place of its first document in the batch."""
@@ -87,6 +88,7 @@ class BatchFilter:
         self._choice = DocumentChoice(len(scheme.forms), len(scheme.members), options.select)
         self._pairs: Counter[str] = Counter()
         self._has_schema = scheme.schema.kind != "none"
+        self._trees_alone: TreesAlone | None = None
         self._trees_first = self._new_trees_first()
 
     def changed(self, view: Callable[[], SchemeView], rest: bool) -> None:
@@ -98,15 +100,25 @@ class BatchFilter:
         """
         self._others = self._others.after(view, self.queries.rest if rest else None)
         self._open_stage = self.queries.engine.other = None
-        if self._trees_first is not None:
-            self._pairs["pairs_lxml"] += self._trees_first.pairs
+        if self._trees_alone is not None:
+            self._pairs["pairs_lxml"] += self._trees_alone.pairs
+        self._trees_alone = None
         self._trees_first = self._new_trees_first()
 
     def _new_trees_first(self) -> TreesFirst | None:
-        checked = self._has_schema and self.options.on_nonconforming == "reject"
-        if checked or not TreesFirst.is_useful(self.queries, self.options):
+        if self._is_checked or not TreesFirst.is_useful(self.queries, self.options):
             return None
-        return TreesFirst(self._others.view, self.options, self._in_turn)
+        return TreesFirst(self._alone())
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether rows depend on which documents keep the schema."""
+        return self._has_schema and self.options.on_nonconforming == "reject"
+
+    def _alone(self) -> TreesAlone:
+        if self._trees_alone is None:
+            self._trees_alone = TreesAlone(self._others.view, self.options, self._in_turn)
+        return self._trees_alone
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name.
@@ -126,27 +138,33 @@ class BatchFilter:
         """The same for callers that report nothing: without figures, and without a look at the
         schema where rows do not depend on it."""
         if self._trees_first is not None:
-            return self._trees_first.process(documents, self._process)
-        return self._process(documents)
+            return self._trees_first.process(documents, self._process_quietly)
+        return self._process(documents, quietly=True)
 
-    def _process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
+    def _process_quietly(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
+        return self._process(documents, quietly=True)
+
+    def _process(
+        self, documents: Iterable[NamedDocument], quietly: bool = False
+    ) -> list[FilterOutcome]:
         seconds = Seconds()
         started = time.perf_counter()
         most = self._choice.columns_from or MOST_BYTES
         batch = LoadedBatch(documents, min(most, MOST_BYTES), self.options.limits)
         seconds.since("chunk", started)
-        outcomes = self._filtered(batch, seconds)
+        outcomes = self._filtered(batch, seconds, quietly)
         assert outcomes is not None
         return outcomes
 
     def _filtered(
-        self, batch: LoadedBatch, seconds: Seconds, plain: bool = False
+        self, batch: LoadedBatch, seconds: Seconds, quietly: bool, plain: bool = False
     ) -> list[FilterOutcome] | None:
         """The outcomes of a batch.
 
         Args:
             batch: The documents.
             seconds: Takes the time.
+            quietly: Whether nothing is reported but rows.
             plain: Whether this is the plain form of a document that the engine did not take: then
                 None is returned if it does not take it either.
         """
@@ -181,7 +199,7 @@ class BatchFilter:
             outcomes = self._taken(batch, matched, found, seconds)
         if not matched.all():
             with self._in_turn:
-                outcomes += self._others_than(batch, matched, answers)
+                outcomes += self._others_than(batch, matched, answers, quietly)
             outcomes.sort(key=_place)
         batch.close()
         return [outcome for _, outcome in outcomes]
@@ -206,7 +224,11 @@ class BatchFilter:
         return self._together(batch, matched, found, rest, seconds)
 
     def _others_than(
-        self, batch: LoadedBatch, matched: NDArray[np.bool_], answers: BatchAnswers
+        self,
+        batch: LoadedBatch,
+        matched: NDArray[np.bool_],
+        answers: BatchAnswers,
+        quietly: bool,
     ) -> list[Placed]:
         """The outcomes of documents that the engine does not take, or that break the schema."""
         outcomes = list(self.match_breaking(batch, answers))
@@ -214,7 +236,7 @@ class BatchFilter:
             breaking = {place for place, _ in outcomes}
             odd = [n for n in np.flatnonzero(~matched).tolist() if n not in breaking]
             self._refused["push_large_documents"] += len(batch.large)
-            outcomes += self._odd(batch, odd)
+            outcomes += self._odd(batch, odd, quietly)
         return outcomes
 
     def _answers(self, documents: Sequence[bytes]) -> BatchAnswers:
@@ -253,8 +275,8 @@ class BatchFilter:
         figures |= {f"push_{name}": number for name, number in engine.figures().items()}
         stages = [self._stage] if self._open_stage is None else [self._stage, self._open_stage]
         parts: list[Mapping[str, float]] = [one.figures() for one in stages]
-        if self._trees_first is not None:
-            parts.append({"pairs_lxml": self._trees_first.pairs})
+        if self._trees_alone is not None:
+            parts.append({"pairs_lxml": self._trees_alone.pairs})
         with self._in_turn:
             return added([figures, self._pairs, *parts, self._others.figures()])
 
@@ -347,14 +369,18 @@ class BatchFilter:
 
     # -- documents that the engine does not take
 
-    def _odd(self, batch: LoadedBatch, places: Sequence[int]) -> Iterator[Placed]:
+    def _odd(self, batch: LoadedBatch, places: Sequence[int], quietly: bool) -> Iterator[Placed]:
         """Yields the outcomes of documents that the engine does not take as they are."""
         for place in places:
-            plain = self._plainly(batch, place)
+            plain = self._plainly(batch, place, quietly)
             if plain is not None:
                 yield place, plain
                 continue
             self._refused["push_refused_documents"] += 1
+            alone = self._by_trees(batch, place) if quietly else None
+            if alone is not None:
+                yield place, alone
+                continue
             spent = time.thread_time()
             outcome = self._others.whole(batch.document(place))
             self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
@@ -362,16 +388,31 @@ class BatchFilter:
             self._pairs[how] += len(self._others.view.numbers)
             yield place, outcome
 
-    def _plainly(self, batch: LoadedBatch, place: int) -> FilterOutcome | None:
+    def _by_trees(self, batch: LoadedBatch, place: int) -> FilterOutcome | None:
+        """The outcome of a document by libxml2 alone, if that is worth while and can do no harm."""
+        if (
+            self.options.select not in ("doc", "count")
+            or self._is_checked
+            or len(self.queries.engine) > MOST_ALONE
+            or len(self.queries.rest)
+        ):
+            return None
+        data, alone, limits = batch.in_memory(place), self._alone(), self.options.limits
+        if data is None or len(data) > alone.most or data.count(b"&") > limits.entity_references:
+            return None
+        if not is_tame(data, min(MOST_EXPANDED, limits.entity_free_bytes, limits.entity_bytes)):
+            return None
+        return alone.outcome([(batch.names[place], data)])
+
+    def _plainly(self, batch: LoadedBatch, place: int, quietly: bool) -> FilterOutcome | None:
         """The outcome of a document by way of its plain form, if the engine takes that."""
         data = batch.in_memory(place)
         form = None if data is None else plain_form(data)
         if form is None or len(form.data) > MOST_BYTES:
             return None
         named = [(batch.names[place], form.data)]
-        outcomes = self._filtered(
-            LoadedBatch(named, MOST_BYTES, self.options.limits), Seconds(), True
-        )
+        loaded = LoadedBatch(named, MOST_BYTES, self.options.limits)
+        outcomes = self._filtered(loaded, Seconds(), quietly, plain=True)
         return None if outcomes is None else restored(outcomes[0], form)
 
     def match_breaking(self, batch: LoadedBatch, answers: BatchAnswers) -> Iterator[Placed]:

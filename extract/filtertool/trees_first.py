@@ -1,10 +1,13 @@
-"""`TreesFirst`: small documents for few queries, by libxml2 alone where that costs less.
+"""`TreesAlone` and `TreesFirst`: small documents for few queries, by libxml2 alone.
 
 The push engine looks at a document before libxml2 evaluates what it leaves open. Where a query of
 few is left open on each document, the look costs more than it saves: libxml2 has to parse the
 document anyway, and to evaluate the other queries as well takes it little longer. What both ways
 cost is measured while documents are filtered, apart for sizes that differ by a factor of two, and
 for single documents and batches.
+
+A document that the engine does not take at all, for what it declares, is scanned in Python: there
+libxml2 alone costs less even where queries are some hundred.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from extract.filtertool.tree_queries import TreeQueries
 from extract.limits import DEFAULTS, Limits
 
 MOST_QUERIES: Final = 24
+MOST_ALONE: Final = 300  # queries, on documents that the engine does not take
 _MOST_BYTES: Final = 1 << 16
 _SINGLE, _BATCHES = 16, 4  # turns of each way that are measured
 _SAME: Final = 4  # a part of these is one after the other: the first turns are slower
@@ -89,12 +93,12 @@ def _typical(seconds: Sequence[float]) -> float:
     return sum(chosen) / len(chosen)
 
 
-class TreesFirst:
-    """Chooses between libxml2 alone and the usual way.
+class TreesAlone:
+    """Which queries match documents, or how often, by libxml2 alone.
 
     Args:
         view: The queries.
-        options: How to filter.
+        options: How to filter: for ``doc`` or ``count``.
         turn: Held while libxml2 works.
     """
 
@@ -102,16 +106,58 @@ class TreesFirst:
         self, view: SchemeView, options: Options, turn: AbstractContextManager[object]
     ) -> None:
         scheme, numbers = view
-        self._most = _most_bytes(options.limits)
+        self.most = _most_bytes(options.limits)
         self._counting = options.select == "count"
         self._turn = turn
-        self._kinds: dict[tuple[int, bool], Turns] = {}
         self._queries = TreeQueries(scheme.namespaces, options.select, options.limits, False)
         chosen: list[int] = []
         for template, rows in members_by_key(scheme.directory.templates):
             self._queries.add(written_question(scheme, template, rows), numbers[rows])
             chosen += numbers[rows].tolist()
         self._numbers = sorted(chosen)
+
+    @property
+    def pairs(self) -> int:
+        """How many times a query was evaluated on a document."""
+        return self._queries.pairs
+
+    def outcome(self, documents: Sequence[tuple[str, bytes]]) -> BatchOutcome | None:
+        """The rows of documents; None if libxml2 does not take one, or a query on it."""
+        units: list[int] = []
+        subscribers: list[int] = []
+        counts: list[int] = []
+        started = time.perf_counter()
+        with self._turn:
+            for unit, (_, document) in enumerate(documents):
+                found = self._queries.quick_counts(document, self._numbers)
+                if found is None:
+                    return None
+                for number, count in found:
+                    units.append(unit)
+                    subscribers.append(number)
+                    counts.append(count)
+        seconds = Seconds()
+        seconds["match"] = time.perf_counter() - started
+        return BatchOutcome(
+            [name for name, _ in documents],
+            np.array([len(document) for _, document in documents], np.int64),
+            np.array(units, np.int32),
+            np.array(subscribers, np.int32),
+            np.array(counts if self._counting else (), np.int64),
+            seconds=seconds,
+        )
+
+
+class TreesFirst:
+    """Chooses between libxml2 alone and the usual way.
+
+    Args:
+        alone: libxml2 alone.
+    """
+
+    def __init__(self, alone: TreesAlone) -> None:
+        self._alone = alone
+        self._kinds: dict[tuple[int, bool], Turns] = {}
 
     @staticmethod
     def is_useful(queries: PushQueries, options: Options) -> bool:
@@ -126,11 +172,6 @@ class TreesFirst:
             and len(queries.engine) <= MOST_QUERIES
             and not len(queries.rest)
         )
-
-    @property
-    def pairs(self) -> int:
-        """How many times a query was evaluated on a document."""
-        return self._queries.pairs
 
     def process(self, documents: Iterable[NamedDocument], usual: Usual) -> list[FilterOutcome]:
         """Filters documents, one way or the other.
@@ -149,7 +190,7 @@ class TreesFirst:
             turns = self._kinds[kind] = Turns(_BATCHES if kind[1] else _SINGLE)
         trees, measured = turns.trees, turns.measured
         started = time.thread_time() if measured else 0.0
-        outcome = self._outcome(documents) if trees else None
+        outcome = self._alone.outcome(documents) if trees else None
         outcomes: list[FilterOutcome] = usual(documents) if outcome is None else [outcome]
         if measured:
             turns.note(trees, (time.thread_time() - started) / len(documents))
@@ -162,7 +203,7 @@ class TreesFirst:
         size = 0
         try:
             for name, document in documents:
-                if type(document) is not bytes or not name or len(document) > self._most:
+                if type(document) is not bytes or not name or len(document) > self._alone.most:
                     return None
                 if not _PLAIN.match(document):
                     return None
@@ -171,32 +212,6 @@ class TreesFirst:
             return None
         count = len(documents)
         return ((size // count).bit_length(), count > 1) if count else None
-
-    def _outcome(self, documents: Sequence[NamedDocument]) -> BatchOutcome | None:
-        """The rows of documents; None if libxml2 does not take one, or a query on it."""
-        units: list[int] = []
-        subscribers: list[int] = []
-        counts: list[int] = []
-        started = time.perf_counter()
-        with self._turn:
-            for unit, (_, document) in enumerate(documents):
-                found = self._queries.quick_counts(document, self._numbers)  # type: ignore[arg-type]
-                if found is None:
-                    return None
-                for number, count in found:
-                    units.append(unit)
-                    subscribers.append(number)
-                    counts.append(count)
-        seconds = Seconds()
-        seconds["match"] = time.perf_counter() - started
-        return BatchOutcome(
-            [name for name, _ in documents],
-            np.array([len(document) for _, document in documents], np.int64),  # type: ignore[arg-type]
-            np.array(units, np.int32),
-            np.array(subscribers, np.int32),
-            np.array(counts if self._counting else (), np.int64),
-            seconds=seconds,
-        )
 
 
 def _most_bytes(limits: Limits) -> int:

@@ -35,6 +35,15 @@ _SUBSET: Final = re.compile(
     + _ENTITY
     + rb""")+[ \t\r\n]*)\]"""
 )
+# One that declares attributes, elements and notations, too, and entities whose text refers to no
+# other; nothing outside of the document.
+_LITERAL: Final = rb"""(?:"(?:[^"%&]|&#)*"|'(?:[^'%&]|&#)*')"""
+_TAME: Final = re.compile(
+    rb"""<!DOCTYPE[ \t\r\n]+[^<>\["']*\[(?:[ \t\r\n]+|<!ENTITY[ \t\r\n]+[^ %<>"']+[ \t\r\n]+"""
+    + _LITERAL
+    + rb"""[ \t\r\n]*>|<!(?:ATTLIST|ELEMENT|NOTATION)[ \t\r\n]"""
+    rb"""(?:[^%<>"'&]|"[^"%<&]*"|'[^'%<&]*')*>|<!--(?:[^-]|-[^-])*-->)*\][ \t\r\n]*>"""
+)
 
 
 @dataclass
@@ -89,6 +98,21 @@ def plain_form(source: bytes) -> PlainForm | None:
     if subset is not None:
         data = _blanked(data, *subset.span(2))
     return PlainForm(data, source, codec) if data is not source else None
+
+
+def is_tame(source: bytes, most: int) -> bool:
+    """Whether what a document declares can do no harm to whoever reads it at once: its entities
+    refer to none, and make it no longer than some bytes.
+
+    >>> is_tame(b'<!DOCTYPE a [<!ENTITY e "xx"> <!ATTLIST a b ID #IMPLIED>]><a>&e;</a>', 1000)
+    True
+    >>> is_tame(b'<!DOCTYPE a [<!ENTITY e "xx"> <!ENTITY f "&e;&e;">]><a>&f;</a>', 1000)
+    False
+    """
+    declared = _TAME.search(source, 0, 1 << 14)
+    if declared is None:
+        return False
+    return len(source) + source.count(b"&") * (declared.end() - declared.start()) <= most
 
 
 def _transcoded(source: bytes, codec: str) -> bytes | None:

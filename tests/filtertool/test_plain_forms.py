@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from extract.filtertool.matchers.protocol import Select
 from extract.live_filter import Filter
 from extract.markup.plain_form import plain_form
 from tests.support.push.documents import DocumentWriter
@@ -75,6 +76,35 @@ def test_other_subsets_are_left_alone(subset: str) -> None:
     document = (subset + TEXT).encode()
     assert plain_form(document) is None
     compare_filter(QUERIES, [document])
+
+
+TAME = (
+    "<!DOCTYPE r [<!ATTLIST a x NMTOKENS #IMPLIED>]>",
+    "<!DOCTYPE r [<!ATTLIST a x ID #IMPLIED xmlns CDATA 'u'><!ELEMENT r ANY>]>",
+    "<!DOCTYPE r [<!-- c - d --><!ENTITY e '<b>x</b>'><!NOTATION n SYSTEM 'x'>]>",
+    "<!DOCTYPE r [<!ENTITY e '&#233;'> <!ENTITY f \"it's\"> ]>",
+)
+WILD = (
+    "<!DOCTYPE r [<!ENTITY e 'x'><!ENTITY f '&e;&e;'>]>",
+    "<!DOCTYPE r [<!ENTITY % p 'x'>]>",
+    "<!DOCTYPE r [<!ENTITY e SYSTEM 'file'>]>",
+    "<!DOCTYPE r SYSTEM 'r.dtd' [<!ATTLIST a x CDATA 'y'>]>",
+)
+
+
+@pytest.mark.parametrize("select", ["doc", "count"])
+@pytest.mark.parametrize("subset", [*TAME, *WILD])
+def test_libxml2_alone_answers_for_tame_declarations(subset: str, select: Select) -> None:
+    used = TEXT.replace("und", "&e; &f;" if "ENTITY f" in subset else "und")
+    queries = {str(n): one for n, one in enumerate((*QUERIES, "id('1')", "//b", "//a[@x='1 2']"))}
+    document = [("d", (subset + used.replace("x='1'", "x=' 1  2'")).encode())]
+    ready = Filter(scheme_of(queries), select)
+    wanted = Filter(scheme_of(queries), select, "lxml").table(document)
+    assert ready.table(document).to_pylist() == wanted.to_pylist()
+    assert not ready.rejected.num_rows
+    figures = ready.figures()
+    assert figures["push_refused_documents"] == 1
+    assert (figures["pairs_lxml"] > 0) == (subset in TAME)
 
 
 @pytest.mark.parametrize("reference", ["&e;", "<b y='&e;'/>", "&zzz;"])
