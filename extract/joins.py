@@ -361,6 +361,7 @@ class Joins:
 
     def _process(self, first: JoinDocument) -> list[Joined]:
         rows: list[Joined] = []
+        spent = 0
         waiting = deque([first])
         while waiting:
             document = waiting.popleft()
@@ -372,7 +373,8 @@ class Joins:
             if self._limit is not None:
                 dropped = self._limit.make_room(self._engine.store, document)
                 self._rejected += [dropped_document(one) for one in dropped]
-            done = self._engine.join(document, self._counts, self._latest)
+            done = self._engine.join(document, self._counts, self._latest, spent=spent)
+            spent = done.bytes
             self._accept(document)
             self._rejected += done.rejections
             for member, row in done.rows:

@@ -162,6 +162,12 @@ class Limits:
         "it selects more than {:,} bytes",
         "Bytes of the elements that a query may select in one document, nested ones each.",
     )
+    joined_bytes: int = _limit(
+        1 << 30,
+        "answer",
+        "one document leads to rows of more than {:,} bytes",
+        "Bytes that the rows of one document in joins may take, about.",
+    )
     xpath_chars: int = _limit(
         400_000,
         "query",

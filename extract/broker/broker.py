@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from extract.broker.batches import MatchedBatch
@@ -92,7 +93,8 @@ class Broker:
         self._webhooks: Webhooks | None = None
         self._trimming: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.joins = JoinedFeeds(self.limits, limits.join_bytes)
+        rows = min(self.limits.joined_bytes, limits.matching_bytes)
+        self.joins = JoinedFeeds(replace(self.limits, joined_bytes=rows), limits.join_bytes)
         self.journal = Journal(
             store, self.registry, self._heard, self._settled, self.metrics.committed
         )

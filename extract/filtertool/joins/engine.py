@@ -29,6 +29,8 @@ from extract.filtertool.results.outcome import Rejection
 from extract.limits import Limits
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
 
+_TAIL_BYTES: Final = 700  # of bindings, paths and names that rows of several queries share
+_ROW_BYTES: Final = 350  # of one row, with its place
 PUBLISH: Final = "publish"  # the stage of rejections of published documents that cannot be read
 
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
@@ -47,11 +49,13 @@ class JoinOutcome:
         places: For each row the order of its query, the clocks of its documents, and the rank of
             the combination of nodes: rows are in this order.
         rejections: Queries that could not be evaluated.
+        bytes: What rows take, about, also of documents that led to this one.
     """
 
     rows: list[tuple[JoinMember, Joined]] = field(default_factory=list)
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
+    bytes: int = 0
 
 
 class JoinEngine:
@@ -207,6 +211,7 @@ class JoinEngine:
         counts: StreamCounts,
         latest: int | None,
         only: OnlyPairs | None = None,
+        spent: int = 0,
     ) -> JoinOutcome:
         """Joins a document with those that are kept.
 
@@ -215,8 +220,9 @@ class JoinEngine:
             counts: The numbers of documents before it.
             latest: The latest time of those.
             only: Says whether the rows of a graph, a left and a right document are wanted.
+            spent: Bytes that rows take already, of documents that led to this one.
         """
-        pairs = _PairRows(document, self._trees, self._views, self._limits, only)
+        pairs = _PairRows(document, self._trees, self._views, self._limits, only, spent)
         keys = {key for key in document.keys if key}
         hits = self.store.find(keys) if keys and self.store else {}
         if hits:
@@ -236,6 +242,7 @@ class _PairRows:
         views: DocumentViews,
         limits: Limits,
         only: OnlyPairs | None,
+        spent: int,
     ) -> None:
         self._document = document
         self._only = only
@@ -243,6 +250,8 @@ class _PairRows:
         self._limits = limits
         self._views = views
         self._done = JoinOutcome()
+        self._bytes = spent  # that rows take, about
+        self._full: set[str] = set()  # queries that have no more rows
         # Order of the query, clocks, rank of the combination: these differ; then member and row.
         self._rows: list[tuple[int, int, int, int, JoinMember, Joined]] = []
 
@@ -251,6 +260,7 @@ class _PairRows:
         self._rows.sort()
         self._done.rows = [(row[4], row[5]) for row in self._rows]
         self._done.places = [row[:4] for row in self._rows]
+        self._done.bytes = self._bytes
         return self._done
 
     def found(
@@ -288,6 +298,9 @@ class _PairRows:
         if len(matches) > 1:
             matches = sorted(matches, key=lambda pair: _order(variant, left, right, pair))
         for rank, (one, other) in enumerate(matches):
+            if self._bytes > self._limits.joined_bytes:
+                self._end(seeing)
+                return
             bindings = {
                 name: trees[0].path(left.locators[one[index]]) for name, index in names.left
             }
@@ -301,11 +314,18 @@ class _PairRows:
             tail = (
                 left.name, right.name, left.seq, right.seq, left.time, right.time, bindings, output,
             )  # fmt: skip
+            self._bytes += _TAIL_BYTES + len(output) + _ROW_BYTES * len(seeing)
             one_clock, other_clock = left.clock, right.clock
             self._rows += [
                 (member.order, one_clock, other_clock, rank, member, _joined(member.id, tail))
                 for member in seeing
             ]
+
+    def _end(self, members: list[JoinMember]) -> None:
+        """Says, once for each query, that there are more rows than fit."""
+        more = [one for one in members if one.id not in self._full]
+        self._full.update([one.id for one in more])
+        self._reject(more, self._limits.passed("joined_bytes"))
 
     def _reject(self, members: list[JoinMember], reason: str) -> None:
         name = self._document.name

@@ -1,0 +1,36 @@
+"""Joins keep to limits: what passes one is told, once for each query."""
+
+from __future__ import annotations
+
+from extract.joins import Joins
+from extract.limits import Limits
+from extract.subscriptions import Subscription
+
+PAIRS = "S//a->x[k->y] FOLLOWED BY{y=v, 100} S//a->u[k->v]"
+MANY = b"<r>" + b"<a><k>1</k></a>" * 30 + b"</r>"
+
+
+def test_rows_of_one_document_are_bounded() -> None:
+    joins = Joins({}, limits=Limits(joined_bytes=200_000))
+    for name in ("one", "two"):
+        joins.add(Subscription(name, PAIRS))
+    assert joins.process("s", "first", MANY, 1.0) == []
+    rows = joins.process("s", "second", MANY, 2.0)
+    assert 50 < len(rows) < 2 * 900
+    rejected = [(one.document, one.query, one.stage) for one in joins.rejected]
+    assert set(rejected) == {("second", "one", "join"), ("second", "two", "join")}
+    assert len(rejected) == 2
+    assert "one document leads to rows of more than 200,000 bytes" in joins.rejected[0].reason
+    assert joins.process("s", "third", b"<r><a><k>2</k></a></r>", 3.0) == []
+    assert not joins.rejected
+
+
+def test_what_published_documents_lead_to_counts_as_well() -> None:
+    joins = Joins({}, limits=Limits(joined_bytes=400_000))
+    joins.add(Subscription("pairs", f"SELECT <a>{{y}}</a> FROM {PAIRS} PUBLISH p"))
+    joins.add(Subscription("again", "p//a->x[k->y] JOIN{y=v, 1000} p//a->u[k->v]"))
+    joins.process("s", "first", b"<r>" + b"<a><k>1</k></a>" * 4 + b"</r>", 1.0)
+    rows = joins.process("s", "second", MANY, 2.0)
+    assert {row.query for row in rows} == {"pairs", "again"}
+    assert {one.query for one in joins.rejected} == {"again"}
+    assert sum(len(row.output) for row in rows) < 400_000
