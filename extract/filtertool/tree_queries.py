@@ -4,6 +4,7 @@ Some of them columns answer instead (`extract.filtertool.open_columns`)."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -184,7 +185,7 @@ class TreeQueries:
         """The same, without measuring; None if a query takes long or fails."""
         quick = self._quick
         asked = [quick.get(number) or self._as_quick(number) for number in numbers]
-        allowed = min([one.allowed for one in asked])
+        allowed = min([one.allowed for one in asked], default=math.inf)
         if len(document) // _ELEMENT > allowed and most_elements(document) > allowed:
             return None
         found = []

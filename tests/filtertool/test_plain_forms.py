@@ -107,6 +107,14 @@ def test_libxml2_alone_answers_for_tame_declarations(subset: str, select: Select
     assert (figures["pairs_lxml"] > 0) == (subset in TAME)
 
 
+def test_a_filter_without_queries_has_no_rows_for_such_documents() -> None:
+    ready = Filter(scheme_of(["//a"]))
+    ready.remove(["0"])
+    documents = [("d", (TAME[0] + TEXT).encode()), ("e", DOCUMENTS[0]), ("f", b"<!DOCTYPE r [")]
+    assert ready.table(documents).num_rows == 0
+    assert ready.rejected.num_rows == 1
+
+
 @pytest.mark.parametrize("reference", ["&e;", "<b y='&e;'/>", "&zzz;"])
 def test_a_used_entity_is_left_to_others(reference: str) -> None:
     document = f'<!DOCTYPE r [<!ENTITY e "x y">]><r><a>{reference}</a></r>'.encode()
