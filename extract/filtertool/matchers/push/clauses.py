@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
-    PARENT_TEST,
     Always,
     And,
     Compare,
@@ -339,21 +338,13 @@ def _cover_of_first(path: Path, anchor: Names) -> Cover:
 
 
 def _first_steps(path: Path) -> Path:
-    """The first steps of a path, as far as they go down: it selects nothing where these do not."""
+    """The first steps of a path from the document node, as far as they go down and have no
+    conditions: it selects nothing where these do not."""
     steps: list[PathStep] = []
-    anywhere = False
-    for step in path.steps:
-        if step.axis is PathAxis.NEAR and step.test == PARENT_TEST:
-            anywhere = True
-            continue
-        if step.axis > PathAxis.TEXT or step.test <= PARENT_TEST:
+    for step in path.steps if path.absolute else ():
+        if step.axis > PathAxis.NEAR or step.parts is not None or step.condition is not None:
             break
-        if anywhere and step.axis is PathAxis.ATTRIBUTE:
-            steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
-        elif anywhere:
-            step = step._replace(axis=PathAxis.DESCENDANT)
-        steps.append(step._replace(parts=None))
-        anywhere = False
+        steps.append(step)
     return Path(path.absolute, tuple(steps))
 
 

@@ -277,6 +277,8 @@ NODE_BY_NODE = (
     "//a/ancestor-or-self::*[last()]",
     "string(//a[2]/following::text()[1])",
     "//*[namespace-uri() = '']",
+    "//@n/descendant::a",  # nothing is below an attribute, and no slot
+    "//a[@n//b[1]]",
     "//*[local-name() = 'a' and namespace-uri() = 'urn:x']",
 )
 OPEN = (
