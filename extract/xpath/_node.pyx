@@ -1,14 +1,14 @@
 # cython: language_level=3, auto_pickle=False
 """What all nodes of the syntax tree share, in C: see `extract.xpath.node`, which says the same.
 
-The fields of a node are slots, whose places in memory are known: they are set and read there.
+The fields of a node are slots, whose places in memory are known: they are set and read there. The
+texts of the most frequent nodes are made here, too, as their `_format` would make them.
 """
 
 from dataclasses import MISSING, fields, is_dataclass
 
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 cdef extern from *:
     """
@@ -25,6 +25,21 @@ cdef extern from *:
 cdef enum:
     MOST = 8  # fields of a node
 
+# The kinds of nodes whose texts are made here; 0 for all others.
+cdef enum:
+    OTHER, NAME_TEST, STEP, LOCATION_PATH, UNION, FUNCTION_CALL, STRING_LITERAL, NUMBER
+
+cdef dict FORMATS = {
+    "NameTest": NAME_TEST,
+    "Step": STEP,
+    "LocationPath": LOCATION_PATH,
+    "Union": UNION,
+    "FunctionCall": FUNCTION_CALL,
+    "StringLiteral": STRING_LITERAL,
+    "Number": NUMBER,
+}
+cdef frozenset LOOSE = frozenset(("Binary", "Negate", "Union"))  # in parentheses as a part of a union
+
 
 cdef class Layout:
     """The fields of a class of nodes: where they are, what they are called, and their defaults."""
@@ -34,6 +49,9 @@ cdef class Layout:
     cdef tuple names
     cdef list defaults
     cdef str kind
+    cdef int format
+    cdef bint is_loose
+    cdef Py_hash_t seed
 
     def __cinit__(self, type kind):
         own = fields(kind) if is_dataclass(kind) else ()
@@ -42,6 +60,9 @@ cdef class Layout:
         self.names = tuple([one.name for one in own])
         self.defaults = [one.default for one in own]
         self.kind = kind.__name__
+        self.format = FORMATS.get(self.kind, OTHER)
+        self.is_loose = self.kind in LOOSE
+        self.seed = hash(self.kind)
         for i, name in enumerate(self.names):
             self.offsets[i] = slot_offset(kind.__dict__[name])
             assert self.offsets[i] > 0
@@ -70,17 +91,33 @@ cdef int put(object node, Layout layout, int i, object value) except -1:
     return 0
 
 
-cdef tuple values_of(Node node):
+cdef object value_of(object node, Layout layout, int i):
+    cdef PyObject* value = field(node, layout, i)[0]
+    if value is NULL:
+        raise AttributeError(layout.names[i])
+    return <object>value
+
+
+cdef Py_hash_t hash_of(Node node) except -1:
     cdef Layout layout = layout_of(node)
-    cdef tuple values = PyTuple_New(layout.count)
-    cdef object value
+    cdef size_t own = <size_t>layout.seed
+    cdef int i
     for i in range(layout.count):
-        if field(node, layout, i)[0] is NULL:
-            raise AttributeError(layout.names[i])
-        value = <object>field(node, layout, i)[0]
-        Py_INCREF(value)
-        PyTuple_SET_ITEM(values, i, value)
-    return values
+        own = (own ^ <size_t>PyObject_Hash(value_of(node, layout, i))) * 1_000_003 + 97_531
+    own ^= own >> 29
+    if own == 0 or own == <size_t>-1:  # which stand for "not known" and for an error
+        own = 1
+    return <Py_hash_t>own
+
+
+cdef bint are_equal(Node one, Node other) except -1:
+    cdef Layout layout = layout_of(one)
+    cdef int i
+    for i in range(layout.count):
+        mine, its = value_of(one, layout, i), value_of(other, layout, i)
+        if not PyObject_RichCompareBool(mine, its, Py_EQ):
+            return False
+    return True
 
 
 cdef class Node:
@@ -104,7 +141,7 @@ cdef class Node:
 
     def __hash__(self):
         if self.cached_hash == 0:
-            self.cached_hash = hash((type(self).__name__, values_of(self))) or 1
+            self.cached_hash = hash_of(self)
         return self.cached_hash
 
     def __eq__(self, other):
@@ -112,15 +149,87 @@ cdef class Node:
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return hash(self) == hash(other) and values_of(self) == values_of(other)
+        return hash(self) == hash(other) and are_equal(self, other)
 
     def __str__(self):
-        if self.cached_text is None:
-            self.cached_text = self._format()
-        return self.cached_text
+        return text_of(self)
 
     def _format(self):
         raise NotImplementedError
+
+
+# -- texts
+
+cdef str text_of(Node node):
+    if node.cached_text is None:
+        node.cached_text = formatted(node)
+    return node.cached_text
+
+
+cdef str formatted(Node node):
+    cdef Layout layout = layout_of(node)
+    cdef int format = layout.format
+    cdef str text, prefix
+    if format == STEP:
+        return step_text(node, layout)
+    if format == LOCATION_PATH:
+        return path_text(value_of(node, layout, 1), value_of(node, layout, 0))
+    if format == NAME_TEST:
+        text, prefix = value_of(node, layout, 0), value_of(node, layout, 1)
+        return f"{prefix}:{text}" if prefix else text
+    if format == UNION:
+        return " | ".join([part_text(part) for part in <tuple>value_of(node, layout, 0)])
+    if format == FUNCTION_CALL:
+        text, prefix = value_of(node, layout, 0), value_of(node, layout, 2)
+        name = f"{prefix}:{text}" if prefix else text
+        return f"{name}({', '.join([text_of(one) for one in <tuple>value_of(node, layout, 1)])})"
+    if format == STRING_LITERAL:
+        text = value_of(node, layout, 0)
+        return f'"{text}"' if "'" in text else f"'{text}'"
+    if format == NUMBER:
+        return value_of(node, layout, 0)
+    return node._format()
+
+
+cdef str part_text(Node part):
+    """A part of a union."""
+    return f"({text_of(part)})" if layout_of(part).is_loose else text_of(part)
+
+
+cdef str step_text(Node step, Layout layout):
+    cdef str axis = value_of(step, layout, 0), text = text_of(value_of(step, layout, 1))
+    cdef tuple predicates = value_of(step, layout, 2)
+    if axis == "attribute":
+        text = f"@{text}"
+    elif axis != "child":
+        if not predicates and text == "node()":
+            if axis == "parent":
+                return ".."
+            if axis == "self":
+                return "."
+        text = f"{axis}::{text}"
+    if predicates:
+        return text + "".join([f"[{text_of(one)}]" for one in predicates])
+    return text
+
+
+cdef str path_text(tuple steps, bint absolute):
+    """The text of a path, with ``//`` for the steps that it abbreviates."""
+    cdef Py_ssize_t i, last = len(steps) - 1
+    cdef str slash = "/" if absolute else "", text
+    cdef list out
+    if last < 0:
+        return slash
+    out = []
+    for i in range(last + 1):
+        text = text_of(steps[i])
+        if slash == "/" and i < last and text == "descendant-or-self::node()":
+            slash = "//"
+        else:
+            out.append(slash)
+            out.append(text)
+            slash = "/"
+    return "".join(out)
 
 
 def initialised_here(kind):

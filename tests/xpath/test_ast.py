@@ -68,6 +68,18 @@ def test_nodes_are_values(rng: Random) -> None:
 
 
 @given(randoms)
+def test_texts_made_in_c_are_those_of_python(rng: Random) -> None:
+    waiting: list[Node] = [Trees(rng).expr(between(rng, 1, 4))]
+    while waiting:
+        node = waiting.pop()
+        assert str(node) == node._format()
+        for name in node.__slots__:
+            value = getattr(node, name)
+            parts = value if isinstance(value, tuple) else (value,)
+            waiting += [part for part in parts if isinstance(part, Node)]
+
+
+@given(randoms)
 def test_nodes_survive_pickling(rng: Random) -> None:
     expr = Trees(rng).expr(4)
     text, code = str(expr), hash(expr)
