@@ -77,8 +77,9 @@ class CanonicalWeights:
     def groups(self, weigh: Weigh) -> QueryGroups:
         """Groups canonical queries that weigh the same."""
         if weigh is one_each:  # it does not look at weights
-            forms, counts = np.unique(self.forms, return_counts=True)
-            pairs = zip(forms.tolist(), counts.tolist(), strict=True)
+            counts = np.bincount(self.forms)
+            forms = np.flatnonzero(counts)
+            pairs = zip(forms.tolist(), counts[forms].tolist(), strict=True)
             return {(form, (1.0,)): times for form, times in pairs}
         weights = self.weights
         if weights is None:

@@ -121,8 +121,9 @@ class FormTable:
         Args:
             forms: The form of each; -1 for those that match nothing.
         """
-        numbers, times = np.unique(forms[forms >= 0], return_counts=True)
-        for form, more in zip(numbers.tolist(), times.tolist(), strict=True):
+        times = np.bincount(forms[forms >= 0])
+        numbers = np.flatnonzero(times)
+        for form, more in zip(numbers.tolist(), times[numbers].tolist(), strict=True):
             self.add_member(form, more)
 
     def add_member(self, form: int, times: int = 1) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence, Sized
-from dataclasses import asdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final, Literal
 from weakref import WeakKeyDictionary
@@ -19,18 +19,22 @@ from extract.preptool.costing.expected import expected_statistics
 from extract.preptool.costing.statistics import Sample, sample_statistics
 from extract.preptool.footprints.branch_footprints import BranchFootprints
 from extract.preptool.footprints.original_paths import original_paths
+from extract.preptool.forms import FormTable
 from extract.preptool.query_tree import NamePath, QueryTree, Weigh, by_subscribers, one_each
 from extract.preptool.registry import RegisteredTables, register_all
 from extract.schema.model import Schema
 from extract.schema.places import Places
 from extract.scheme.garbage import no_collection
-from extract.scheme.model import Chunk, Scheme, Settings
+from extract.scheme.model import Chunk, Cut, Scheme, Settings
 from extract.scheme.spine import all_names
 from extract.scheme.statistics import Statistics
 from extract.subscriptions import Subscriptions
+from extract.transtool.branch_syntax import BranchSyntax
 from extract.transtool.expansion import Expansion
 
 _MANY: Final = 10_000  # values of a scheme that are not worth a walk of the garbage collector
+_MOST_KEPT: Final = 20_000  # branches whose expressions are kept until somebody asks for chunks
+_CUSTOM: Final = "custom"  # weights by a function of the user's
 
 WEIGHTS: dict[str, Weigh] = {"one": one_each, "subscribers": by_subscribers}
 
@@ -86,47 +90,92 @@ def prepare(
     expansion, limits = expansion or Expansion(), limits or DEFAULTS
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
+    statistics = sample_statistics(sample, schema) if sample else None
     with no_collection(_MANY):
-        statistics = sample_statistics(sample, schema) if sample else _expected(schema)
         registry = register_all(schema, subscriptions, expansion, limits, progress)
-        tables, forms, parts = registry.tables(), registry.forms, registry.parts
-        later, rejected = tuple(registry.later.values()), tuple(registry.rejected.values())
-        outputs = registry.outputs
-        spines, namespaces = forms.spines, registry.namespaces(tables)
-        del registry  # its memory is needed now
-        footprints = BranchFootprints(forms.branches, forms.tails, parts)
-        whole = footprints.whole()
-        queries = CanonicalWeights.of_members(tables.columns, forms.shapes)
-        weighted = weighted_queries(queries.groups(weigh), forms.forms, spines, whole)
-        tree = QueryTree.of(weighted, weigh)
-        if chunks == AUTO:
-            estimator = Estimator(statistics, namespaces)
-            times = queries.branch_times(forms.forms, forms.branches)
-            plan = best_plan(tree, times, spines, footprints, whole, estimator, workers)
-        else:
-            plan = ChunkingPlan(choose(tree, chunks))
-        prefixes = plan.choice.prefixes
-        keys = _chunk_keys(spines, whole, prefixes)
-        maker = _ChunkMaker(footprints, keys, plan.projected)
-        return Scheme(
+        tables = registry.tables()
+        cutting = _Cutting(
+            schema,
+            tables,
+            registry.forms,
+            registry.parts,
+            registry.namespaces(tables),
+            len(registry.later),
+            statistics,
+            chunks,
+            weigh,
+            workers,
+            expansion,
+        )
+        scheme = Scheme.uncut(
+            cutting.cut,
             schema=schema.edges_only,
-            namespaces=namespaces,
-            settings=_settings(chunks, len(prefixes), workers, weigh, expansion),
+            namespaces=cutting.namespaces,
             branches=tables.branches,
             forms=tables.forms,
             templates=tables.templates,
             wordings=tables.wordings,
             members=tables.members,
-            chunks=tuple([maker.chunk(prefix) for prefix in prefixes]),
-            potpourri=maker.potpourri(),
-            document=maker.document(),
-            originals=original_paths(tables.templates.xpaths),
-            rejected=rejected,
-            notes=(*notes(tables, later, plan.choice), *crowded(forms.size, expansion)),
-            statistics=statistics,
-            later=later,
-            outputs=outputs,
+            rejected=tuple(registry.rejected.values()),
+            later=tuple(registry.later.values()),
+            outputs=registry.outputs,
         )
+        del registry  # its memory is needed now
+    if name_of(weigh) == _CUSTOM or len(cutting.forms.branches) > _MOST_KEPT:
+        scheme.every_chunk  # noqa: B018 - a user's function fails now; what is large is not kept
+    return scheme
+
+
+@dataclass(frozen=True)
+class _Cutting:
+    """Chooses the chunks of a scheme whose queries are registered; the attributes are `prepare`'s,
+    and what it has found so far."""
+
+    schema: Schema
+    tables: RegisteredTables
+    forms: FormTable
+    parts: BranchSyntax
+    namespaces: Mapping[str, str]
+    later: int
+    statistics: Statistics | None
+    chunks: int | Literal["auto"]
+    weigh: Weigh
+    workers: int
+    expansion: Expansion
+
+    def cut(self) -> Cut:
+        """Decides how documents are cut."""
+        tables, forms, spines = self.tables, self.forms, self.forms.spines
+        with no_collection(_MANY):
+            statistics = self.statistics
+            if statistics is None:
+                statistics = _expected(self.schema)
+            footprints = BranchFootprints(forms.branches, forms.tails, self.parts)
+            whole = footprints.whole()
+            queries = CanonicalWeights.of_members(tables.columns, forms.shapes)
+            weighted = weighted_queries(queries.groups(self.weigh), forms.forms, spines, whole)
+            tree = QueryTree.of(weighted, self.weigh)
+            if self.chunks == AUTO:
+                estimator = Estimator(statistics, self.namespaces)
+                times = queries.branch_times(forms.forms, forms.branches)
+                plan = best_plan(tree, times, spines, footprints, whole, estimator, self.workers)
+            else:
+                plan = ChunkingPlan(choose(tree, self.chunks))
+            prefixes = plan.choice.prefixes
+            keys = _chunk_keys(spines, whole, prefixes)
+            maker = _ChunkMaker(footprints, keys, plan.projected)
+            return Cut(
+                _settings(self.chunks, len(prefixes), self.workers, self.weigh, self.expansion),
+                tuple([maker.chunk(prefix) for prefix in prefixes]),
+                maker.potpourri(),
+                maker.document(),
+                original_paths(tables.templates.xpaths),
+                (
+                    *notes(tables, self.later, plan.choice),
+                    *crowded(forms.size, self.expansion),
+                ),
+                statistics,
+            )
 
 
 _EXPECTED: Final[WeakKeyDictionary[Places, Statistics]] = WeakKeyDictionary()
@@ -187,7 +236,7 @@ def weigh_of(scheme: Scheme) -> Weigh:
 
 def name_of(weigh: Weigh) -> str:
     """Returns the name of a weight function in schemes."""
-    return next((name for name, function in WEIGHTS.items() if function is weigh), "custom")
+    return next((name for name, function in WEIGHTS.items() if function is weigh), _CUSTOM)
 
 
 def _chunk_keys(
@@ -198,8 +247,14 @@ def _chunk_keys(
     return [() if n in whole else assign(spine) for n, spine in enumerate(spines)]
 
 
-def notes(tables: RegisteredTables, later: Sized, choice: PrefixChoice) -> Iterator[str]:
-    """Yields notes for the user on how a scheme was made."""
+def notes(tables: RegisteredTables, later: int, choice: PrefixChoice) -> Iterator[str]:
+    """Yields notes for the user on how a scheme was made.
+
+    Args:
+        tables: The queries.
+        later: How many there are in later versions of XPath.
+        choice: The prefixes of the chunks.
+    """
     if tables.forms:
         if choice.note:
             yield choice.note

@@ -354,7 +354,7 @@ class QueryRegistry:
         columns, forms = self.table.columns(), self.forms
         codes, texts = columns.members.codes, self._wordings.texts
         written = np.flatnonzero(codes < 0)
-        templates = np.unique(columns.templates).astype(np.int64)
+        templates = np.flatnonzero(np.bincount(columns.templates))
         # Forms and wordings in the order in which a reader of the scheme meets them.
         form_of = np.array(forms.shapes.forms, np.int64)
         own = _in_order(form_of[templates[form_of[templates] >= 0]])
@@ -417,9 +417,12 @@ def _together(several: Sequence[_Members]) -> _Members:
 
 
 def _in_order(numbers: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
-    """Returns numbers in the order in which they occur first, each once."""
-    used, first = np.unique(numbers, return_index=True)
-    return used[np.argsort(first)].astype(np.int64)
+    """Returns numbers from 0 on in the order in which they occur first, each once."""
+    count = len(numbers)
+    first = np.full(int(numbers.max(initial=-1)) + 1, count)
+    first[numbers[::-1]] = np.arange(count)[::-1]  # of equal ones the last one stays
+    used = np.flatnonzero(first < count)
+    return used[np.argsort(first[used])]
 
 
 def _places(numbers: NDArray[Any], count: int) -> NDArray[np.int64]:

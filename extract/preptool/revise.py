@@ -420,7 +420,7 @@ class Reviser:
             originals=original_paths(absolutes),
             rejected=tuple(registry.rejected.values()),
             notes=(
-                *notes(tables, registry.later, choice),
+                *notes(tables, len(registry.later), choice),
                 *crowded(forms.size, Expansion.of(settings.limits)),
             ),
             statistics=before.statistics,

@@ -104,8 +104,6 @@ class QueryDirectory:
         self._later = scheme.later
         self._outputs = scheme.outputs
         self._rejected = scheme.rejected
-        self._documents = scheme.document.branches
-        self._potpourri = scheme.potpourri.branches
 
     # -- columns
 
@@ -289,8 +287,12 @@ class QueryDirectory:
         """The number of queries that have a branch in a chunk."""
         return len(self.rows_in(chunk)) + (len(self._later) if chunk.id == DOCUMENT else 0)
 
-    def counts(self) -> dict[str, int]:
-        """How many queries there are of each kind, see `Scheme.counts`."""
+    def counts(self, elsewhere: Sequence[int]) -> dict[str, int]:
+        """How many queries there are of each kind, see `Scheme.counts`.
+
+        Args:
+            elsewhere: The branches that belong to no chunk of their own.
+        """
         later = len(self._later)
         unsatisfiable = int(np.count_nonzero(self.forms < 0))
         satisfiable = len(self._members) - unsatisfiable + later
@@ -298,13 +300,13 @@ class QueryDirectory:
             (one.subscriber.xpath, one.version, *sorted(one.namespaces.items()))
             for one in self._later
         }
-        elsewhere = self.forms_in((*self._potpourri, *self._documents))
+        not_in_chunks = self.forms_in(elsewhere)
         return {
             "registered": satisfiable + unsatisfiable + len(self._rejected),
             "satisfiable": satisfiable,
             "canonical": len(self.canonical.first) + len(different),
             "templates": int(np.count_nonzero(self._templates.forms >= 0)),
-            "potpourri": int(np.append(elsewhere, False)[self.forms].sum()) + later,
+            "potpourri": int(np.append(not_in_chunks, False)[self.forms].sum()) + later,
             "later": later,
             "unsatisfiable": unsatisfiable,
             "rejected": len(self._rejected),

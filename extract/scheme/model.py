@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -198,6 +198,21 @@ class Settings:
     workers: int = 1
 
 
+class Cut(NamedTuple):
+    """How documents are cut: the part of a scheme that only CHUNKTOOL and its readers ask for.
+
+    The attributes are those of `Scheme`.
+    """
+
+    settings: Settings
+    chunks: tuple[Chunk, ...]
+    potpourri: Chunk
+    document: Chunk
+    originals: tuple[str, ...]
+    notes: tuple[str, ...]
+    statistics: Statistics
+
+
 @dataclass(frozen=True)
 class Scheme:
     """How documents of one schema are cut for a set of queries. Make one with `extract.prepare`.
@@ -239,12 +254,35 @@ class Scheme:
     chunks: tuple[Chunk, ...] = field(repr=False)
     potpourri: Chunk = field(repr=False)
     document: Chunk = field(repr=False)
-    originals: tuple[str, ...] = field(default=("/",), repr=False)
+    # No value of the class, where `uncut` leaves one open: it would be found in its place.
+    originals: tuple[str, ...] = field(default_factory=lambda: ("/",), repr=False)
     rejected: tuple[Rejected, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default_factory=tuple)
     statistics: Statistics = field(default_factory=Statistics, repr=False)
     later: tuple[Later, ...] = field(default=(), repr=False)
     outputs: Mapping[str, CustomOutput] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def uncut(cls, cut: Callable[[], Cut], **others: Any) -> Scheme:
+        """A scheme whose chunks are chosen when somebody asks for them; filters often never do.
+
+        Args:
+            cut: Chooses the chunks. Two threads that ask at once may each call it.
+            others: The fields of a scheme that are not those of `Cut`.
+        """
+        scheme = object.__new__(cls)
+        scheme.__dict__.update({"later": (), "rejected": (), "outputs": {}, **others, "_cut": cut})
+        return scheme
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            cut = self.__dict__.get("_cut") if name in Cut._fields else None
+            if cut is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__.update(cut()._asdict())
+            self.__dict__.pop("_cut", None)
+            return self.__dict__[name]
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:
@@ -363,7 +401,7 @@ class Scheme:
         have a branch there or need the whole ``document``. Of the satisfiable, ``later`` are in
         XPath 2.0 or later.
         """
-        return self.directory.counts()
+        return self.directory.counts((*self.potpourri.branches, *self.document.branches))
 
     def check_schema(self, schema: Schema) -> None:
         """Makes sure that the scheme was prepared for this schema, in this version.

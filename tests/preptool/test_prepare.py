@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 import extract
 from extract import Schema, SchemeError, Subscription, Subscriptions
+from extract.filtertool.matchers.push.native import native_available
 from extract.preptool.choose import assign
 from extract.preptool.footprints.footprint import footprint
 from extract.preptool.footprints.partial_footprints import PartialFootprints
@@ -38,6 +41,50 @@ from tests.support.table_a3 import TABLE_A3
 
 FIGURE_4 = Schema.load(SCHEMAS / "figure4.dtd", root="a")
 EJB = Schema.load(SCHEMAS / "ejb-jar.dtd", root="ejb-jar")
+
+
+# -- When documents are cut
+
+
+@pytest.mark.skipif(not native_available(), reason="other matchers cut documents")
+def test_a_filter_of_messages_never_asks_for_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(_: object) -> None:
+        raise AssertionError("somebody asks for chunks")
+
+    monkeypatch.setattr("extract.preptool.prepare._Cutting.cut", cut)
+    queries = Subscriptions.of({"s": "//student[name = 'Ann']", "n": "//no"})
+    ready = extract.Filter(prepare(UNIVERSITY, queries, 2))
+    rows = ready.table([("1", b"<db><student><name>Ann</name></student></db>")])
+    assert rows["query"].to_pylist() == ["s"]
+
+
+@pytest.mark.parametrize("chunks", [1, 2, "auto"])
+def test_asking_late_for_chunks_gives_the_same(chunks: Any) -> None:
+    queries = Subscriptions.of({"1": "//student/name", "2": "//email", "3": "//student[url]"})
+    early, late, sent = (prepare(UNIVERSITY, queries, chunks) for _ in range(3))
+    assert early.chunks
+    extract.Filter(late).table([("1", b"<db/>")])
+    assert late == early
+    assert pickle.loads(pickle.dumps(sent)) == early
+    assert list(late.lines()) == list(early.lines())
+    with pytest.raises(AttributeError, match="no attribute 'chunk'"):
+        _ = late.chunk  # type: ignore[attr-defined]
+
+
+def test_threads_that_ask_for_chunks_at_once() -> None:
+    queries = Subscriptions.of({str(n): f"//student[name = {n}]/url" for n in range(50)})
+    scheme = prepare(UNIVERSITY, queries, 2)
+    with ThreadPoolExecutor(8) as pool:
+        asked = list(pool.map(lambda name: getattr(scheme, name), ["chunks", "notes"] * 8))
+    assert asked[::2] == [scheme.chunks] * 8
+
+
+def test_a_function_for_weights_fails_at_once() -> None:
+    def weigh(_: Any) -> float:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        prepare(UNIVERSITY, Subscriptions.of({"1": "//student"}), 1, weights=weigh)
 
 
 # -- The paper's examples
