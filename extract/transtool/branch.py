@@ -113,18 +113,28 @@ class Spine:
 
         None for any other step.
         """
+        if step.predicates:  # which few queries share
+            return None
         if self._plain is None:
             self._plain = {}
         longer = self._plain.get(step, self)
         if longer is self:
             longer, test = None, step.test
-            named = step.axis == "child" and isinstance(test, NameTest) and test.local != "*"
-            if named and not step.predicates:
-                assert isinstance(test, NameTest)
+            if step.axis == "child" and isinstance(test, NameTest) and test.local != "*":
                 place = self.place.step(prefixes.expanded(test))
                 longer = None if place is None else self.child(test, place)
             self._plain[step] = longer
         return longer
+
+    def leads_along(self, steps: tuple[Step, ...], prefixes: Prefixes) -> bool:
+        """Whether all of these steps are child steps by name, without filters, that the schema
+        has."""
+        spine: Spine | None = self
+        for step in steps:
+            spine = spine.plain(step, prefixes)
+            if spine is None:
+                return False
+        return bool(steps)
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:
         """Returns the spine that continues through these places."""

@@ -163,6 +163,8 @@ class Context:
             if expr.steps[0].axis in _UPWARD and spine.parent is not None:
                 return None if self._climbs_to_nothing(spine, expr) else expr
             start = self._start(spine)
+        if start.leads_along(expr.steps, self.know.prefixes):
+            return expr  # each step is an edge that the schema has: there is nothing to rewrite
         key = (start, expr)
         cached = self._nodes.get(key)
         if cached is None:

@@ -160,7 +160,10 @@ class _Names:
 
     def may_change(self, text: str) -> bool:
         """Whether an expression of this text may use a prefix that becomes another."""
-        return any(sign in text for sign in self._signs.values())
+        for sign in self._signs.values():  # noqa: SIM110 - a generator takes longer than the search
+            if sign in text:
+                return True
+        return False
 
     def of_table(self, prefix: str) -> str:
         """Returns the table's prefix for one of the query; an unbound one stays."""
@@ -178,13 +181,14 @@ class _Names:
 def _rename(expr: Expr, names: _Names) -> Expr:
     if isinstance(expr, LocationPath):  # whose steps are known, so that its text is not needed
         return _renamed(expr, names)
+    if not names.may_change(str(expr)):
+        return expr
     known = names.exprs.get(expr)
     if known is None:
         if len(names.exprs) > _MOST_REMEMBERED:
             names.exprs.clear()
             names.steps.clear()
-        known = _renamed(expr, names) if names.may_change(str(expr)) else expr
-        names.exprs[expr] = known
+        known = names.exprs[expr] = _renamed(expr, names)
     return known
 
 

@@ -37,7 +37,6 @@ from extract.xpath.ast import (
 )
 from extract.xpath.known_predicates import LONGEST, KnownPredicate, known_predicate, remember
 from extract.xpath.mentions import Mention, Parsed
-from extract.xpath.plain_steps import plain_steps
 
 cdef Py_ssize_t MAX_NAME = 10_000  # characters, as in the parser in Python
 cdef Py_ssize_t MAX_ROW_ = MAX_ROW
@@ -47,6 +46,8 @@ cdef frozenset KINDS = frozenset(("node", "text", "comment", "processing-instruc
 cdef frozenset UNPLACED = frozenset(("position", "last"))
 cdef frozenset AXES_ = AXES
 cdef tuple NOTHING = ()
+cdef int MOST_NAMED = 1 << 14
+cdef dict NAMED_STEPS = {}  # by their texts
 
 cdef unsigned char START = 1, NAME = 2, DIGIT = 4, SPACE = 8
 cdef unsigned char CLASSES[128]
@@ -510,13 +511,13 @@ cdef class Reader:
 
     cdef bint plain_steps(self, list steps) except -1:
         """Reads steps by plain names, with the filters of the last; False if none is here."""
-        cdef Py_ssize_t at = self.at, end, start = at, colon
+        cdef Py_ssize_t at = self.at, start = at, first
         cdef int count = 0
         cdef Py_UCS4 char
-        cdef tuple named, mentions
-        cdef object mention
-        end = start
+        cdef tuple named
+        cdef object last = None
         while count < MOST_STEPS:  # from one step to the next
+            first = at
             if self.char(at) == c"@":
                 at += 1
             if not self.has(self.char(at), START):
@@ -529,30 +530,27 @@ cdef class Reader:
                     at += 1
             # What follows must make neither a call, an axis nor a longer name of the last one.
             char = self.char(self.after_space(at))
-            if char >= 128:
+            if char >= 128 or at - start > MAX_NAME:
                 raise Unread
             if char == c":" or char == c"(":
                 break
-            end = at
+            if last is not None:
+                steps.append(last)
+            named = named_step(PyUnicode_Substring(self.text, first, at))
+            last = named[0]
+            if named[1] and named[1] not in self.prefixes:
+                first += self.char(first) == c"@"
+                self.prefixes[named[1]] = mention_of(first, named[1], named[2])
+            self.at = at
             count += 1
             if self.char(at) != c"/":
                 break
             at += 1
         if count == 0:
             return False
-        if end - start > MAX_NAME:
-            raise Unread
-        named, mentions = plain_steps(PyUnicode_Substring(self.text, start, end))
-        for mention in mentions:
-            if mention[1] not in self.prefixes:
-                self.prefixes[mention[1]] = moved(mention, start)
-        self.at = end
         if self.skip() == c"[":
-            last = named[len(named) - 1]
-            steps += named[: len(named) - 1]
-            steps.append(make_step(last.axis, last.test, self.predicates()))
-        else:
-            steps += named
+            last = make_step(last.axis, last.test, self.predicates())
+        steps.append(last)
         return True
 
     cdef object step(self):
@@ -625,6 +623,20 @@ cdef class Reader:
         if target is None:
             return ANY_NODE if name == "node" else KindTest(name)
         return KindTest("processing-instruction", target)
+
+
+cdef tuple named_step(str text):
+    """A step by a plain name, such as ``p:a`` or ``@a``, with its prefix and local name."""
+    cdef tuple named = NAMED_STEPS.get(text)
+    if named is None:
+        if len(NAMED_STEPS) >= MOST_NAMED:
+            NAMED_STEPS.clear()
+        axis = "attribute" if text[0] == "@" else "child"
+        prefix, colon, local = text.removeprefix("@").partition(":")
+        if not colon:
+            prefix, local = "", prefix
+        named = NAMED_STEPS[text] = make_step(axis, name_test(local, prefix)), prefix, local
+    return named
 
 
 cdef inline object moved(object mention, Py_ssize_t by):

@@ -103,7 +103,10 @@ def _truth(spine: Spine, expr: Expr, context: Context) -> Expr:
         if selected is None:
             return FALSE
         paths = selected.parts if isinstance(selected, Union) else (selected,)
-        return TRUE if any(p == _HERE or context.is_certain(spine, p) for p in paths) else selected
+        for path in paths:
+            if path == _HERE or context.is_certain(spine, path):
+                return TRUE
+        return selected
     if isinstance(expr, Union):
         parts = [_truth(spine, p, context) for p in expr.parts]
         if TRUE in parts:
