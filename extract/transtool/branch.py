@@ -129,11 +129,12 @@ class Spine:
     def leads_along(self, steps: tuple[Step, ...], prefixes: Prefixes) -> bool:
         """Whether all of these steps are child steps by name, without filters, that the schema
         has."""
-        spine: Spine | None = self
+        spine = self
         for step in steps:
-            spine = spine.plain(step, prefixes)
-            if spine is None:
+            longer = spine.plain(step, prefixes)
+            if longer is None:
                 return False
+            spine = longer
         return bool(steps)
 
     def walk(self, path: tuple[Place, ...], prefixes: Prefixes) -> Spine:

@@ -43,6 +43,12 @@ class EngineNames:
         self.bindings = {"xml": XML_NAMESPACE, **bindings}
         self.generation = 0
         self._uris: dict[str, int] = {}
+        self._tests: dict[NameTest, int] = {}  # with the prefixes of `bindings`
+
+    def bind(self, bindings: Mapping[str, str]) -> None:
+        """Binds more prefixes, or some to other namespaces."""
+        self.bindings.update(bindings)
+        self._tests.clear()
 
     def bound(self, bindings: Mapping[str, str]) -> OwnNames:
         """The same names, for a query with prefixes of its own."""
@@ -50,7 +56,10 @@ class EngineNames:
 
     def test(self, test: NameTest) -> int:
         """The engine's test for a name test of a query."""
-        return self.test_in(test, self.bindings)
+        number = self._tests.get(test)
+        if number is None:
+            number = self._tests[test] = self.test_in(test, self.bindings)
+        return number
 
     def test_in(self, test: NameTest, bindings: Mapping[str, str]) -> int:
         """The engine's test for a name test of a query with these prefixes."""

@@ -115,7 +115,10 @@ class Path(NamedTuple):
     @property
     def goes_down(self) -> bool:
         """Whether no step leads to siblings, or elsewhere, or is taken node by node."""
-        return all(step.axis <= PathAxis.TEXT and step.parts is None for step in self.steps)
+        for step in self.steps:  # noqa: SIM110 - a generator takes twice as long
+            if step.axis > PathAxis.TEXT or step.parts is not None:
+                return False
+        return True
 
 
 class Cell(NamedTuple):

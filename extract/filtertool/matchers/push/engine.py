@@ -155,7 +155,7 @@ class PushEngine:
 
     def bind(self, namespaces: Mapping[str, str]) -> None:
         """Binds further prefixes, for questions that come."""
-        self._names.bindings.update(namespaces)
+        self._names.bind(namespaces)
 
     def takes(self, key: Hashable, question: Question) -> bool:
         """Whether the engine takes a question.

@@ -246,7 +246,7 @@ class PathTranslation(AxisPaths):
         self, steps: list[PathStep], step: Step, anywhere: bool, absolute: bool, above: bool
     ) -> None:
         """Adds a step, and what it has to begin with if it follows ``//``."""
-        axis, number = self._axis_and_test(step, tuple(steps), anywhere)
+        axis, number = self._axis_and_test(step, steps, anywhere)
         predicates = step.predicates
         if axis in _NEAREST and self.inside and predicates[:1] == _FIRST:
             axis, predicates = _NEAREST[axis], predicates[1:]
@@ -264,11 +264,14 @@ class PathTranslation(AxisPaths):
         if not self.inside and axis in _TURNS:
             condition = both([condition, way_back(axis, steps)])
             steps.clear()
-            bare = bare._replace(axis=PathAxis.DESCENDANT)
-        steps.append(bare._replace(condition=_unless_true(condition)))
+            axis = PathAxis.DESCENDANT
+        elif not predicates:
+            steps.append(bare)
+            return
+        steps.append(PathStep(axis, number, _unless_true(condition)))
 
     def _axis_and_test(
-        self, step: Step, before: tuple[PathStep, ...], anywhere: bool
+        self, step: Step, before: Sequence[PathStep], anywhere: bool
     ) -> tuple[PathAxis, int]:
         test = step.test
         axis = _AXES.get(step.axis)
@@ -276,7 +279,7 @@ class PathTranslation(AxisPaths):
             others = _ELSEWHERE if self.further else _SIBLINGS if self.inside else {}
             axis = others.get(step.axis) if before or (self.inside and self.element) else None
         if axis is None:
-            raise Untranslatable(before)
+            raise Untranslatable(tuple(before))
         if isinstance(test, NameTest):
             return axis, self.names.test(test)
         if axis is PathAxis.ATTRIBUTE and test.kind == "node":
@@ -284,7 +287,7 @@ class PathTranslation(AxisPaths):
         if axis is not PathAxis.ATTRIBUTE and test.kind == "text":
             self.texts = True
             return PathAxis.TEXT, ANY_TEST
-        raise Untranslatable(before)
+        raise Untranslatable(tuple(before))
 
     def _predicates(
         self, predicates: Sequence[Expr], above: bool, step: PathStep, counted: bool
