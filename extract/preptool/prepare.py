@@ -52,6 +52,8 @@ def prepare(
 ) -> Scheme:
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
+    Queries are normalised at once; the chunks are chosen when somebody asks the scheme for them.
+
     Args:
         schema: The schema of the documents.
         subscriptions: The queries. One that does not parse is recorded as rejected, one that
