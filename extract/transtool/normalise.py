@@ -221,6 +221,8 @@ class Normaliser:
                 waiting = len(done) + len(following) + len(todo) - i - 1
                 context.room = room - waiting
                 results = self._apply(branch)
+                if not results and len(todo) == 1:
+                    break  # it was the last one
                 if len(results) > 1 or tail[0].predicates:
                     more = _growth(branch, results)
                     if more > 0 and start_size < 0:
