@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
+    PARENT_TEST,
+    TRUE,
     Always,
     And,
     Compare,
@@ -236,12 +238,11 @@ class _Facts:
             if cover:
                 self.covers.append(cover)
         elif isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
-            first = _first_steps(condition.path)
-            cover = _cover_of(condition, anchor)
-            if first.steps:
-                self.add(There(first), anchor)
-            elif cover:
+            cover = _cover_of_union(condition.path, anchor)
+            if cover:
                 self.covers.append(cover)
+            for path in _implied(condition.path):
+                self.add(There(path), anchor)
         elif isinstance(condition, _SOME_NODE) or (
             isinstance(condition, First) and _needs_node(condition)
         ):
@@ -328,24 +329,55 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
 
 
 def _cover_of_first(path: Path, anchor: Names) -> Cover:
-    """Atoms one of which is so wherever a path selects a node, by its first steps."""
-    union = path.steps[0].parts if path.steps and path.steps[0].axis is PathAxis.UNION else None
-    if union is not None:
-        parts = [_cover_of(There(one), anchor) for one in union.paths]
-        return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
-    first = _first_steps(path)
-    return _cover_of(There(first), anchor) if first.steps else ()
+    """Atoms one of which is so wherever a path selects a node that is found node by node."""
+    covers = [_cover_of(There(one), anchor) for one in _implied(path)]
+    covers.append(_cover_of_union(path, anchor))
+    return min([cover for cover in covers if cover], key=_cost, default=())
 
 
-def _first_steps(path: Path) -> Path:
-    """The first steps of a path from the document node, as far as they go down and have no
-    conditions: it selects nothing where these do not."""
+def _cover_of_union(path: Path, anchor: Names) -> Cover:
+    """Atoms one of which is so wherever a path selects a node that begins with a union."""
+    first = path.steps[0] if path.steps else None
+    if first is None or first.axis is not PathAxis.UNION or first.parts is None:
+        return ()
+    parts = [_cover_of(There(one), anchor) for one in first.parts.paths]
+    return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
+
+
+def _implied(path: Path) -> list[Path]:
+    """Paths downwards, each of which selects a node wherever another one does.
+
+    These are its first steps, as far as they go down, and for each name that a later step asks for
+    a path to nodes with that name, wherever they are. Where positions count, a step has its
+    predicates as conditions: each node that it leads to passes all of them.
+    """
     steps: list[PathStep] = []
-    for step in path.steps if path.absolute else ():
-        if step.axis > PathAxis.NEAR or step.parts is not None or step.condition is not None:
-            break
-        steps.append(step)
-    return Path(path.absolute, tuple(steps))
+    paths, anywhere, down = [], False, True
+    for step in path.steps:
+        if down and step.axis is PathAxis.NEAR and step.test == PARENT_TEST:
+            anywhere = True
+            continue
+        is_leaf = step.axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT)
+        down = down and step.axis <= PathAxis.TEXT and step.test > PARENT_TEST
+        if down:
+            if anywhere and is_leaf:
+                steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
+            axis = PathAxis.DESCENDANT if anywhere and not is_leaf else step.axis
+            steps.append(PathStep(axis, step.test, _condition_of(step)))
+            anywhere, down = False, not is_leaf  # nothing is below an attribute or a text
+        elif step.test > PARENT_TEST and step.test != ANY_TEST and step.axis < PathAxis.UNION:
+            name = PathStep(PathAxis.ATTRIBUTE if is_leaf else PathAxis.DESCENDANT, step.test)
+            before = (PathStep(PathAxis.NEAR, ANY_TEST),) if is_leaf else ()
+            paths.append(Path(True, (*before, name)))
+    return [Path(path.absolute, tuple(steps)), *paths] if steps else paths
+
+
+def _condition_of(step: PathStep) -> Condition | None:
+    """What holds at each node that a step leads to, as far as it does not depend on others."""
+    if step.parts is None:
+        return step.condition
+    condition = both(list(step.parts.predicates))
+    return None if condition == TRUE else condition
 
 
 def _slot(path: Path, anchor: Names) -> SlotPath:

@@ -258,6 +258,38 @@ def test_a_question_comes_back_while_its_queries_with_empty_constants_stay() -> 
     assert matches() == [5]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/s[b = $string1 or b = $string2 or b = $string3 or b = $string4]",
+        "/s[b = $string1] | /s[b = $string2][b] | /s/b[. = $string3] | /s[b = $string4][not(c)]",
+        f"/s[{' or '.join([f'contains(b, $string{n})' for n in range(1, 5)])}]",
+    ],
+)
+def test_queries_that_are_found_several_times_by_one_value(text: str) -> None:
+    """Several postings of a query are in one list, where the last one fills gaps."""
+    random, engine = Random(6), PushEngine(Schema.none(), {}, "doc")
+    types: tuple[ParameterType, ...] = ("string",) * 4
+    present: dict[int, tuple[str, ...]] = {}
+    for _ in range(300):
+        numbers = random.sample([n for n in range(60) if n not in present], random.randrange(5))
+        rows = [tuple(random.choices("abc", k=4)) for _ in numbers]
+        if rows:
+            question = Question((text,), constants=Constants.of(types, rows))
+            assert engine.takes(0, question)
+            engine.add(0, question, np.array(numbers, np.int32))
+            present.update(zip(numbers, rows, strict=True))
+        gone = random.sample(sorted(present), random.randrange(min(5, len(present) + 1)))
+        engine.remove(gone)
+        for number in gone:
+            del present[number]
+        for value in "abc":
+            found = engine.match([f"<s><b>{value}</b></s>".encode()]).matches.query.tolist()
+            assert found == sorted([n for n, row in present.items() if value in row])
+    engine.remove(list(present))
+    assert not len(engine)
+
+
 # -- several threads
 
 

@@ -340,8 +340,9 @@ static void unpost_some(px_registry *r, px_template *t, int32_t row, int32_t pos
 {
     px_atom a = {0};
     while (px_next_atom(r, t, &a) && a.post < posts) {
-        int32_t place = t->place[(size_t)row * (size_t)t->posts + (size_t)a.post];
-        unpost(r, t, a.number, a.atom, row, place);
+        int32_t *place = &t->place[(size_t)row * (size_t)t->posts + (size_t)a.post];
+        unpost(r, t, a.number, a.atom, row, *place);
+        *place = -1; /* other postings of the row may be in the same list, and move to where this one was */
         flag(r, a.atom[0]);
     }
 }
