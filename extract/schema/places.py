@@ -33,6 +33,7 @@ class Place:
         declarations: What an element here may be; empty for the two special places.
         children: Where each known child name leads.
         open: Whether children beyond the known names may occur.
+        child_bits: Bit set of the places of child elements.
         reach: Bit set of the places that are below this one, at any depth.
         span: The same with this one.
     """
@@ -43,6 +44,7 @@ class Place:
         "_unknown",
         "_wildcards",
         "bit",
+        "child_bits",
         "children",
         "declarations",
         "index",
@@ -65,7 +67,7 @@ class Place:
         self.name = name
         self.declarations = declarations
         self.children: dict[str, Place] = {}
-        self.reach = self.span = 0
+        self.child_bits = self.reach = self.span = 0
         self._unknown = unknown or self
         self._wildcards = wildcards
         self._names = {a.name for d in declarations for a in d.attributes}
@@ -79,14 +81,6 @@ class Place:
     def unknown(self) -> bool:
         """Whether this is the place of which nothing is known."""
         return self._unknown is self
-
-    @property
-    def child_bits(self) -> int:
-        """The set of the places of child elements."""
-        bits = self._unknown.bit if self.open else 0
-        for child in self.children.values():
-            bits |= child.bit
-        return bits
 
     def step(self, name: str) -> Place | None:
         """Where a child element of this name leads; None if the schema has no such edge."""
@@ -206,7 +200,7 @@ class Places:
         return out
 
     def _reachability(self) -> tuple[int, list[int], list[int]]:
-        """Fills in `Place.reach`.
+        """Fills in `Place.child_bits`, `Place.reach` and `Place.span`.
 
         Returns:
             The bit set of places on a cycle; for each place the set of its parents, and of its
@@ -215,18 +209,20 @@ class Places:
         every = self.all
         parents, ancestors = [0] * len(every), [0] * len(every)
         children: dict[int, list[int]] = {}
-        alike: dict[int, tuple[list[int], int]] = {}  # children of many places, and these places
+        # The children of many places, as numbers and as a set, and the set of these places.
+        alike: dict[int, tuple[list[int], int, int]] = {}
         for place in every:
             same = id(place.children) if place.children and not place.open else -1 - place.index
-            below, places = alike.get(same, (None, 0))
-            if below is None:
+            known = alike.get(same)
+            if known is None:
                 several = {child.index for child in place.children.values()}
                 if place.open:
                     several.add(self.unknown.index)
-                below = sorted(several)
+                known = sorted(several), sum([1 << index for index in several]), 0
+            below, place.child_bits, places = known
             children[place.index] = below
-            alike[same] = below, places | place.bit
-        for below, places in alike.values():
+            alike[same] = below, place.child_bits, places | place.bit
+        for below, _, places in alike.values():
             for index in below:
                 parents[index] |= places
         components = strong_components(children)
@@ -235,11 +231,9 @@ class Places:
             own = sum([every[i].bit for i in members])
             reach = 0
             for i in members:
+                reach |= every[i].child_bits
                 for index in children[i]:
-                    child = every[index]
-                    reach |= child.bit
-                    if not child.bit & own:
-                        reach |= child.reach
+                    reach |= every[index].reach  # of other members nothing yet
             if reach & own:  # a cycle: every member reaches every other
                 recursive |= own
                 reach |= own
@@ -252,8 +246,9 @@ class Places:
                 above |= parents[i] | ancestors[i]
             for i in members:
                 ancestors[i] = above
+                span = above | every[i].bit
                 for index in children[i]:
-                    ancestors[index] |= above | every[i].bit
+                    ancestors[index] |= span
         return recursive, parents, ancestors
 
     def parents(self, places: int) -> int:

@@ -307,22 +307,21 @@ class _Search:
         Every way leads to one at least. In large schemas most names are too many, and this sees it
         long before all ways have been followed.
         """
-        targets, with_self = self._targets, self._with_self
+        targets, places = self._targets, self._know.places
+        above = places.ancestors(targets)
+        further = above | targets if self._with_self else above
         starts = [(place, on_path)]
         least = 1  # occurrences
         for place, on_path in starts:  # which grows
+            ways = place.child_bits & (above | targets)
+            if place.open or ways & on_path:
+                continue
+            least -= 1
+            hits = place.bit if self._with_self else ways
+            least += (hits & targets).bit_count() + (ways & further).bit_count()
             if least > self._most or len(starts) > _MOST_STARTS * self._most:
                 break
-            ways, together = self._know.ways_down(place, targets)
-            if place.open or together & on_path:
-                continue
-            least += (with_self and place.bit & targets != 0) - 1
-            for child in ways:
-                hit = child.bit & targets != 0
-                least += hit and not with_self
-                if child.reach & targets or (with_self and hit):
-                    least += 1
-                    starts.append((child, on_path | child.bit))
+            starts += [(one, on_path | one.bit) for one in places.members(ways & further)]
         return least > self._most
 
     def below(self, place: Place, depth: int, on_path: int) -> _Hits | None:
