@@ -29,7 +29,7 @@ from extract.filtertool.matchers.push.words import TemplateWords
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Union
 from extract.xpath.functions import Type
 from extract.xpath.parameters import parse_shape
-from extract.xpath.traverse import children
+from extract.xpath.traverse import any_in
 
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
@@ -152,9 +152,7 @@ def may_fail(expression: Expr) -> bool:
     >>> may_fail(parse("/a[count(b) > 1]")), may_fail(parse("/a[re:test(b, c)]"))
     (False, True)
     """
-    if isinstance(expression, FunctionCall) and expression.prefix:
-        return True
-    return any(map(may_fail, children(expression)))
+    return any_in(expression, FunctionCall, lambda call: call.prefix)
 
 
 def _paths(expression: Expr, translator: Translator, result: bool = True) -> list[Path]:
