@@ -205,7 +205,7 @@ class Seen:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def note(self, expr: ast.Expr) -> bool:
+    def note(self, expr: object) -> bool:
         self.texts.append(str(expr))
         return False
 
@@ -232,11 +232,11 @@ def test_what_is_walked_in_c_is_the_same_in_python(rng: Random) -> None:
         assert one == other
         assert (one is expr) == (other is expr)
     for kind in (ast.Number, ast.FunctionCall, ast.LocationPath):
-        one, other = Seen(), Seen()
-        assert not traverse.any_in(expr, kind, one.note)
-        assert not traverse.any_in_python(expr, kind, other.note)
-        assert one.texts == other.texts
-        assert bool(one.texts) == traverse.any_in(expr, kind, lambda _: True)
+        in_c, in_python = Seen(), Seen()
+        assert not traverse.any_in(expr, kind, in_c.note)
+        assert not traverse.any_in_python(expr, kind, in_python.note)
+        assert in_c.texts == in_python.texts
+        assert bool(in_c.texts) == traverse.any_in(expr, kind, lambda _: True)
 
 
 def test_a_change_inside_of_a_node_is_left_to_whoever_changes_it() -> None:
