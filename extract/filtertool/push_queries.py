@@ -69,7 +69,7 @@ class PushQueries:
         queries = cls(scheme.schema, scheme.namespaces, options)
         with no_collection():
             for form, rows in members_by_key(scheme.directory.forms):
-                queries.add(form, question_of(scheme, form, rows), numbers[rows])
+                queries._add_form(scheme, form, rows, numbers)
         queries._rest.update(view.later.tolist())
         return queries
 
@@ -138,6 +138,16 @@ class PushQueries:
             self._sorted_conditions = None
         return True
 
+    def _add_form(self, scheme: Scheme, form: int, rows: Longs, numbers: Indices) -> None:
+        """Adds the members of a form; of real rules, most forms have one."""
+        member = int(rows[0])
+        question = _form_question(scheme, form, member)
+        if len(rows) == 1 and self.decides(form, question):
+            self.add_one(form, question, scheme.directory.constants(member), int(numbers[member]))
+        else:
+            constants = form_constants_of(scheme, form, rows)
+            self.add(form, question._replace(constants=constants), numbers[rows])
+
     def decides(self, form: int, question: Question) -> bool:
         """Whether the engine decides a question, so that queries may be added one by one."""
         if _selects_namespaces(question) or not self.engine.takes(form, question):
@@ -182,10 +192,16 @@ def _selects_namespaces(question: Question) -> bool:
 
 def question_of(scheme: Scheme, form: int, rows: Longs) -> Question:
     """The question of members that have one form, with their constants."""
-    branches = tuple([scheme.branches.xpaths[n] for n in scheme.forms[form].branches])
-    original = original_of(scheme, form, int(scheme.directory.templates[rows[0]]))
-    constants = form_constants_of(scheme, form, rows)
-    return Question(branches, scheme.forms[form].type, original, constants)
+    question = _form_question(scheme, form, int(rows[0]))
+    return question._replace(constants=form_constants_of(scheme, form, rows))
+
+
+def _form_question(scheme: Scheme, form: int, member: int) -> Question:
+    """The question of a form that a member has, without constants."""
+    chosen, type_ = scheme.forms[form]
+    branches = tuple([scheme.branches.xpaths[n] for n in chosen])
+    original = original_of(scheme, form, int(scheme.directory.templates[member]))
+    return Question(branches, type_, original)
 
 
 def written_question(scheme: Scheme, template: int, rows: Longs) -> Question:

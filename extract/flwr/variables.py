@@ -22,7 +22,7 @@ from extract.xpath.ast import (
 )
 from extract.xpath.ast import ANY_NODE as _ANY
 from extract.xpath.functions import FUNCTIONS
-from extract.xpath.traverse import children, rebuild
+from extract.xpath.traverse import children, rebuild, substitute
 
 _DOCUMENT = LocationPath(True, ())
 
@@ -54,9 +54,7 @@ def _without_here(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def replaced(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """An expression whose variables are replaced by values, where they have any."""
-    if isinstance(expr, Variable):
-        return values.get(expr.name, expr)
-    return rebuild(expr, lambda part: replaced(part, values))
+    return substitute(expr, Variable, lambda one: values.get(one.name, one))
 
 
 def size(expr: Expr, sizes: Mapping[str, int]) -> int:

@@ -12,7 +12,7 @@ from extract.transtool.prefixes import Prefixes
 from extract.transtool.rules.make_absolute import make_absolute
 from extract.transtool.rules.split_union import split_union
 from extract.xpath.ast import Expr, Union
-from extract.xpath.parameters import QueryShape, divided, with_values
+from extract.xpath.parameters import QueryShape, divided, remember_shape, with_values
 from extract.xpath.tokens import NUMBER, STRING, Literal
 
 Normalise = Callable[[Expr, Sequence[str]], tuple[NormalForm, Sequence[Expr]]]
@@ -82,6 +82,7 @@ class TemplateResolver:
         if number is not None and xpath not in self._unsure:
             return number, ()
         form, exprs = self._normalise(absolute, ())
+        remember_shape(xpath, absolute)
         classes = ()
         if "$" in xpath:
             branches = [branch.xpath for branch in form.branches]

@@ -2,7 +2,8 @@
 """What all nodes of the syntax tree share, in C: see `extract.xpath.node`, which says the same.
 
 The fields of a node are slots, whose places in memory are known: they are set and read there. The
-texts of the most frequent nodes are made here, too, as their `_format` would make them.
+texts of the most frequent nodes are made here, too, as their `_format` would make them, and
+expressions are walked through as in `extract.xpath.traverse`.
 """
 
 from dataclasses import MISSING, fields, is_dataclass
@@ -25,11 +26,12 @@ cdef extern from *:
 cdef enum:
     MOST = 8  # fields of a node
 
-# The kinds of nodes whose texts are made here; 0 for all others.
+# The classes of nodes that are told apart here; 0 for all others.
 cdef enum:
     OTHER, NAME_TEST, STEP, LOCATION_PATH, UNION, FUNCTION_CALL, STRING_LITERAL, NUMBER
+    FILTER_PATH, BINARY, NEGATE
 
-cdef dict FORMATS = {
+cdef dict CODES = {
     "NameTest": NAME_TEST,
     "Step": STEP,
     "LocationPath": LOCATION_PATH,
@@ -37,6 +39,9 @@ cdef dict FORMATS = {
     "FunctionCall": FUNCTION_CALL,
     "StringLiteral": STRING_LITERAL,
     "Number": NUMBER,
+    "FilterPath": FILTER_PATH,
+    "Binary": BINARY,
+    "Negate": NEGATE,
 }
 cdef frozenset LOOSE = frozenset(("Binary", "Negate", "Union"))  # in parentheses as a part of a union
 
@@ -49,7 +54,7 @@ cdef class Layout:
     cdef tuple names
     cdef list defaults
     cdef str kind
-    cdef int format
+    cdef int code
     cdef bint is_loose
     cdef Py_hash_t seed
 
@@ -60,7 +65,7 @@ cdef class Layout:
         self.names = tuple([one.name for one in own])
         self.defaults = [one.default for one in own]
         self.kind = kind.__name__
-        self.format = FORMATS.get(self.kind, OTHER)
+        self.code = CODES.get(self.kind, OTHER)
         self.is_loose = self.kind in LOOSE
         self.seed = hash(self.kind)
         for i, name in enumerate(self.names):
@@ -168,25 +173,25 @@ cdef str text_of(Node node):
 
 cdef str formatted(Node node):
     cdef Layout layout = layout_of(node)
-    cdef int format = layout.format
+    cdef int code = layout.code
     cdef str text, prefix
-    if format == STEP:
+    if code == STEP:
         return step_text(node, layout)
-    if format == LOCATION_PATH:
+    if code == LOCATION_PATH:
         return path_text(value_of(node, layout, 1), value_of(node, layout, 0))
-    if format == NAME_TEST:
+    if code == NAME_TEST:
         text, prefix = value_of(node, layout, 0), value_of(node, layout, 1)
         return f"{prefix}:{text}" if prefix else text
-    if format == UNION:
+    if code == UNION:
         return " | ".join([part_text(part) for part in <tuple>value_of(node, layout, 0)])
-    if format == FUNCTION_CALL:
+    if code == FUNCTION_CALL:
         text, prefix = value_of(node, layout, 0), value_of(node, layout, 2)
         name = f"{prefix}:{text}" if prefix else text
         return f"{name}({', '.join([text_of(one) for one in <tuple>value_of(node, layout, 1)])})"
-    if format == STRING_LITERAL:
+    if code == STRING_LITERAL:
         text = value_of(node, layout, 0)
         return f'"{text}"' if "'" in text else f"'{text}'"
-    if format == NUMBER:
+    if code == NUMBER:
         return value_of(node, layout, 0)
     return node._format()
 
@@ -235,3 +240,151 @@ cdef str path_text(tuple steps, bint absolute):
 def initialised_here(kind):
     """Has nodes of a dataclass initialised by `Node`, several times as fast."""
     del kind.__init__
+
+
+# -- walking through expressions and changing them
+
+cdef object make_path, make_step, union
+
+
+def make_nodes_with(path, step, united):
+    """Takes the functions that make paths, steps and unions."""
+    global make_path, make_step, union
+    make_path, make_step, union = path, step, united
+
+
+def children(Node expr):
+    """As in `extract.xpath.traverse`, as a tuple."""
+    return children_of(expr, layout_of(expr))
+
+
+cdef tuple children_of(Node expr, Layout layout):
+    cdef int code = layout.code
+    if code == LOCATION_PATH:
+        return filters_of(value_of(expr, layout, 1))
+    if code == BINARY:
+        return value_of(expr, layout, 1), value_of(expr, layout, 2)
+    if code == FUNCTION_CALL:
+        return value_of(expr, layout, 1)
+    if code == UNION or code == NEGATE:
+        value = value_of(expr, layout, 0)
+        return value if code == UNION else (value,)
+    if code == FILTER_PATH:
+        inner = (value_of(expr, layout, 0), *value_of(expr, layout, 1))
+        return inner + filters_of(value_of(expr, layout, 2))
+    return ()
+
+
+cdef tuple filters_of(tuple steps):
+    """The predicates of some steps."""
+    cdef tuple out = (), own
+    for step in steps:
+        own = value_of(step, layout_of(step), 2)
+        if own:
+            out = out + own if out else own
+    return out
+
+
+def rebuild(Node expr, change):
+    """As in `extract.xpath.traverse`."""
+    return rebuilt(expr, change, None)
+
+
+def substitute(Node expr, type kind, change):
+    """As in `extract.xpath.traverse`."""
+    return changed(expr, change, kind)
+
+
+def any_in(Node expr, type kind, test):
+    """As in `extract.xpath.traverse`."""
+    return is_any(expr, kind, test)
+
+
+cdef bint is_any(Node expr, type kind, test) except -1:
+    if type(expr) is kind and test(expr):
+        return True
+    for inner in children_of(expr, layout_of(expr)):
+        if is_any(inner, kind, test):
+            return True
+    return False
+
+
+cdef object changed(Node expr, change, type kind):
+    """What takes the place of a sub-expression: what ``change`` makes of it, if that is for all
+    (``kind`` is None) or it is of that class; else itself, with changes inside."""
+    if kind is None or type(expr) is kind:
+        return change(expr)
+    return rebuilt(expr, change, kind)
+
+
+cdef object rebuilt(Node expr, change, type kind):
+    """An expression with `changed` sub-expressions; itself if none changed."""
+    cdef Layout layout = layout_of(expr)
+    cdef int code = layout.code
+    cdef tuple before, after, steps
+    if code == LOCATION_PATH:
+        before = value_of(expr, layout, 1)
+        after = changed_steps(before, change, kind)
+        return expr if after is before else make_path(value_of(expr, layout, 0), after)
+    if code == BINARY:
+        left, right = value_of(expr, layout, 1), value_of(expr, layout, 2)
+        first, second = changed(left, change, kind), changed(right, change, kind)
+        if first is left and second is right:
+            return expr
+        return type(expr)(value_of(expr, layout, 0), first, second)
+    if code == FUNCTION_CALL:
+        before = value_of(expr, layout, 1)
+        after = all_changed(before, change, kind)
+        if after is before:
+            return expr
+        return type(expr)(value_of(expr, layout, 0), after, value_of(expr, layout, 2))
+    if code == UNION:
+        before = value_of(expr, layout, 0)
+        after = all_changed(before, change, kind)
+        return expr if after is before else union(after)
+    if code == NEGATE:
+        operand = value_of(expr, layout, 0)
+        first = changed(operand, change, kind)
+        return expr if first is operand else type(expr)(first)
+    if code == FILTER_PATH:
+        primary, before = value_of(expr, layout, 0), value_of(expr, layout, 1)
+        steps = value_of(expr, layout, 2)
+        first = changed(primary, change, kind)
+        after = all_changed(before, change, kind)
+        others = changed_steps(steps, change, kind)
+        if first is primary and after is before and others is steps:
+            return expr
+        return type(expr)(first, after, others)
+    return expr
+
+
+cdef tuple changed_steps(tuple steps, change, type kind):
+    """The steps with changed predicates; the same tuple if none changed."""
+    cdef Layout layout
+    cdef tuple before, after
+    cdef list out = None
+    cdef Py_ssize_t i
+    for i in range(len(steps)):
+        step = steps[i]
+        layout = layout_of(step)
+        before = value_of(step, layout, 2)
+        if before:
+            after = all_changed(before, change, kind)
+            if after is not before:
+                if out is None:
+                    out = list(steps)
+                out[i] = make_step(value_of(step, layout, 0), value_of(step, layout, 1), after)
+    return steps if out is None else tuple(out)
+
+
+cdef tuple all_changed(tuple exprs, change, type kind):
+    cdef list out = None
+    cdef Py_ssize_t i
+    for i in range(len(exprs)):
+        before = exprs[i]
+        after = changed(before, change, kind)
+        if after is not before:
+            if out is None:
+                out = list(exprs)
+            out[i] = after
+    return exprs if out is None else tuple(out)

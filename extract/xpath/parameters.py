@@ -53,7 +53,7 @@ from extract.xpath.functions import FUNCTIONS, Type
 from extract.xpath.name_functions import is_name
 from extract.xpath.native import native
 from extract.xpath.parser import parse
-from extract.xpath.traverse import children, rebuild
+from extract.xpath.traverse import children, rebuild, substitute
 from extract.xpath.types import counts, type_of
 
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
@@ -100,9 +100,9 @@ def parameter_types(expr: Expr) -> tuple[ParameterType, ...]:
 
 def with_values(expr: Expr, values: Sequence[str]) -> Expr:
     """The expression with parameters that know the constants of one member."""
-    if isinstance(expr, Parameter):
-        return Parameter(expr.index, expr.type, values[expr.index])
-    return rebuild(expr, lambda inner: with_values(inner, values))
+    return substitute(
+        expr, Parameter, lambda one: Parameter(one.index, one.type, values[one.index])
+    )
 
 
 def literal_text(expr: Expr) -> str:
@@ -118,13 +118,17 @@ def literal_text(expr: Expr) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _literal_text(expr: Expr) -> str:
-    return str(_with_literals(expr))
+    return str(substitute(expr, Parameter, _literal))
 
 
-def _with_literals(expr: Expr) -> Expr:
-    if isinstance(expr, Parameter) and expr.value is not None:
-        return StringLiteral(expr.value) if expr.type == "string" else Number(expr.value)
-    return rebuild(expr, _with_literals)
+def _literal(parameter: Parameter) -> Expr:
+    if parameter.value is None:
+        return parameter
+    return _literal_of(parameter, parameter.value)
+
+
+def _literal_of(parameter: Parameter, value: str) -> StringLiteral | Number:
+    return StringLiteral(value) if parameter.type == "string" else Number(value)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -216,10 +220,7 @@ def with_constants(expr: Expr, constants: Sequence[str]) -> Expr:
     >>> str(with_constants(parse_shape("/a[b = $string1]"), ["it's"]))
     '/a[b = "it\\'s"]'
     """
-    if isinstance(expr, Parameter):
-        value = constants[expr.index]
-        return StringLiteral(value) if expr.type == "string" else Number(value)
-    return rebuild(expr, lambda inner: with_constants(inner, constants))
+    return substitute(expr, Parameter, lambda one: _literal_of(one, constants[one.index]))
 
 
 def parse_shape(text: str) -> Expr:
@@ -229,7 +230,10 @@ def parse_shape(text: str) -> Expr:
     Parameter(index=0, type='number', value=None)
     """
     known = _SHAPES.pop(text, None)  # nearly always the only one who asks
-    return _with_parameters(parse(text)) if known is None else known
+    if known is not None:
+        return known
+    expr = parse(text)
+    return substitute(expr, Variable, _parameter) if "$" in text else expr
 
 
 _SHAPES: Final[dict[str, Expr]] = {}
@@ -247,11 +251,9 @@ def remember_shape(text: str, expr: Expr) -> None:
     _SHAPES[text] = expr
 
 
-def _with_parameters(expr: Expr) -> Expr:
-    if isinstance(expr, Variable):
-        kind: ParameterType = "string" if expr.name.startswith("string") else "number"
-        return make_parameter(int(expr.name.removeprefix(kind)) - 1, kind)
-    return rebuild(expr, _with_parameters)
+def _parameter(variable: Variable) -> Parameter:
+    kind: ParameterType = "string" if variable.name.startswith("string") else "number"
+    return make_parameter(int(variable.name.removeprefix(kind)) - 1, kind)
 
 
 class _Marker:

@@ -1,9 +1,13 @@
-"""Walking through expressions and changing parts of them."""
+"""Walking through expressions and changing parts of them.
+
+A query is walked through some ten times until it is in a filter, so this is in C where that was
+compiled (``_node.pyx``). What is here is the same in Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from extract.xpath.ast import (
     Binary,
@@ -23,11 +27,14 @@ from extract.xpath.ast import (
     make_step,
     union,
 )
+from extract.xpath.native import native
+from extract.xpath.node import Node
 
+_T = TypeVar("_T", bound=Node)
 _LEAVES: Final = (StringLiteral, Number, Parameter, Variable)
 
 
-def children(expr: Expr) -> Iterator[Expr]:
+def children_in_python(expr: Expr) -> Iterable[Expr]:
     """The direct sub-expressions of ``expr``, those in the predicates of its steps included."""
     if isinstance(expr, LocationPath):
         for step in expr.steps:
@@ -48,20 +55,7 @@ def children(expr: Expr) -> Iterator[Expr]:
         yield from expr.arguments
 
 
-def prefixes_in(expr: Expr) -> set[str]:
-    """The prefixes that an expression uses.
-
-    >>> from extract.xpath.parser import parse
-    >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
-    ['a', 'c']
-    """
-    found = {expr.prefix} if isinstance(expr, FunctionCall) else set()
-    if isinstance(expr, (LocationPath, FilterPath)):
-        found |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
-    return found.union(*map(prefixes_in, children(expr))) - {""}
-
-
-def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+def rebuild_in_python(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``change`` applied to its direct sub-expressions; itself if none changed.
 
     >>> from extract.xpath.parser import parse
@@ -69,14 +63,14 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     'x | x'
     """
     if isinstance(expr, LocationPath):
-        steps = change_steps(expr.steps, change)
+        steps = _change_steps(expr.steps, change)
         return expr if steps is expr.steps else make_path(expr.absolute, steps)
     if isinstance(expr, _LEAVES):
         return expr
     if isinstance(expr, FilterPath):
         primary = change(expr.primary)
         predicates = _change_all(expr.predicates, change)
-        steps = change_steps(expr.steps, change)
+        steps = _change_steps(expr.steps, change)
         if primary is expr.primary and predicates is expr.predicates and steps is expr.steps:
             return expr
         return FilterPath(primary, predicates, steps)
@@ -95,7 +89,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return expr if arguments is expr.arguments else FunctionCall(expr.name, arguments, expr.prefix)
 
 
-def change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
+def _change_steps(steps: tuple[Step, ...], change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
     """The steps with ``change`` applied to their predicates; the same tuple if none changed."""
     out: list[Step] | None = None
     for i, step in enumerate(steps):
@@ -113,3 +107,53 @@ def _change_all(exprs: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> tupl
         if before is not after:
             return tuple(changed)
     return exprs
+
+
+def substitute_in_python(expr: Expr, kind: type[_T], change: Callable[[_T], Expr]) -> Expr:
+    """``expr`` with ``change`` applied to the nodes of a class; itself if none changed.
+
+    What is inside of such a node is left to ``change``.
+
+    >>> from extract.xpath.parser import parse
+    >>> str(substitute(parse("a[b = 1]/c[2]"), Number, lambda e: parse(f"-{e}")))
+    'a[b = -1]/c[-2]'
+    """
+    if isinstance(expr, kind):
+        return change(expr)
+    return rebuild_in_python(expr, lambda inner: substitute_in_python(inner, kind, change))
+
+
+def any_in_python(expr: Expr, kind: type[_T], test: Callable[[_T], Any]) -> bool:
+    """Whether a node of a class, anywhere in ``expr``, passes a test.
+
+    >>> from extract.xpath.parser import parse
+    >>> any_in(parse("a[b = 1]"), Number, lambda one: one.text == "1")
+    True
+    """
+    if isinstance(expr, kind) and test(expr):
+        return True
+    return any(any_in_python(inner, kind, test) for inner in children_in_python(expr))
+
+
+_NATIVE: Final = native("_node")
+
+if TYPE_CHECKING or _NATIVE is None:
+    children, rebuild = children_in_python, rebuild_in_python
+    substitute, any_in = substitute_in_python, any_in_python
+else:
+    _NATIVE.make_nodes_with(make_path, make_step, union)
+    children, rebuild = _NATIVE.children, _NATIVE.rebuild
+    substitute, any_in = _NATIVE.substitute, _NATIVE.any_in
+
+
+def prefixes_in(expr: Expr) -> set[str]:
+    """The prefixes that an expression uses.
+
+    >>> from extract.xpath.parser import parse
+    >>> sorted(prefixes_in(parse("/a:b[@c:d = 'e:f']")))
+    ['a', 'c']
+    """
+    found = {expr.prefix} if isinstance(expr, FunctionCall) else set()
+    if isinstance(expr, (LocationPath, FilterPath)):
+        found |= {step.test.prefix for step in expr.steps if isinstance(step.test, NameTest)}
+    return found.union(*map(prefixes_in, children(expr))) - {""}

@@ -199,6 +199,60 @@ def test_equal_but_not_identical_children_count_as_changed() -> None:
     assert copy is not expr
 
 
+class Seen:
+    """Notes nodes that are tested; none passes."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def note(self, expr: object) -> bool:
+        self.texts.append(str(expr))
+        return False
+
+
+@given(randoms)
+def test_what_is_walked_in_c_is_the_same_in_python(rng: Random) -> None:
+    expr = Trees(rng).expr(4)
+    assert list(traverse.children(expr)) == list(traverse.children_in_python(expr))
+
+    def negated(one: ast.Expr) -> ast.Expr:
+        return ast.Negate(one) if rng.randrange(2) else one
+
+    for walks in (
+        (traverse.rebuild, traverse.rebuild_in_python),
+        (
+            lambda expr, change: traverse.substitute(expr, ast.Number, change),
+            lambda expr, change: traverse.substitute_in_python(expr, ast.Number, change),
+        ),
+    ):
+        state = rng.getstate()
+        one = walks[0](expr, negated)
+        rng.setstate(state)
+        other = walks[1](expr, negated)
+        assert one == other
+        assert (one is expr) == (other is expr)
+    for kind in (ast.Number, ast.FunctionCall, ast.LocationPath):
+        in_c, in_python = Seen(), Seen()
+        assert not traverse.any_in(expr, kind, in_c.note)
+        assert not traverse.any_in_python(expr, kind, in_python.note)
+        assert in_c.texts == in_python.texts
+        assert bool(in_c.texts) == traverse.any_in(expr, kind, lambda _: True)
+
+
+def test_a_change_inside_of_a_node_is_left_to_whoever_changes_it() -> None:
+    expr = parse("f(g(h()), a[g(1)])")
+    seen: list[str] = []
+
+    def change(call: ast.FunctionCall) -> ast.Expr:
+        seen.append(str(call))
+        return call
+
+    for walk in (traverse.substitute, traverse.substitute_in_python):
+        assert walk(expr, ast.FunctionCall, change) is expr
+        assert walk(parse("-g(1) + a[h()]"), ast.FunctionCall, change) == parse("-g(1) + a[h()]")
+    assert seen == ["f(g(h()), a[g(1)])", "g(1)", "h()"] * 2
+
+
 # -- Imports
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -59,6 +58,7 @@ _EXPECTED: Final = {
     AtomKind.STARTS: 0.1,
 }
 _EXPECTED_RANGE: Final = 0.4
+_FAR: Final = (PathAxis.DESCENDANT, PathAxis.NEAR)
 
 _SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
 
@@ -97,7 +97,7 @@ class Atom(NamedTuple):
         """How often it is expected to be so; deeper paths are there less often."""
         steps = (*self.slot.anchor, *self.slot.steps)
         named = sum([test != ANY_TEST for _, test in steps])
-        far = sum([axis in (PathAxis.DESCENDANT, PathAxis.NEAR) for axis, _ in steps])
+        far = sum([axis in _FAR for axis, _ in steps])
         return _EXPECTED.get(self.kind, _EXPECTED_RANGE) / (1 + named + 0.3 * (len(steps) - far))
 
 
@@ -117,8 +117,7 @@ class SlotGroup(NamedTuple):
     outer: SlotPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """One alternative of a query.
 
     Attributes:
@@ -158,9 +157,7 @@ def path_clause(path: Path) -> Clause:
     here = Atom(SlotPath(prefix, ()), AtomKind.EXISTS)
     parts = condition.parts if isinstance(condition, And) else (condition,)
     checks = tuple(parts) if all(map(_is_check, parts)) else ()
-    covers = [_sure(cover, parts) for cover in facts.covers]
-    covers.sort(key=_cost)
-    ways = (*covers, (here,))
+    ways = (*_by_cost([_sure(cover, parts) for cover in facts.covers]), (here,))
     decides = _is_structure(condition)
     return Clause(path, condition, anchor, facts.groups(), decides, ways, checks)  # type: ignore[arg-type]
 
@@ -169,9 +166,13 @@ def document_clause(condition: Condition) -> Clause:
     """The clause for a condition on the document."""
     facts = _Facts()
     facts.add(condition, ())
-    covers = sorted(facts.covers, key=_cost)
     everywhere = Atom(SlotPath((), ()), AtomKind.EXISTS)
-    return Clause(None, condition, -1, facts.groups(), False, (*covers, (everywhere,)), ())
+    ways = (*_by_cost(facts.covers), (everywhere,))
+    return Clause(None, condition, -1, facts.groups(), False, ways, ())
+
+
+def _by_cost(covers: list[Cover]) -> list[Cover]:
+    return sorted(covers, key=_cost) if len(covers) > 1 else covers
 
 
 def _cost(cover: Cover) -> float:
@@ -204,12 +205,13 @@ def _sure(cover: Cover, parts: Sequence[Condition]) -> Cover:
         return cover
     if not _is_plain(parts[0].path) or cover[0].kind is AtomKind.EXISTS:
         return cover
-    return (cover[0]._replace(sure=True),)
+    slot, kind, cell, _ = cover[0]
+    return (Atom(slot, kind, cell, True),)
 
 
 def step_names(steps: Sequence[PathStep]) -> Names:
     """The axes and tests of steps."""
-    return tuple([(int(step.axis), step.test) for step in steps])
+    return tuple([step[:2] for step in steps])
 
 
 class _Facts:
@@ -291,7 +293,8 @@ def _hoisted(cover: Cover, base: Names, inner: Names, near: bool) -> Cover:
     atoms = []
     for atom in cover:
         if atom.slot.anchor == inner:
-            atom = atom._replace(slot=SlotPath(base, inner[len(base) :] + atom.slot.steps))
+            slot = SlotPath(base, inner[len(base) :] + atom.slot.steps)
+            atom = Atom(slot, atom.kind, atom.cell, atom.sure)
         if not near or atom.slot.anchor != base:
             atom = Atom(atom.slot, AtomKind.EXISTS)
         atoms.append(atom)

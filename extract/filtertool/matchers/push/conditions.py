@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from extract.xpath.ast import NameTest
@@ -37,6 +38,9 @@ class PathAxis(IntEnum):
     NEXT_ABOVE = 18
     SELF = 19  # only in steps with `StepParts`
     UNION = 20
+
+
+_LAST_DOWN: Final = PathAxis.TEXT  # an attribute of an enumeration takes long to find
 
 
 class Operator(IntEnum):
@@ -96,6 +100,12 @@ class PathStep(NamedTuple):
     parts: StepParts | None = None
 
 
+@lru_cache(maxsize=1 << 12)
+def bare_step(axis: PathAxis, test: int) -> PathStep:
+    """A step without conditions, as most are; equal ones are mostly one object."""
+    return PathStep(axis, test)
+
+
 class Path(NamedTuple):
     """Steps from the document node, or from a node.
 
@@ -110,13 +120,16 @@ class Path(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether no step has a condition."""
-        return all(step.condition is None and step.parts is None for step in self.steps)
+        for step in self.steps:
+            if step.condition is not None or step.parts is not None:
+                return False
+        return True
 
     @property
     def goes_down(self) -> bool:
         """Whether no step leads to siblings, or elsewhere, or is taken node by node."""
-        for step in self.steps:  # noqa: SIM110 - a generator takes twice as long
-            if step.axis > PathAxis.TEXT or step.parts is not None:
+        for step in self.steps:  # noqa: SIM110 - as above
+            if step.axis > _LAST_DOWN or step.parts is not None:
                 return False
         return True
 

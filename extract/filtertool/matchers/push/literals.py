@@ -7,7 +7,7 @@ from extract.subscriptions.constants import Constants
 from extract.xpath.ast import Expr, Parameter, ParameterType
 from extract.xpath.parameters import parameter_types, shape_of
 from extract.xpath.parser import parse
-from extract.xpath.traverse import rebuild
+from extract.xpath.traverse import substitute
 
 
 def with_parameters(question: Question) -> Question:
@@ -38,6 +38,6 @@ def with_parameters(question: Question) -> Question:
 
 def shifted(expr: Expr, by: int) -> Expr:
     """The expression with higher numbers of parameters."""
-    if isinstance(expr, Parameter):
-        return Parameter(expr.index + by, expr.type)
-    return rebuild(expr, lambda inner: shifted(inner, by)) if by else expr
+    if not by:
+        return expr
+    return substitute(expr, Parameter, lambda one: Parameter(one.index + by, one.type))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from extract.xpath.ast import (
@@ -15,6 +14,8 @@ from extract.xpath.ast import (
     NameTest,
     Step,
     Union,
+    make_path,
+    make_step,
 )
 from extract.xpath.parser import parse
 from extract.xpath.types import is_positional
@@ -68,8 +69,8 @@ def path_with_ids(expr: Expr) -> LocationPath | None:
 def _continued(path: LocationPath, rest: FilterPath) -> LocationPath:
     """The path with the predicates and steps that follow it."""
     last = path.steps[-1]
-    last = replace(last, predicates=(*last.predicates, *rest.predicates))
-    return replace(path, steps=(*path.steps[:-1], last, *rest.steps))
+    last = make_step(last.axis, last.test, (*last.predicates, *rest.predicates))
+    return make_path(path.absolute, (*path.steps[:-1], last, *rest.steps))
 
 
 def leaves_root(step: Step, rest: Sequence[Step]) -> bool:

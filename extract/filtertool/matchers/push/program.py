@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from extract.filtertool.matchers.protocol import Question
 from extract.filtertool.matchers.push.clauses import (
@@ -29,8 +30,9 @@ from extract.filtertool.matchers.push.words import TemplateWords
 from extract.xpath.ast import Expr, FilterPath, FunctionCall, LocationPath, Union
 from extract.xpath.functions import Type
 from extract.xpath.parameters import parse_shape
-from extract.xpath.traverse import children
+from extract.xpath.traverse import any_in
 
+_PREFIX: Final = attrgetter("prefix")
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
 
@@ -152,20 +154,16 @@ def may_fail(expression: Expr) -> bool:
     >>> may_fail(parse("/a[count(b) > 1]")), may_fail(parse("/a[re:test(b, c)]"))
     (False, True)
     """
-    if isinstance(expression, FunctionCall) and expression.prefix:
-        return True
-    return any(map(may_fail, children(expression)))
+    return any_in(expression, FunctionCall, _PREFIX)
 
 
 def _paths(expression: Expr, translator: Translator, result: bool = True) -> list[Path]:
     paths = location_paths(expression)
-    if paths is not None and len(paths) > 1:
-        return [path for part in paths for path in _paths(part, translator, result)]
     if paths is not None:
-        expression = paths[0]
+        return [_path(path, translator, result) for path in paths]
     if isinstance(expression, Union):
         return [path for part in expression.parts for path in _paths(part, translator, result)]
-    if paths is None and translator.further:
+    if translator.further:
         listed = translator.listed(expression)
         if listed is not None:
             return list(listed)
@@ -178,11 +176,13 @@ def _paths(expression: Expr, translator: Translator, result: bool = True) -> lis
         if not isinstance(expression.primary, (LocationPath, FilterPath, Union)):
             return [Path(True, ())]
         return _paths(expression.primary, translator, False)
-    if not isinstance(expression, LocationPath):
-        translator.exact = False
-        return [Path(True, ())]
+    translator.exact = False
+    return [Path(True, ())]
+
+
+def _path(expression: LocationPath, translator: Translator, result: bool) -> Path:
     path, whole, _ = translator.path(expression, True, result)
     assert path is not None
     if whole and not path.steps:
         translator.exact = False  # the document node, which is no result
-    return [path]
+    return path

@@ -22,6 +22,7 @@ from extract.filtertool.matchers.push.conditions import (
     PathStep,
     SiblingNumber,
     There,
+    bare_step,
     both,
     either,
 )
@@ -61,6 +62,7 @@ _AXES: Final = {
     "descendant-or-self": PathAxis.NEAR,
     "attribute": PathAxis.ATTRIBUTE,
 }
+_PLAIN: Final = {"child": PathAxis.CHILD, "attribute": PathAxis.ATTRIBUTE}
 _SIBLINGS: Final = {
     "following-sibling": PathAxis.FOLLOWING,
     "preceding-sibling": PathAxis.PRECEDING,
@@ -198,6 +200,12 @@ class PathTranslation(AxisPaths):
         steps = list(before)
         anywhere = False
         for number, step in enumerate(path.steps):
+            axis = _PLAIN.get(step.axis)
+            if axis is not None and not (step.predicates or anywhere):
+                test = step.test
+                if isinstance(test, NameTest) and not (steps and steps[-1].axis in _LEAVES):
+                    steps.append(bare_step(axis, self.names.test(test)))  # as nearly all are
+                    continue
             if step == ANY_DEPTH:
                 anywhere = True
                 continue
@@ -213,7 +221,7 @@ class PathTranslation(AxisPaths):
             if step == PARENT and not anywhere:
                 self._go_up(path, number, steps, result)
                 continue
-            if steps and steps[-1].axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
+            if steps and steps[-1].axis in _LEAVES:
                 raise Untranslatable(tuple(steps))  # and nothing is below these
             self._add_step(steps, step, anywhere, path.absolute, above)
             anywhere = False
@@ -250,14 +258,14 @@ class PathTranslation(AxisPaths):
         predicates = step.predicates
         if axis in _NEAREST and self.inside and predicates[:1] == _FIRST:
             axis, predicates = _NEAREST[axis], predicates[1:]
-        if axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT):
+        if axis in _LEAVES:
             if step.axis == "descendant-or-self" and not (steps or absolute):
                 raise Untranslatable(())  # the context may be a text itself
             if anywhere or step.axis in ("descendant", "descendant-or-self"):
                 steps.append(PathStep(PathAxis.NEAR, ANY_TEST))
         elif anywhere and axis is PathAxis.CHILD:
             axis = PathAxis.DESCENDANT
-        bare = PathStep(axis, number)
+        bare = bare_step(axis, number)
         condition: Condition = TRUE
         if predicates:
             condition = self._predicates(predicates, above, bare, step.axis == "child")
@@ -306,8 +314,9 @@ class PathTranslation(AxisPaths):
         conditions: list[Condition] = []
         for predicate in predicates:
             before, self.exact = self.exact, True
-            condition = _unless_true(both(conditions))
-            self.place = PathStep(PathAxis.CHILD, step.test, condition) if counted else None
+            self.place = None
+            if counted:
+                self.place = PathStep(PathAxis.CHILD, step.test, _unless_true(both(conditions)))
             conditions.append(self.predicate(predicate, above))
             counted &= self.exact
             self.exact &= before

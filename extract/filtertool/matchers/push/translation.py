@@ -143,10 +143,11 @@ class Translation(ABC):
             usual: Translates as far as possible, and says whether that is `exact`.
             other: Translates exactly, or returns None; called if everything may be taken.
         """
-        before, self.exact = self.mark(), True
+        before = self.mark() if self.general else None
+        exact, self.exact = self.exact, True
         translated = usual()
         is_open = not self.exact
-        if is_open and self.general and self.attempts < _ATTEMPTS:
+        if is_open and before is not None and self.attempts < _ATTEMPTS:
             self.attempts += 1
             after = self.mark()
             self.back(before._replace(exact=True))
@@ -155,7 +156,7 @@ class Translation(ABC):
                 translated = found
             else:
                 self.back(after)
-        self.exact &= before.exact
+        self.exact &= exact
         return translated
 
     def unknown(self, above: bool) -> Condition:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import chain
+from typing import Final
 
 from extract.filtertool.matchers.push.clauses import (
     Atom,
@@ -72,6 +74,7 @@ _NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
 _COMPARE_TEXT, _SELECTED, _TEXT = range(16, 19)
 _LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
 _NUMBER_TEXT, _TRUTH_TEXT, _NAMESPACE = 10, 11, 12
+_COMPARISONS: Final = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}
 _EXACTLY = 64  # added to the axis of a step that is taken node by node
 
 
@@ -88,7 +91,11 @@ class PathWords:
     def _path(self, path: Path) -> list[int]:
         words = [len(path.steps)]
         for step in path.steps:
-            words += self.step(step)
+            axis, test, condition, parts = step
+            if condition is None and parts is None:
+                words += (axis, test, 0)
+            else:
+                words += self.step(step)
         return words
 
     def step(self, step: PathStep) -> list[int]:
@@ -139,8 +146,7 @@ class TemplateWords(PathWords):
         for slot in self._slots:
             for names in slot:
                 words.append(len(names))
-                for axis, test in names:
-                    words += (axis, test)
+                words += chain.from_iterable(names)
         words += (self._exact | self._texts << 1, len(self._cells))
         words += [int(cell.is_string) for cell in self._cells]
         words.append(len(clauses))
@@ -159,15 +165,10 @@ class TemplateWords(PathWords):
             covers += (2 + 4 * len(cover), len(cover))
             for atom in cover:
                 covers += (self._slot(atom.slot), self._kind(atom), atom.cell, atom.sure)
-        checks = [len(clause.checks)] if clause.checks else []
-        for check in clause.checks:
-            words = self._check(check, self._slot(_check_slot(clause, check)))
-            checks += (1 + len(words), *words)
-        path = (
-            self._path(clause.path)
-            if clause.path is not None
-            else _condition(self, clause.condition)
-        )
+        if clause.path is None:
+            checks, path = [], _condition(self, clause.condition)
+        else:
+            checks, path = self._checks(clause, clause.path), self._path(clause.path)
         begin = 8
         offsets = []
         for part in (groups, covers, checks, path):
@@ -181,20 +182,23 @@ class TemplateWords(PathWords):
             return AtomKind.EQUAL_NUMBER
         return atom.kind
 
+    def _checks(self, clause: Clause, path: Path) -> list[int]:
+        if not clause.checks:
+            return []
+        anchor = step_names(path.steps[: clause.anchor + 1])
+        checks = [len(clause.checks)]
+        for check in clause.checks:
+            slot = self._slot(SlotPath(anchor, step_names(check.path.steps)))
+            words = self._check(check, slot)
+            checks += (1 + len(words), *words)
+        return checks
+
     def _check(self, check: There | Compare | First, slot: int) -> list[int]:
         path = self._path(check.path)
         if isinstance(check, There):
             return [_THERE, 0, 0, 0, slot, *path]
         kind = _COMPARE if isinstance(check, Compare) else _FIRST
         return [kind, check.operator, self._cells[check.cell].is_string, check.cell, slot, *path]
-
-
-def _check_slot(clause: Clause, check: There | Compare | First) -> SlotPath:
-    """The slot of a check's nodes."""
-    assert clause.path is not None
-    return SlotPath(
-        step_names(clause.path.steps[: clause.anchor + 1]), step_names(check.path.steps)
-    )
 
 
 def _condition(words: PathWords, condition: Condition) -> list[int]:
@@ -210,7 +214,7 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
             code = _THERE if isinstance(condition, There) else _SELECTED
             inner = words.located(path)
         case Compare() | First() | Count():
-            code = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}[type(condition)]
+            code = _COMPARISONS[type(condition)]
             inner = words.comparison(condition)
         case TextComparison(operator, left, right):
             code, inner = _STRINGS, [operator, *_text(words, left), *_text(words, right)]
