@@ -25,8 +25,8 @@ from extract.filtertool.document_choice import SMALL, DocumentChoice
 from extract.filtertool.loaded_batch import LoadedBatch, NamedDocument
 from extract.filtertool.matchers.protocol import MatcherFactory
 from extract.filtertool.matchers.push.engine_answers import BatchAnswers, EngineNodes, EngineRows
-from extract.filtertool.matchers.push.factory import PushFactory
 from extract.filtertool.matchers.push.native import require_native
+from extract.filtertool.matchers.registry import PUSH
 from extract.filtertool.options import Options
 from extract.filtertool.other_filters import OtherFilters
 from extract.filtertool.push_queries import PushQueries
@@ -74,13 +74,12 @@ class BatchFilter:
 
     def __init__(self, scheme: Scheme, factory: MatcherFactory, options: Options) -> None:
         require_native()
-        if isinstance(factory, PushFactory):
-            factory = factory.fallback
         view = SchemeView.of(scheme)
         self.options = options
         self.ids: TextColumn = scheme.directory.ids
         self.queries = PushQueries.of_forms(view, options)
-        self._others = OtherFilters(view, factory, options, self.queries.rest)
+        others = _without_engine(factory)
+        self._others = OtherFilters(view, others, options, self.queries.rest)
         self._refused: Counter[str] = Counter()  # documents, by figure
         self._in_turn = threading.RLock()  # for all but the engine
         self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
@@ -501,3 +500,12 @@ def _runs(matched: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         return
     edges = np.flatnonzero(np.diff(matched, prepend=False, append=False)).tolist()
     yield from zip(edges[::2], edges[1::2], strict=True)
+
+
+def _without_engine(factory: MatcherFactory) -> MatcherFactory:
+    """What makes the matchers for the rest: of the engine as a matcher, its fallback does."""
+    if factory.name != PUSH:
+        return factory
+    from extract.filtertool.matchers.push.factory import PushFactory  # with columns: 100 ms
+
+    return factory.fallback if isinstance(factory, PushFactory) else factory

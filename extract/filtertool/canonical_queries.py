@@ -68,17 +68,18 @@ def form_constants_of(scheme: Scheme, form: int, rows: Longs) -> Constants | Non
     if len(rows) == 1:
         return Constants.of_one(types, scheme.directory.constants(int(rows[0])))
     templates = scheme.directory.templates[rows]
+    if (templates == templates[0]).all():  # nearly always
+        arguments = scheme.templates[int(templates[0])].arguments
+        return Constants.of_columns(types, [scheme.members.constants(rows, n) for n in arguments])
     columns: list[list[TextColumn]] = [[] for _ in types]
     order: list[Longs] = []
-    for template in np.unique(templates).tolist():  # nearly always one
+    for template in sorted(set(templates.tolist())):
         places = np.flatnonzero(templates == template)
         order.append(places)
         for column, argument in zip(columns, scheme.templates[template].arguments, strict=True):
             column.append(scheme.members.constants(rows[places], argument))
     back = np.argsort(np.concatenate(order))
-    texts = [TextColumn.concat(parts) for parts in columns]
-    if len(order) > 1:
-        texts = [text.take(back) for text in texts]
+    texts = [TextColumn.concat(parts).take(back) for parts in columns]
     return Constants.of_columns(types, texts)
 
 

@@ -214,9 +214,9 @@ def written_question(scheme: Scheme, template: int, rows: Longs) -> Question:
 def members_by_key(keys: Indices) -> Iterator[tuple[int, Longs]]:
     """The members with each key; those with a negative one, which match nothing, are left out."""
     order = np.argsort(keys, kind="stable")
-    numbers, counts = np.unique(keys, return_counts=True)
-    start = 0
-    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(keys)])
+    ends = [*starts.tolist()[1:], len(keys)]
+    for start, end, number in zip(starts.tolist(), ends, ordered[starts].tolist(), strict=False):
         if number >= 0:
-            yield number, order[start : start + count]
-        start += count
+            yield number, order[start:end]

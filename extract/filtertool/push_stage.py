@@ -19,8 +19,8 @@ from extract.filtertool.matchers.push.engine_answers import (
     EngineNodes,
     EngineRows,
     EngineValues,
+    node_refs,
 )
-from extract.filtertool.matchers.push.factory import node_refs
 from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import PushQueries

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.chunktool.scan.protocol import Violation
+from extract.filtertool.matchers.node_refs import NodeRefs
+from extract.markup.node_kinds import NodeKind
 
 if TYPE_CHECKING:
     from extract.filtertool.matchers.push._node_columns import NodeColumns
 
 Indices = NDArray[np.int32]
+
+_KINDS: Final = np.array(
+    [NodeKind.ELEMENT, NodeKind.ATTRIBUTE, NodeKind.TEXT, NodeKind.COMMENT, NodeKind.PI], np.int8
+)
 
 
 class EngineRows(NamedTuple):
@@ -49,6 +55,13 @@ class EngineRows(NamedTuple):
             self.value[chosen] if len(self.value) else self.value,
             self.number[chosen] if len(self.number) else self.number,
         )
+
+
+def node_refs(rows: EngineRows) -> NodeRefs:
+    """The nodes of rows, as references to a node table with all elements."""
+    return NodeRefs(
+        _KINDS[rows.value >> 32], (rows.value & 0xFFFFFFFF).astype(np.int32), rows.number
+    )
 
 
 class EngineOutputs(NamedTuple):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.columnar.answering import PartialAnswers, united
 from extract.filtertool.matchers.columnar.factory import ColumnarFactory
-from extract.filtertool.matchers.node_refs import NodeRefs
 from extract.filtertool.matchers.protocol import (
     Answers,
     Matcher,
@@ -26,18 +25,13 @@ from extract.filtertool.matchers.protocol import (
     numbering,
 )
 from extract.filtertool.matchers.push.engine import PushEngine
-from extract.filtertool.matchers.push.engine_answers import EngineRows
+from extract.filtertool.matchers.push.engine_answers import EngineRows, node_refs
 from extract.filtertool.matchers.push.literals import with_parameters
 from extract.filtertool.matchers.push.native import require_native
 from extract.limits import DEFAULTS, Limits
-from extract.markup.node_kinds import NodeKind
 from extract.schema.model import Schema
 
 Indices = NDArray[np.int32]
-
-_KINDS: Final = np.array(
-    [NodeKind.ELEMENT, NodeKind.ATTRIBUTE, NodeKind.TEXT, NodeKind.COMMENT, NodeKind.PI], np.int8
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +149,6 @@ class PushMatcher:
     def _queries_of(self, questions: Sequence[int]) -> Indices:
         ranges = [np.arange(*self._starts[n : n + 2], dtype=np.int32) for n in questions]
         return np.concatenate([np.empty(0, np.int32), *ranges])
-
-
-def node_refs(rows: EngineRows) -> NodeRefs:
-    """The nodes of rows, as references to a node table with all elements."""
-    return NodeRefs(
-        _KINDS[rows.value >> 32], (rows.value & 0xFFFFFFFF).astype(np.int32), rows.number
-    )
 
 
 def _answers(rows: EngineRows, select: Select) -> Answers:

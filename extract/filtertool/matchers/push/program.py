@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from extract.filtertool.matchers.protocol import Question
 from extract.filtertool.matchers.push.clauses import (
@@ -32,6 +32,7 @@ from extract.xpath.functions import Type
 from extract.xpath.parameters import parse_shape
 from extract.xpath.traverse import any_in
 
+_T = TypeVar("_T")
 _PREFIX: Final = attrgetter("prefix")
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
@@ -75,14 +76,25 @@ def compile_question(
         empty: Parameters that are empty strings.
         values: As for `compile_query`.
     """
-    templates = []
+    first: CompiledTemplate | None = None
+    ways: list[list[Expr]] = []  # as many as are needed: nearly always one
     for level in range(LEVELS):
-        for expressions in _ways(question):
+        for expressions in ways if level else _noted(_ways(question), ways):
             translator = Translator(names, empty, further=level > 0, general=level > 1)
-            templates.append(compile_query(expressions, question.type, translator, values))
-            if templates[-1].exact:
-                return templates[-1]
-    return templates[0]  # as it was written: what may fail there is not left out
+            parts = _translated(expressions, question.type, translator, values)
+            if translator.exact:
+                return _written(parts, translator)
+            if first is None:
+                first = _written(parts, translator)
+    assert first is not None
+    return first  # as it was written: what may fail there is not left out
+
+
+def _noted(items: Iterable[_T], notes: list[_T]) -> Iterator[_T]:
+    """The items, each of which is noted before it is used."""
+    for item in items:
+        notes.append(item)
+        yield item
 
 
 def _ways(question: Question) -> Iterator[list[Expr]]:
@@ -108,31 +120,46 @@ def compile_query(
         values: Whether all values of numbers and strings are asked for, not only those that count
             as matches.
     """
-    clauses: list[Clause] = []
+    return _written(_translated(expressions, type_, translator, values), translator)
+
+
+def _translated(
+    expressions: Sequence[Expr], type_: Type, translator: Translator, values: bool
+) -> list[Path | Condition]:
+    """Paths to nodes, and conditions on the document; as for `compile_query`."""
+    parts: list[Path | Condition] = []
     for expression in expressions:
         if may_fail(expression):
             # Whether it does depends on the document: it must be evaluated to know.
             translator.exact = False
-            clauses.append(document_clause(Always(True)))
+            parts.append(Always(True))
         elif type_ is Type.NODES:
-            clauses += translator.exactly(
-                lambda: [path_clause(path) for path in _paths(expression, translator)],  # noqa: B023
+            parts += translator.exactly(
+                lambda: _paths(expression, translator),  # noqa: B023
                 lambda: _selected(expression, translator),  # noqa: B023
             )
         elif values and type_ is not Type.BOOLEAN:
-            clauses.append(document_clause(_value(expression, type_, translator)))
+            parts.append(_value(expression, type_, translator))
         else:
-            clauses.append(document_clause(translator.truth(expression, True)))
+            parts.append(translator.truth(expression, True))
+    return parts
+
+
+def _written(parts: Sequence[Path | Condition], translator: Translator) -> CompiledTemplate:
+    """The program of what was translated."""
+    clauses = tuple(
+        [path_clause(one) if isinstance(one, Path) else document_clause(one) for one in parts]
+    )
     cells = tuple(translator.cells)
     words = TemplateWords(cells, translator).template(clauses)
     searched = tuple(sorted(translator.searched))
-    return CompiledTemplate(words, cells, translator.exact, tuple(clauses), searched)
+    return CompiledTemplate(words, cells, translator.exact, clauses, searched)
 
 
-def _selected(expression: Expr, translator: Translator) -> list[Clause] | None:
-    """The clause of nodes that are selected as XPath defines it; None if that is not possible."""
+def _selected(expression: Expr, translator: Translator) -> list[Path | Condition] | None:
+    """What selects nodes as XPath defines it; None if that is not possible."""
     found = translator.axis_path(expression)
-    return None if found is None else [document_clause(Selected(found.path))]
+    return None if found is None else [Selected(found.path)]
 
 
 def _value(expression: Expr, type_: Type, translator: Translator) -> Condition:
@@ -157,7 +184,7 @@ def may_fail(expression: Expr) -> bool:
     return any_in(expression, FunctionCall, _PREFIX)
 
 
-def _paths(expression: Expr, translator: Translator, result: bool = True) -> list[Path]:
+def _paths(expression: Expr, translator: Translator, result: bool = True) -> list[Path | Condition]:
     paths = location_paths(expression)
     if paths is not None:
         return [_path(path, translator, result) for path in paths]

@@ -143,11 +143,12 @@ class Translation(ABC):
             usual: Translates as far as possible, and says whether that is `exact`.
             other: Translates exactly, or returns None; called if everything may be taken.
         """
-        before = self.mark() if self.general else None
-        exact, self.exact = self.exact, True
+        if not self.general:
+            return usual()
+        before, self.exact = self.mark(), True
         translated = usual()
         is_open = not self.exact
-        if is_open and before is not None and self.attempts < _ATTEMPTS:
+        if is_open and self.attempts < _ATTEMPTS:
             self.attempts += 1
             after = self.mark()
             self.back(before._replace(exact=True))
@@ -156,7 +157,7 @@ class Translation(ABC):
                 translated = found
             else:
                 self.back(after)
-        self.exact &= exact
+        self.exact &= before.exact
         return translated
 
     def unknown(self, above: bool) -> Condition:
