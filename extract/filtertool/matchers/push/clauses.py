@@ -43,6 +43,7 @@ class AtomKind(IntEnum):
     STARTS = 8
 
 
+_EXISTS: Final = AtomKind.EXISTS  # an attribute of an enumeration takes long to find
 _RANGES: Final = {
     Operator.GT: AtomKind.GREATER,
     Operator.GE: AtomKind.GREATER_EQUAL,
@@ -145,7 +146,7 @@ def path_clause(path: Path) -> Clause:
     anchor = next((n for n, step in enumerate(steps) if step.condition is not None), -1)
     if anchor < 0:
         slot = SlotPath((), step_names(steps))
-        cover = (Atom(slot, AtomKind.EXISTS, sure=True),)
+        cover = (Atom(slot, _EXISTS, sure=True),)
         return Clause(path, Always(True), -1, (SlotGroup((slot,)),), True, (cover,), ())
     prefix = step_names(steps[: anchor + 1])
     own = steps[anchor].condition
@@ -154,7 +155,7 @@ def path_clause(path: Path) -> Clause:
     condition = both([own, *rest])
     facts = _Facts()
     facts.add(condition, prefix)
-    here = Atom(SlotPath(prefix, ()), AtomKind.EXISTS)
+    here = Atom(SlotPath(prefix, ()), _EXISTS)
     parts = condition.parts if isinstance(condition, And) else (condition,)
     checks = tuple(parts) if all(map(_is_check, parts)) else ()
     ways = (*_by_cost([_sure(cover, parts) for cover in facts.covers]), (here,))
@@ -203,7 +204,7 @@ def _sure(cover: Cover, parts: Sequence[Condition]) -> Cover:
     """A single comparison that is the whole condition is decided where it is found."""
     if len(parts) > 1 or len(cover) > 1 or not isinstance(parts[0], Compare):
         return cover
-    if not _is_plain(parts[0].path) or cover[0].kind is AtomKind.EXISTS:
+    if not _is_plain(parts[0].path) or cover[0].kind is _EXISTS:
         return cover
     slot, kind, cell, _ = cover[0]
     return (Atom(slot, kind, cell, True),)
@@ -321,7 +322,7 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
     if isinstance(condition, First) and not condition.path.goes_down:
         return ()
     if isinstance(condition, (There, CompareNumber, CompareText, Selected)):
-        return (Atom(_slot(condition.path, anchor), AtomKind.EXISTS),)
+        return (Atom(_slot(condition.path, anchor), _EXISTS),)
     if isinstance(condition, (Compare, First)):
         slot = _slot(condition.path, anchor)
         if not _is_plain(condition.path):
