@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
@@ -62,6 +62,8 @@ _EXPECTED_RANGE: Final = 0.4
 _FAR: Final = (PathAxis.DESCENDANT, PathAxis.NEAR)
 
 _SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
+_OnPath: TypeAlias = There | Compare | CompareNumber | CompareText | Selected | First
+_ON_PATH: Final = (*_SOME_NODE, First)
 
 Names = tuple[tuple[int, int], ...]  # axes and tests of steps
 
@@ -240,28 +242,29 @@ class _Facts:
             cover = _cover_of(condition, anchor)
             if cover:
                 self.covers.append(cover)
-        elif isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
-            cover = _cover_of_union(condition.path, anchor)
-            if cover:
-                self.covers.append(cover)
-            for path in _implied(condition.path):
-                self.add(There(path), anchor)
-        elif isinstance(condition, _SOME_NODE) or (
-            isinstance(condition, First) and _needs_node(condition)
-        ):
-            path = condition.path
-            if not path.goes_down:
-                return
-            base = () if path.absolute else anchor
-            slot = SlotPath(base, step_names(path.steps))
-            self._groups.setdefault(base, {})[slot] = None
-            cover = _cover_of(condition, anchor)
-            if cover:
-                self.covers.append(cover)
-            self._add_inner(path, base, base == anchor)
+        elif isinstance(condition, _ON_PATH):
+            if condition.path.goes_down:
+                if not isinstance(condition, First) or _needs_node(condition):
+                    self._add_down(condition, anchor)
+            elif not isinstance(condition, First):
+                cover = _cover_of_union(condition.path, anchor)
+                if cover:
+                    self.covers.append(cover)
+                for path in _implied(condition.path):
+                    self.add(There(path), anchor)
         elif isinstance(condition, NodesComparison):
             self.add(There(condition.left), anchor)
             self.add(There(condition.right), anchor)
+
+    def _add_down(self, condition: _OnPath, anchor: Names) -> None:
+        """Adds what a condition on a path downwards implies."""
+        slot = _slot(condition.path, anchor)
+        base = slot.anchor
+        self._groups.setdefault(base, {})[slot] = None
+        cover = _cover_at(condition, slot)
+        if cover:
+            self.covers.append(cover)
+        self._add_inner(condition.path, base, base == anchor)
 
     def _add_inner(self, path: Path, base: Names, near: bool) -> None:
         """Adds what the conditions of a path's steps imply, at the first step that has one.
@@ -321,15 +324,19 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
         return _cover_of_first(condition.path, anchor)
     if isinstance(condition, First) and not condition.path.goes_down:
         return ()
-    if isinstance(condition, (There, CompareNumber, CompareText, Selected)):
-        return (Atom(_slot(condition.path, anchor), _EXISTS),)
-    if isinstance(condition, (Compare, First)):
-        slot = _slot(condition.path, anchor)
-        if not _is_plain(condition.path):
-            needed = isinstance(condition, Compare) or _needs_node(condition)
-            return (Atom(slot, AtomKind.EXISTS),) if needed else ()
-        return _value_cover(condition, slot)
+    if isinstance(condition, _ON_PATH):
+        return _cover_at(condition, _slot(condition.path, anchor))
     return ()
+
+
+def _cover_at(condition: _OnPath, slot: SlotPath) -> Cover:
+    """The same for a condition on a path downwards, whose slot is known."""
+    if not isinstance(condition, (Compare, First)):
+        return (Atom(slot, _EXISTS),)
+    if not _is_plain(condition.path):
+        needed = isinstance(condition, Compare) or _needs_node(condition)
+        return (Atom(slot, _EXISTS),) if needed else ()
+    return _value_cover(condition, slot)
 
 
 def _cover_of_first(path: Path, anchor: Names) -> Cover:
