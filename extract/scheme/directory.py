@@ -223,6 +223,8 @@ class QueryDirectory:
     def constants(self, row: int) -> tuple[str, ...]:
         """The constants of a member, in the order of its form's parameters."""
         template = self._templates[int(self.templates[row])]
+        if not template.arguments:
+            return ()
         return form_constants(template, self._members.fields(row)[1:])
 
     @cached_property

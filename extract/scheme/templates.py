@@ -89,11 +89,11 @@ class RegisteredTemplates(Sequence[RegisteredTemplate]):
     def __getitem__(self, index: int | slice) -> RegisteredTemplate | RegisteredTemplates:
         if isinstance(index, slice):
             return RegisteredTemplates.of([self[n] for n in range(*index.indices(len(self)))])
-        arguments = self.arguments[self.at[index] : self.at[index + 1]]
+        first, end = self.at.item(index), self.at.item(index + 1)
         return RegisteredTemplate(
             self.xpaths[index],
-            int(self.forms[index]),
-            tuple(arguments.tolist()),
+            self.forms.item(index),
+            tuple(self.arguments[first:end].tolist()) if first < end else (),
             self.reasons.get(index, ""),
         )
 

@@ -30,7 +30,7 @@ class NameSymbols:
         self._others: dict[str, int] = {}
         for uri in (_NOWHERE, *namespaces):
             self.add_namespace(uri)
-        for name in names:
+        for name in dict.fromkeys(names):  # an attribute is named where each element has it
             self.add(namespace_of(name), local_of(name))
 
     def _number(self, uri: str, local: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
@@ -43,6 +43,7 @@ class AtomKind(IntEnum):
     STARTS = 8
 
 
+_EXISTS: Final = AtomKind.EXISTS  # an attribute of an enumeration takes long to find
 _RANGES: Final = {
     Operator.GT: AtomKind.GREATER,
     Operator.GE: AtomKind.GREATER_EQUAL,
@@ -61,6 +62,8 @@ _EXPECTED_RANGE: Final = 0.4
 _FAR: Final = (PathAxis.DESCENDANT, PathAxis.NEAR)
 
 _SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
+_OnPath: TypeAlias = There | Compare | CompareNumber | CompareText | Selected | First
+_ON_PATH: Final = (*_SOME_NODE, First)
 
 Names = tuple[tuple[int, int], ...]  # axes and tests of steps
 
@@ -145,7 +148,7 @@ def path_clause(path: Path) -> Clause:
     anchor = next((n for n, step in enumerate(steps) if step.condition is not None), -1)
     if anchor < 0:
         slot = SlotPath((), step_names(steps))
-        cover = (Atom(slot, AtomKind.EXISTS, sure=True),)
+        cover = (Atom(slot, _EXISTS, sure=True),)
         return Clause(path, Always(True), -1, (SlotGroup((slot,)),), True, (cover,), ())
     prefix = step_names(steps[: anchor + 1])
     own = steps[anchor].condition
@@ -154,7 +157,7 @@ def path_clause(path: Path) -> Clause:
     condition = both([own, *rest])
     facts = _Facts()
     facts.add(condition, prefix)
-    here = Atom(SlotPath(prefix, ()), AtomKind.EXISTS)
+    here = Atom(SlotPath(prefix, ()), _EXISTS)
     parts = condition.parts if isinstance(condition, And) else (condition,)
     checks = tuple(parts) if all(map(_is_check, parts)) else ()
     ways = (*_by_cost([_sure(cover, parts) for cover in facts.covers]), (here,))
@@ -203,7 +206,7 @@ def _sure(cover: Cover, parts: Sequence[Condition]) -> Cover:
     """A single comparison that is the whole condition is decided where it is found."""
     if len(parts) > 1 or len(cover) > 1 or not isinstance(parts[0], Compare):
         return cover
-    if not _is_plain(parts[0].path) or cover[0].kind is AtomKind.EXISTS:
+    if not _is_plain(parts[0].path) or cover[0].kind is _EXISTS:
         return cover
     slot, kind, cell, _ = cover[0]
     return (Atom(slot, kind, cell, True),)
@@ -239,28 +242,29 @@ class _Facts:
             cover = _cover_of(condition, anchor)
             if cover:
                 self.covers.append(cover)
-        elif isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
-            cover = _cover_of_union(condition.path, anchor)
-            if cover:
-                self.covers.append(cover)
-            for path in _implied(condition.path):
-                self.add(There(path), anchor)
-        elif isinstance(condition, _SOME_NODE) or (
-            isinstance(condition, First) and _needs_node(condition)
-        ):
-            path = condition.path
-            if not path.goes_down:
-                return
-            base = () if path.absolute else anchor
-            slot = SlotPath(base, step_names(path.steps))
-            self._groups.setdefault(base, {})[slot] = None
-            cover = _cover_of(condition, anchor)
-            if cover:
-                self.covers.append(cover)
-            self._add_inner(path, base, base == anchor)
+        elif isinstance(condition, _ON_PATH):
+            if condition.path.goes_down:
+                if not isinstance(condition, First) or _needs_node(condition):
+                    self._add_down(condition, anchor)
+            elif not isinstance(condition, First):
+                cover = _cover_of_union(condition.path, anchor)
+                if cover:
+                    self.covers.append(cover)
+                for path in _implied(condition.path):
+                    self.add(There(path), anchor)
         elif isinstance(condition, NodesComparison):
             self.add(There(condition.left), anchor)
             self.add(There(condition.right), anchor)
+
+    def _add_down(self, condition: _OnPath, anchor: Names) -> None:
+        """Adds what a condition on a path downwards implies."""
+        slot = _slot(condition.path, anchor)
+        base = slot.anchor
+        self._groups.setdefault(base, {})[slot] = None
+        cover = _cover_at(condition, slot)
+        if cover:
+            self.covers.append(cover)
+        self._add_inner(condition.path, base, base == anchor)
 
     def _add_inner(self, path: Path, base: Names, near: bool) -> None:
         """Adds what the conditions of a path's steps imply, at the first step that has one.
@@ -320,15 +324,19 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
         return _cover_of_first(condition.path, anchor)
     if isinstance(condition, First) and not condition.path.goes_down:
         return ()
-    if isinstance(condition, (There, CompareNumber, CompareText, Selected)):
-        return (Atom(_slot(condition.path, anchor), AtomKind.EXISTS),)
-    if isinstance(condition, (Compare, First)):
-        slot = _slot(condition.path, anchor)
-        if not _is_plain(condition.path):
-            needed = isinstance(condition, Compare) or _needs_node(condition)
-            return (Atom(slot, AtomKind.EXISTS),) if needed else ()
-        return _value_cover(condition, slot)
+    if isinstance(condition, _ON_PATH):
+        return _cover_at(condition, _slot(condition.path, anchor))
     return ()
+
+
+def _cover_at(condition: _OnPath, slot: SlotPath) -> Cover:
+    """The same for a condition on a path downwards, whose slot is known."""
+    if not isinstance(condition, (Compare, First)):
+        return (Atom(slot, _EXISTS),)
+    if not _is_plain(condition.path):
+        needed = isinstance(condition, Compare) or _needs_node(condition)
+        return (Atom(slot, _EXISTS),) if needed else ()
+    return _value_cover(condition, slot)
 
 
 def _cover_of_first(path: Path, anchor: Names) -> Cover:

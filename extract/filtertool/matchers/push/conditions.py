@@ -537,6 +537,8 @@ FALSE: Final = Always(False)
 
 def both(parts: Sequence[Condition]) -> Condition:
     """All conditions together, simplified."""
+    if len(parts) == 1:
+        return parts[0]
     flat: list[Condition] = []
     for part in parts:
         if isinstance(part, And):
@@ -550,6 +552,8 @@ def both(parts: Sequence[Condition]) -> Condition:
 
 def either(parts: Sequence[Condition]) -> Condition:
     """One condition of several, simplified."""
+    if len(parts) == 1:
+        return parts[0]
     flat: list[Condition] = []
     for part in parts:
         if isinstance(part, Or):

@@ -47,7 +47,7 @@ class SharedLock:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Holds the lock alone."""
-        with self._changed:
+        with self._lock:
             self._waiting += 1
             try:
                 while self._exclusive or self._sharing:
@@ -58,6 +58,6 @@ class SharedLock:
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._exclusive = False
                 self._changed.notify_all()

@@ -84,6 +84,7 @@ _ELSEWHERE: Final = {
     "parent": PathAxis.PARENT,
 }
 _TURNS: Final = frozenset(_ELSEWHERE.values())
+_NUMBER: Final = Type.NUMBER  # an attribute of an enumeration takes long to find
 _LEAVES: Final = (PathAxis.ATTRIBUTE, PathAxis.TEXT)
 _KINDS: Final = {PathAxis.ATTRIBUTE: Kinds.ATTRIBUTE, PathAxis.TEXT: Kinds.TEXT}
 _FIRST: Final = (Number("1"),)
@@ -325,7 +326,7 @@ class PathTranslation(AxisPaths):
 
     def predicate(self, predicate: Expr, above: bool) -> Condition:
         """Translates a predicate: a truth, or a position."""
-        if type_of(predicate) is not Type.NUMBER:
+        if type_of(predicate) is not _NUMBER:
             return self.truth(predicate, above)
         number, position = self.number(predicate), self.position(NumberKind.POSITION)
         if number is None or position is None:

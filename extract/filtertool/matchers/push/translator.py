@@ -78,6 +78,9 @@ _OPERATORS: Final = {
     ">": Operator.GT,
     ">=": Operator.GE,
 }
+_EQUALITY: Final = (Operator.EQ, Operator.NE)
+# An attribute of an enumeration takes long to find.
+_NODES, _BOOLEAN, _NUMBER, _STRING = Type.NODES, Type.BOOLEAN, Type.NUMBER, Type.STRING
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
 _EMPTY: Final = FixedText("")
@@ -88,7 +91,7 @@ class Translator(ValueTranslation):
 
     def truth(self, expr: Expr, above: bool) -> Condition:
         """Translates the truth of an expression; ``above`` as for `path`."""
-        if isinstance(expr, NODE_SETS) or path_with_ids(expr) is not None:
+        if isinstance(expr, NODE_SETS):
             return self.over_paths(expr, above, There)
         if isinstance(expr, Binary):
             if expr.op in ("and", "or"):
@@ -97,6 +100,8 @@ class Translator(ValueTranslation):
             if expr.op in _OPERATORS:
                 return self._comparison(expr, above)
         if isinstance(expr, FunctionCall) and not expr.prefix:
+            if path_with_ids(expr) is not None:
+                return self.over_paths(expr, above, There)
             return self._call(expr, above)
         if isinstance(expr, StringLiteral):
             return Always(bool(expr.value))
@@ -113,7 +118,7 @@ class Translator(ValueTranslation):
                 return self.truth(arguments[0], above)
             case "count" if isinstance(arguments[0], NODE_SETS):
                 return self.truth(arguments[0], above)  # a number is true unless it is 0
-            case "string" if arguments and type_of(arguments[0]) is Type.NODES:
+            case "string" if arguments and type_of(arguments[0]) is _NODES:
                 path = self.only_path(arguments[0])
                 if path is not None:  # by which the query is found
                     return both([There(path), TextComparison(Operator.NE, ValueText(path), _EMPTY)])
@@ -122,7 +127,7 @@ class Translator(ValueTranslation):
                     return self.truth(arguments[0], True)
             case "contains" | "starts-with" if isinstance(arguments[1], Parameter):
                 constant = arguments[1]
-                if constant.type == "string" and type_of(arguments[0]) is Type.NODES:
+                if constant.type == "string" and type_of(arguments[0]) is _NODES:
                     self.searched.add(constant.index)
                     if constant.index in self.empty:
                         return TRUE
@@ -149,30 +154,30 @@ class Translator(ValueTranslation):
         """A comparison of what two expressions are, as XPath defines it."""
         operator, left, right = _OPERATORS[expr.op], expr.left, expr.right
         types = {type_of(left), type_of(right)}
-        if Type.BOOLEAN in types and operator <= Operator.NE:
+        if _BOOLEAN in types and operator <= Operator.NE:
             truths = self.truth(left, True), self.truth(right, True)
             same = either([both(truths), both([*map(opposite, truths)])])
             return same if operator is Operator.EQ else opposite(same)
-        if types == {Type.BOOLEAN, Type.NODES}:
+        if types == {_BOOLEAN, _NODES}:
             one, other = [TruthNumber(self.truth(side, True)) for side in (left, right)]
             return NumberComparison(operator, one, other)
-        if Type.NODES in types and len(types) == 2:
-            if type_of(right) is Type.NODES:
+        if _NODES in types and len(types) == 2:
+            if type_of(right) is _NODES:
                 operator, left, right = _MIRRORED[operator], right, left
             path = self.only_path(left)
-            if path is not None and Type.STRING in types and operator <= Operator.NE:
+            if path is not None and _STRING in types and operator <= Operator.NE:
                 text = self.text(right)
                 return None if text is None else CompareText(operator, text, path)
             number = self.number(right)
             if path is None or number is None:
                 return None
             return CompareNumber(operator, number, path)
-        if Type.NODES in types:
+        if _NODES in types:
             paths = self.only_path(left), self.only_path(right)
             if paths[0] is None or paths[1] is None:
                 return None
             return NodesComparison(operator, paths[0], paths[1])
-        if operator <= Operator.NE and Type.NUMBER not in types:
+        if operator <= Operator.NE and _NUMBER not in types:
             texts = self.text(left), self.text(right)
             if texts[0] is None or texts[1] is None:
                 return None
@@ -192,7 +197,7 @@ class Translator(ValueTranslation):
         if constant is None:
             constant, left, right, op = _constant(left), right, left, _SWAPPED[op]
         operator = _OPERATORS[op]
-        if operator in (Operator.EQ, Operator.NE) and _both_strings(left, right):
+        if operator in _EQUALITY and _both_strings(left, right):
             return self._strings(operator, left, right, above)
         if constant is None:
             return self._truths(operator, left, right, above)
@@ -208,7 +213,7 @@ class Translator(ValueTranslation):
             return TextLength(operator, self.cell(cell._replace(is_string=False)), text)
         if isinstance(left, FunctionCall) and not left.prefix and left.arguments:
             argument = left.arguments[0]
-            if type_of(argument) is not Type.NODES:
+            if type_of(argument) is not _NODES:
                 return self._numbers(operator, left, right, above)
             if left.name == "count":
                 return self._counted(operator, cell._replace(is_string=False), argument, above)
@@ -224,7 +229,7 @@ class Translator(ValueTranslation):
         if (
             isinstance(other, FunctionCall)
             and other.name in ("true", "false")
-            and operator in (Operator.EQ, Operator.NE)
+            and operator in _EQUALITY
             and isinstance(nodes, NODE_SETS)
         ):
             if (other.name == "true") == (operator == Operator.EQ):
@@ -233,23 +238,23 @@ class Translator(ValueTranslation):
         return self._numbers(operator, left, right, above)
 
     def _number_truth(self, expr: Expr, above: bool) -> Condition:
-        number = self.number(expr) if type_of(expr) is Type.NUMBER else None
+        number = self.number(expr) if type_of(expr) is _NUMBER else None
         return self.unknown(above) if number is None else NumberTruth(number)
 
     def _numbers(self, operator: Operator, left: Expr, right: Expr, above: bool) -> Condition:
         """A comparison of two numbers, or of each node with a number."""
         types = (type_of(left), type_of(right))
-        if types == (Type.NODES, Type.NODES):
+        if types == (_NODES, _NODES):
             return self._nodes(operator, left, right, above)
-        by_number = Type.NUMBER in types or operator not in (Operator.EQ, Operator.NE)
-        if not by_number or Type.BOOLEAN in types:
+        by_number = _NUMBER in types or operator not in _EQUALITY
+        if not by_number or _BOOLEAN in types:
             return self.unknown(above)
-        if types[1] is Type.NODES:
+        if types[1] is _NODES:
             operator, left, right = _MIRRORED[operator], right, left
         second = self.number(right)
         if second is None:
             return self.unknown(above)
-        if type_of(left) is Type.NODES:
+        if type_of(left) is _NODES:
             return self.over_paths(left, above, lambda path: CompareNumber(operator, second, path))
         first = self.number(left)
         return self.unknown(above) if first is None else NumberComparison(operator, first, second)
@@ -322,14 +327,14 @@ def _both_strings(left: Expr, right: Expr) -> bool:
     way of its own, by which rows are found.
     """
     types = (type_of(left), type_of(right))
-    return types == (Type.STRING, Type.STRING) and (_is_computed(left) or _is_computed(right))
+    return types == (_STRING, _STRING) and (_is_computed(left) or _is_computed(right))
 
 
 def _is_computed(expr: Expr) -> bool:
     if not isinstance(expr, FunctionCall):
         return False
     arguments = expr.arguments
-    return expr.name != "string" or not arguments or type_of(arguments[0]) is not Type.NODES
+    return expr.name != "string" or not arguments or type_of(arguments[0]) is not _NODES
 
 
 def _constant(expr: Expr) -> tuple[Parameter, bool] | None:

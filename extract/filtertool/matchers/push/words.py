@@ -75,6 +75,7 @@ _COMPARE_TEXT, _SELECTED, _TEXT = range(16, 19)
 _LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
 _NUMBER_TEXT, _TRUTH_TEXT, _NAMESPACE = 10, 11, 12
 _COMPARISONS: Final = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}
+_EQUAL_STRING: Final = AtomKind.EQUAL_STRING  # an attribute of an enumeration takes long to find
 _EXACTLY = 64  # added to the axis of a step that is taken node by node
 
 
@@ -141,7 +142,9 @@ class TemplateWords(PathWords):
 
     def template(self, clauses: Sequence[Clause]) -> array[int]:
         """The words of all clauses."""
-        parts = [word for clause in clauses for word in self._clause(clause)]
+        parts: list[int] = []
+        for clause in clauses:
+            parts += self._clause(clause)
         words = [len(self._slots)]
         for slot in self._slots:
             for names in slot:
@@ -178,7 +181,7 @@ class TemplateWords(PathWords):
         return [*map(int, head), *groups, *covers, *checks, *path]
 
     def _kind(self, atom: Atom) -> int:
-        if atom.kind is AtomKind.EQUAL_STRING and not self._cells[atom.cell].is_string:
+        if atom.kind is _EQUAL_STRING and not self._cells[atom.cell].is_string:
             return AtomKind.EQUAL_NUMBER
         return atom.kind
 
