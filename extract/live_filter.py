@@ -27,8 +27,10 @@ from extract.filtertool.matchers.registry import AUTO, SQL, load_matcher
 from extract.filtertool.options import Options
 from extract.filtertool.output.arrow import (
     DICTIONARY,
+    REJECTED,
     SCHEMAS,
     id_column,
+    integer_column,
     joined_batches,
     rejected_batch,
 )
@@ -55,12 +57,15 @@ _T = TypeVar("_T")
 
 _EACH_DOCUMENTS: Final = 256  # that `Filter.each` filters together
 _EACH_BYTES: Final = 1 << 22
+# Without batches: the first array that Arrow makes of values in Python has it import pandas.
 _NO_ROWS: Final[dict[str, Any]] = {
-    select: pa.schema([("document", DICTIONARY), ("query", DICTIONARY), *more]).empty_table()
+    select: pa.Table.from_batches(
+        [], pa.schema([("document", DICTIONARY), ("query", DICTIONARY), *more])
+    )
     for select, more in (("doc", ()), ("count", (("count", pa.int64()),)))
 }
 
-_NONE_REJECTED: Final = pa.Table.from_batches([rejected_batch([])])
+_NONE_REJECTED: Final = pa.Table.from_batches([], REJECTED)
 
 
 class Filter:
@@ -249,7 +254,7 @@ class Filter:
         subscriber = _joined([one.subscriber for one in rows])
         columns = [document_column(unit, names), ids.column(subscriber)]
         if select == "count":
-            columns.append(pa.array(_joined([one.count for one in rows], np.int64)))
+            columns.append(integer_column(_joined([one.count for one in rows], np.int64)))
         return pa.Table.from_arrays(columns, schema=_NO_ROWS[select].schema)
 
     # -- queries

@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -384,3 +385,17 @@ def test_no_python_runs_for_a_document(select: Any) -> None:
         return total
 
     assert calls(1000) == calls(100)
+
+
+def test_filters_do_without_pandas() -> None:
+    pytest.importorskip("pandas")
+    code = (
+        "import sys, extract\n"
+        "queries = extract.Subscriptions.of({'ibm': '/stock[symbol = 1]', 'every': '//stock'})\n"
+        "for select in ('doc', 'count', 'nodes'):\n"
+        "    ready = extract.Filter(extract.prepare(queries), select)\n"
+        "    print(len(ready.table([('1', b'<stock/>')])), len(ready.table([('2', b'<x/>')])))\n"
+        "print('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("1 0\n1 0\n1 0\nFalse\n", "")

@@ -19,7 +19,7 @@ from extract.filtertool.results.batch_outcome import BatchOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described, DescribedLists
 from extract.filtertool.results.outcome import Rejection
-from extract.filtertool.results.owners import Indices
+from extract.filtertool.results.owners import Indices, Longs
 from extract.subscriptions.columns import TextColumn
 
 RECORD_BATCH_BYTES: Final = 1 << 25  # bytes of values in one record batch
@@ -213,6 +213,11 @@ def dictionary_column(numbers: Indices, values: Any) -> Any:
     return pa.DictionaryArray.from_buffers(
         DICTIONARY, len(numbers), [None, pa.py_buffer(numbers)], values
     )
+
+
+def integer_column(numbers: Longs) -> Any:
+    """Returns integers as an Arrow array."""
+    return pa.Int64Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def document_names(names: Sequence[str]) -> Any:
