@@ -213,6 +213,9 @@ class Cut(NamedTuple):
     statistics: Statistics
 
 
+_CUT: Final = frozenset(Cut.__annotations__)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """How documents of one schema are cut for a set of queries. Make one with `extract.prepare`.
@@ -277,12 +280,15 @@ class Scheme:
     if not TYPE_CHECKING:  # for which every name would be an attribute
 
         def __getattr__(self, name: str) -> Any:
-            cut = self.__dict__.get("_cut") if name in Cut._fields else None
-            if cut is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            self.__dict__.update(cut()._asdict())
-            self.__dict__.pop("_cut", None)
-            return self.__dict__[name]
+            own = self.__dict__
+            if name in _CUT:
+                cut = own.get("_cut")
+                if cut is not None:
+                    own.update(cut()._asdict())
+                    own.pop("_cut", None)
+                if name in own:  # perhaps by another thread
+                    return own[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @classmethod
     def load(cls, path: str | Path) -> Scheme:

@@ -78,13 +78,13 @@ def test_the_figures_of_a_filter_are_the_same(scheme: extract.Scheme) -> None:
 
 
 def test_a_query_is_taken_in_its_normal_form_if_only_that_can_be_expressed() -> None:
-    """Without the schema, it is not known where a price is: every element is asked."""
+    """Without the schema, it is not known where a price is."""
     document = b"<stock><price>3</price><name/></stock>"
     schema = extract.infer_schema([document]).schema
     queries = Subscriptions.of({"self": "//*[self::price]", "second": "//a[2]"})
     report = explain_push(extract.prepare(queries), "self")
     assert report is not None
-    assert [one.found_by for one in report.question.access] == ["//*"]
+    assert [one.found_by for one in report.question.access] == ["//price"]
     scheme = extract.prepare(schema, queries)
     assert words(scheme, "self")[1] == "  found by: /stock/price"
     selects: list[Any] = ["doc", "count"]

@@ -67,16 +67,29 @@ def test_nodes_are_values(rng: Random) -> None:
     assert str(one) is str(one)
 
 
-@given(randoms)
-def test_texts_made_in_c_are_those_of_python(rng: Random) -> None:
-    waiting: list[Node] = [Trees(rng).expr(between(rng, 1, 4))]
-    while waiting:
-        node = waiting.pop()
-        assert str(node) == node._format()
-        for name in node.__slots__:
-            value = getattr(node, name)
-            parts = value if isinstance(value, tuple) else (value,)
-            waiting += [part for part in parts if isinstance(part, Node)]
+def test_texts_made_in_c_are_those_of_python(repo_root: Path) -> None:
+    code = (
+        "from random import Random\n"
+        "from extract.xpath import traverse\n"
+        "from tests.fixtures.xpath.samples import Trees\n"
+        "waiting = [Trees(Random(n)).expr(1 + n % 4) for n in range(500)]\n"
+        "while waiting:\n"
+        "    print(one := waiting.pop())\n"
+        "    waiting += traverse.children(one)\n"
+    )
+    texts = []
+    for switch in ("", "off"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "EXTRACT_SUBSCRIPTIONS": switch, "PYTHONIOENCODING": "utf-8"},
+            cwd=repo_root,
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        texts.append(done.stdout)
+    assert texts[0] == texts[1]
+    assert texts[0].count(b"\n") > 1000
 
 
 @given(randoms)
