@@ -25,7 +25,7 @@ from extract.transtool.rules.split_union import split_union
 from extract.transtool.rules.tidy_residual import tidy_residual
 from extract.xpath.ast import Expr, LocationPath, Union
 from extract.xpath.functions import Type
-from extract.xpath.parameters import filled, remember_shape
+from extract.xpath.parameters import filled
 from extract.xpath.types import type_of
 
 _OPAQUE: Final = "it is not a plain location path"
@@ -110,7 +110,6 @@ class Normaliser:
         self._context = Context(know, expand)
         self.exprs: list[Expr] = []
         self.parts = parts or BranchSyntax()
-        self._with_constants = False
 
     def normalise(self, expr: Expr, constants: Sequence[str] = ()) -> NormalForm:
         """Returns the normal form of an expression with the prefixes of this normaliser's table.
@@ -122,7 +121,6 @@ class Normaliser:
         context = self._context
         context.begin()
         self.exprs = []
-        self._with_constants = bool(constants)
         kind = type_of(expr)
         try:
             absolute = self._note("make_absolute", expr, make_absolute(expr))
@@ -166,10 +164,7 @@ class Normaliser:
     def _part(self, branch: PartialBranch) -> NormalBranch:
         part = _part(branch)
         if "$" in part.xpath:
-            path = branch.path
-            self.exprs.append(path)
-            if not self._with_constants:
-                remember_shape(part.xpath, path)
+            self.exprs.append(branch.path)
         self.parts.add(branch, part.residual)
         return part
 
@@ -178,8 +173,6 @@ class Normaliser:
         text = str(expr)
         if "$" in text:
             self.exprs.append(expr)
-            if not self._with_constants:
-                remember_shape(text, expr)
         self.parts.values[text] = expr
         return NormalBranch(text, (), reason=reason)
 
