@@ -40,13 +40,12 @@ from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
-from extract.filtertool.trees_first import MOST_ALONE, TreesAlone, TreesFirst
-from extract.markup.plain_form import is_tame, plain_form
+from extract.filtertool.trees_first import MOST_ALONE, TreesAlone, TreesFirst, is_harmless
+from extract.markup.plain_form import plain_form
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
 MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
-MOST_EXPANDED: Final = 1 << 20  # bytes of a document with its entities, for libxml2 alone
 
 Placed = tuple[int, FilterOutcome]
 """An outcome, and the place of its first document in the batch."""
@@ -109,7 +108,7 @@ class BatchFilter:
     def _new_trees_first(self) -> TreesFirst | None:
         if self._is_checked or not TreesFirst.is_useful(self.queries, self.options):
             return None
-        return TreesFirst(self._alone())
+        return TreesFirst(self._alone, self.options.limits, len(self.queries.trees) > 0)
 
     @property
     def _is_checked(self) -> bool:
@@ -421,10 +420,10 @@ class BatchFilter:
             or len(self.queries.rest)
         ):
             return None
-        data, alone, limits = batch.in_memory(place), self._alone(), self.options.limits
-        if data is None or len(data) > alone.most or data.count(b"&") > limits.entity_references:
+        data, alone = batch.in_memory(place), self._alone()
+        if data is None or len(data) > alone.most or b"<!DOCTYPE" not in data:
             return None
-        if not is_tame(data, min(MOST_EXPANDED, limits.entity_free_bytes, limits.entity_bytes)):
+        if not is_harmless(data, self.options.limits):
             return None
         return alone.outcome([(batch.names[place], data)])
 
