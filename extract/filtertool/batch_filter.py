@@ -108,7 +108,7 @@ class BatchFilter:
     def _new_trees_first(self) -> TreesFirst | None:
         if self._is_checked or not TreesFirst.is_useful(self.queries, self.options):
             return None
-        return TreesFirst(self._alone, self.options.limits, len(self.queries.trees) > 0)
+        return TreesFirst(self._alone, self.options.limits, self.queries)
 
     @property
     def _is_checked(self) -> bool:

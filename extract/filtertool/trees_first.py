@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from extract.filtertool.loaded_batch import NamedDocument
+from extract.filtertool.loaded_batch import UNNAMED, NamedDocument
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import PushQueries, members_by_key, written_question
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
@@ -32,6 +32,7 @@ from extract.limits import DEFAULTS, Limits
 from extract.markup.plain_form import is_tame, plain_form
 
 MOST_QUERIES: Final = 24
+MOST_ON_ODD: Final = 64  # on documents that are no plain UTF-8
 MOST_ALONE: Final = 300  # queries, on documents that the engine does not take
 _MOST_EXPANDED: Final = 1 << 20  # bytes of a document with its entities
 _MOST_BYTES: Final = 1 << 16
@@ -142,7 +143,7 @@ class TreesAlone:
         seconds = Seconds()
         seconds["match"] = time.perf_counter() - started
         return BatchOutcome(
-            [name for name, _ in documents],
+            [name or UNNAMED for name, _ in documents],
             np.array([len(document) for _, document in documents], np.int64),
             np.array(units, np.int32),
             np.array(subscribers, np.int32),
@@ -157,14 +158,17 @@ class TreesFirst:
     Args:
         alone: Makes libxml2 alone, when it is needed.
         limits: How large documents may be.
-        plain: Whether to choose for plain documents, too: where the engine leaves a query open.
+        queries: The queries.
     """
 
-    def __init__(self, alone: Callable[[], TreesAlone], limits: Limits, plain: bool) -> None:
+    def __init__(
+        self, alone: Callable[[], TreesAlone], limits: Limits, queries: PushQueries
+    ) -> None:
         self._alone = alone
         self._limits = limits
         self._most = _most_bytes(limits)
-        self._plain = plain
+        # Plain documents, too, where the engine leaves a query open.
+        self._plain = len(queries.trees) > 0 and len(queries.engine) <= MOST_QUERIES
         self._kinds: dict[_Kind, Turns] = {}
 
     @staticmethod
@@ -176,7 +180,7 @@ class TreesFirst:
         return (
             options.select in ("doc", "count")
             and not options.standalone
-            and 0 < len(queries.engine) <= MOST_QUERIES
+            and 0 < len(queries.engine) <= MOST_ON_ODD
             and not len(queries.rest)
         )
 
@@ -209,8 +213,8 @@ class TreesFirst:
         """The kind of documents; None if they are for the usual way."""
         size, plain = 0, True
         try:
-            for name, document in documents:
-                if type(document) is not bytes or not name or len(document) > self._most:
+            for _, document in documents:
+                if type(document) is not bytes or len(document) > self._most:
                     return None
                 if _PLAIN.match(document):
                     if not self._plain:
