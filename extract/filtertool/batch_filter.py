@@ -40,13 +40,12 @@ from extract.filtertool.results.outcome import DocumentOutcome, Rejection
 from extract.filtertool.results.owners import Longs
 from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
-from extract.filtertool.trees_first import MOST_ALONE, TreesAlone, TreesFirst
-from extract.markup.plain_form import is_tame, plain_form
+from extract.filtertool.trees_first import MOST_ALONE, TreesAlone, TreesFirst, is_harmless
+from extract.markup.plain_form import plain_form
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import TextColumn
 
 MOST_BYTES: Final = 1 << 25  # larger documents are filtered one by one
-MOST_EXPANDED: Final = 1 << 20  # bytes of a document with its entities, for libxml2 alone
 
 Placed = tuple[int, FilterOutcome]
 """An outcome, and the place of its first document in the batch."""
@@ -99,6 +98,7 @@ class BatchFilter:
         """
         self._others = self._others.after(view, self.queries.rest if rest else None)
         self._open_stage = self.queries.engine.other = None
+        self._choice.resize(len(self.queries.forms), len(self.queries.engine))
         if self._trees_alone is not None:
             self._pairs["pairs_lxml"] += self._trees_alone.pairs
         self._trees_alone = None
@@ -107,7 +107,7 @@ class BatchFilter:
     def _new_trees_first(self) -> TreesFirst | None:
         if self._is_checked or not TreesFirst.is_useful(self.queries, self.options):
             return None
-        return TreesFirst(self._alone())
+        return TreesFirst(self._alone, self.options.limits, self.queries)
 
     @property
     def _is_checked(self) -> bool:
@@ -176,15 +176,15 @@ class BatchFilter:
             return None
         by_itself = not (others.has_rest or self.options.standalone)
         is_simple = by_itself and not len(own.candidates.unit)
-        if is_simple and self._all_is_done(batch, answers):
+        is_described = own.nodes is None or all(own.nodes.described)
+        if is_simple and is_described and self._all_is_done(batch, answers):
             self._stage.count_pairs(len(batch), 0)
             seconds["match"] = time.perf_counter() - matched_from
             if measured:
                 self._choice.note(batch.loaded, time.thread_time() - spent)
             if own.nodes is None:
                 return [_whole(batch, own.matches, seconds)]
-            if all(own.nodes.described):
-                return _described(batch, own.nodes, seconds)
+            return _described(batch, own.nodes, seconds)
         outcomes: list[Placed] = []
         matched = np.zeros(len(batch), np.bool_)
         if 1 in done.tobytes():
@@ -371,6 +371,9 @@ class BatchFilter:
     def _odd(self, batch: LoadedBatch, places: Sequence[int], quietly: bool) -> Iterator[Placed]:
         """Yields the outcomes of documents that the engine does not take as they are."""
         for place in places:
+            if place in batch.large:
+                yield place, self._large(batch, place, quietly)
+                continue
             plain = self._plainly(batch, place, quietly)
             if plain is not None:
                 yield place, plain
@@ -380,12 +383,32 @@ class BatchFilter:
             if alone is not None:
                 yield place, alone
                 continue
-            spent = time.thread_time()
-            outcome = self._others.whole(batch.document(place))
-            self._choice.learn(True, outcome.bytes, time.thread_time() - spent)
-            how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
-            self._pairs[how] += len(self._others.view.numbers)
-            yield place, outcome
+            yield place, self._counted(self._others.whole(batch.document(place)))
+
+    def _large(self, batch: LoadedBatch, place: int, quietly: bool) -> FilterOutcome:
+        """The outcome of a document that has too many bytes for the engine, or costs less in
+        columns, unless it breaks the schema."""
+        self._refused["push_refused_documents"] += 1
+        document, is_chosen = batch.document(place), self._choice.columns_from is not None
+        started = time.thread_time()
+        outcome = None
+        if is_chosen and self._has_schema and self.options.on_nonconforming == "fallback":
+            outcome = self._others.keeping(document)
+            if outcome is None:
+                loaded = LoadedBatch([document], MOST_BYTES, self.options.limits)
+                done = None if loaded.large else self._filtered(loaded, Seconds(), quietly)
+                if done is not None:
+                    return done[0]
+        outcome = outcome or self._others.whole(document)
+        if outcome.fate == "conforming":
+            self._choice.learn(True, outcome.bytes, time.thread_time() - started)
+        return self._counted(outcome)
+
+    def _counted(self, outcome: DocumentOutcome) -> DocumentOutcome:
+        """An outcome without the engine, of which note is taken."""
+        how = "pairs_columns" if outcome.fate == "conforming" else "pairs_whole"
+        self._pairs[how] += len(self._others.view.numbers)
+        return outcome
 
     def _by_trees(self, batch: LoadedBatch, place: int) -> FilterOutcome | None:
         """The outcome of a document by libxml2 alone, if that is worth while and can do no harm."""
@@ -396,10 +419,10 @@ class BatchFilter:
             or len(self.queries.rest)
         ):
             return None
-        data, alone, limits = batch.in_memory(place), self._alone(), self.options.limits
-        if data is None or len(data) > alone.most or data.count(b"&") > limits.entity_references:
+        data, alone = batch.in_memory(place), self._alone()
+        if data is None or len(data) > alone.most or b"<!DOCTYPE" not in data:
             return None
-        if not is_tame(data, min(MOST_EXPANDED, limits.entity_free_bytes, limits.entity_bytes)):
+        if not is_harmless(data, self.options.limits):
             return None
         return alone.outcome([(batch.names[place], data)])
 

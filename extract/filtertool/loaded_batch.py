@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from extract.chunktool.input.streams import can_go_back
 from extract.errors import DocumentError
 from extract.limits import Limits
 
+UNNAMED: Final = "<bytes>"
 NamedDocument = tuple[str, Document]
 Places = NDArray[np.int64]
 
@@ -154,7 +155,7 @@ def _name(name: str, document: Document) -> str:
     """The name of a document: that of its path, if it was given none."""
     if name:
         return name
-    return os.fspath(document) if isinstance(document, (str, os.PathLike)) else "<bytes>"
+    return os.fspath(document) if isinstance(document, (str, os.PathLike)) else UNNAMED
 
 
 def _comes_once(document: Document) -> bool:

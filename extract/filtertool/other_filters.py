@@ -63,9 +63,7 @@ class OtherFilters:
         for name in ("cutter", "open_cutter"):
             if name in self.__dict__:
                 others.__dict__[name] = self.__dict__[name]
-        gone = [self._past]
-        if "_all" in self.__dict__:
-            gone.append(dict(self._all.figures()))
+        gone = [self._past, *[dict(one.figures()) for one in self._used]]
         if "_rest" in self.__dict__ and "_rest" not in others.__dict__:
             gone.append(dict(self._rest[0].figures()))
         others._past = added(gone)
@@ -102,6 +100,11 @@ class OtherFilters:
         (done,) = self._all.process([document])
         return _renumbered(done, self.view.numbers)
 
+    def keeping(self, document: NamedDocument) -> DocumentOutcome | None:
+        """The same for a document that may break the schema: None if it does."""
+        (done,) = self._strict.process([document])
+        return None if done.nonconforming else _renumbered(done, self.view.numbers)
+
     def ids(self, numbers: Iterable[int]) -> dict[int, str]:
         """The ids of some subscribers."""
         chosen = set(numbers)
@@ -113,7 +116,7 @@ class OtherFilters:
 
     def figures(self) -> dict[str, float]:
         """Returns the sums of the matchers' figures so far."""
-        filters = [self._all] if "_all" in self.__dict__ else []
+        filters = self._used
         if "_rest" in self.__dict__:
             filters.append(self._rest[0])
         return added([self._past, *[one.figures() for one in filters]])
@@ -126,6 +129,17 @@ class OtherFilters:
     @cached_property
     def _all(self) -> DocumentFilter[Document]:
         return document_filter(self.view.scheme, self._factory, self._options)
+
+    @cached_property
+    def _strict(self) -> DocumentFilter[Document]:
+        options = replace(self._options, on_nonconforming="reject")
+        return document_filter(self.view.scheme, self._factory, options)
+
+    @property
+    def _used(self) -> list[DocumentFilter[Document]]:
+        """The filters for all queries that were needed."""
+        names = ("_all", "_strict")
+        return [getattr(self, name) for name in names if name in self.__dict__]
 
     @cached_property
     def _rest(self) -> tuple[DocumentFilter[Document], Indices]:

@@ -42,6 +42,7 @@ class PushQueries:
     Attributes:
         engine: The engine.
         trees: The queries that the engine does not decide: it names the documents that may match.
+        forms: The normal forms of all queries so far.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class PushQueries:
         )
         self.engine.bind(namespaces)
         self.trees = TreeQueries(namespaces, select, limits)
+        self.forms: set[int] = set()
         self._conditions: set[int] = set()
         self._sorted_conditions: Indices | None = None  # once they have changed
         self._rest: set[int] = set()
@@ -131,6 +133,7 @@ class PushQueries:
         taken = self.engine.takes(form, question)
         assert taken, question
         self.engine.add(form, question, numbers)
+        self.forms.add(form)
         if not self.engine.decides(form):
             self.trees.add(question, numbers)
         if self._has_values and question.type is Type.BOOLEAN:
@@ -163,6 +166,7 @@ class PushQueries:
             constants: The constants of this query, as they are written.
         """
         self.engine.add_one(form, question, constants, number)
+        self.forms.add(form)
         if self._has_values and question.type is Type.BOOLEAN:
             self._conditions.add(number)
             self._sorted_conditions = None

@@ -4,7 +4,8 @@ The push engine looks at a document before libxml2 evaluates what it leaves open
 few is left open on each document, the look costs more than it saves: libxml2 has to parse the
 document anyway, and to evaluate the other queries as well takes it little longer. What both ways
 cost is measured while documents are filtered, apart for sizes that differ by a factor of two, and
-for single documents and batches.
+for single documents and batches. The same holds for documents in other encodings and with an
+internal subset, which are looked at by the engine in another form, or not at all.
 
 A document that the engine does not take at all, for what it declares, is scanned in Python: there
 libxml2 alone costs less even where queries are some hundred.
@@ -16,11 +17,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from extract.filtertool.loaded_batch import NamedDocument
+from extract.filtertool.loaded_batch import UNNAMED, NamedDocument
 from extract.filtertool.options import Options
 from extract.filtertool.push_queries import PushQueries, members_by_key, written_question
 from extract.filtertool.results.batch_outcome import BatchOutcome, FilterOutcome
@@ -28,9 +29,12 @@ from extract.filtertool.results.seconds import Seconds
 from extract.filtertool.scheme_view import SchemeView
 from extract.filtertool.tree_queries import TreeQueries
 from extract.limits import DEFAULTS, Limits
+from extract.markup.plain_form import is_tame, plain_form
 
 MOST_QUERIES: Final = 24
+MOST_ON_ODD: Final = 64  # on documents that are no plain UTF-8
 MOST_ALONE: Final = 300  # queries, on documents that the engine does not take
+_MOST_EXPANDED: Final = 1 << 20  # bytes of a document with its entities
 _MOST_BYTES: Final = 1 << 16
 _SINGLE, _BATCHES = 16, 4  # turns of each way that are measured
 _SAME: Final = 4  # a part of these is one after the other: the first turns are slower
@@ -139,7 +143,7 @@ class TreesAlone:
         seconds = Seconds()
         seconds["match"] = time.perf_counter() - started
         return BatchOutcome(
-            [name for name, _ in documents],
+            [name or UNNAMED for name, _ in documents],
             np.array([len(document) for _, document in documents], np.int64),
             np.array(units, np.int32),
             np.array(subscribers, np.int32),
@@ -152,24 +156,31 @@ class TreesFirst:
     """Chooses between libxml2 alone and the usual way.
 
     Args:
-        alone: libxml2 alone.
+        alone: Makes libxml2 alone, when it is needed.
+        limits: How large documents may be.
+        queries: The queries.
     """
 
-    def __init__(self, alone: TreesAlone) -> None:
+    def __init__(
+        self, alone: Callable[[], TreesAlone], limits: Limits, queries: PushQueries
+    ) -> None:
         self._alone = alone
-        self._kinds: dict[tuple[int, bool], Turns] = {}
+        self._limits = limits
+        self._most = _most_bytes(limits)
+        # Plain documents, too, where the engine leaves a query open.
+        self._plain = len(queries.trees) > 0 and len(queries.engine) <= MOST_QUERIES
+        self._kinds: dict[_Kind, Turns] = {}
 
     @staticmethod
     def is_useful(queries: PushQueries, options: Options) -> bool:
-        """Whether it may be worth while for some queries: few of them, and one is left open.
+        """Whether it may be worth while for some queries: few of them.
 
         Nodes have places in the document, which libxml2 does not know.
         """
         return (
             options.select in ("doc", "count")
             and not options.standalone
-            and len(queries.trees) > 0
-            and len(queries.engine) <= MOST_QUERIES
+            and 0 < len(queries.engine) <= MOST_ON_ODD
             and not len(queries.rest)
         )
 
@@ -187,10 +198,10 @@ class TreesFirst:
             return usual(documents)
         turns = self._kinds.get(kind)
         if turns is None:
-            turns = self._kinds[kind] = Turns(_BATCHES if kind[1] else _SINGLE)
+            turns = self._kinds[kind] = Turns(_BATCHES if kind.batch else _SINGLE)
         trees, measured = turns.trees, turns.measured
         started = time.thread_time() if measured else 0.0
-        outcome = self._alone.outcome(documents) if trees else None
+        outcome = self._alone().outcome(documents) if trees else None
         outcomes: list[FilterOutcome] = usual(documents) if outcome is None else [outcome]
         if measured:
             turns.note(trees, (time.thread_time() - started) / len(documents))
@@ -198,20 +209,48 @@ class TreesFirst:
             turns.count()
         return outcomes
 
-    def _kind(self, documents: Sequence[NamedDocument]) -> tuple[int, bool] | None:
-        """The kind of documents; None if some of them are unusual."""
-        size = 0
+    def _kind(self, documents: Sequence[NamedDocument]) -> _Kind | None:
+        """The kind of documents; None if they are for the usual way."""
+        size, plain = 0, True
         try:
-            for name, document in documents:
-                if type(document) is not bytes or not name or len(document) > self._alone.most:
+            for _, document in documents:
+                if type(document) is not bytes or len(document) > self._most:
                     return None
-                if not _PLAIN.match(document):
+                if _PLAIN.match(document):
+                    if not self._plain:
+                        return None
+                elif is_harmless(document, self._limits):
+                    plain = False
+                else:
                     return None
                 size += len(document)
         except (TypeError, ValueError):
             return None
         count = len(documents)
-        return ((size // count).bit_length(), count > 1) if count else None
+        return _Kind((size // count).bit_length(), count > 1, plain) if count else None
+
+
+class _Kind(NamedTuple):
+    """A kind of documents: the magnitude of their size, whether they come in batches, and whether
+    all of them are in UTF-8, without a document type."""
+
+    magnitude: int
+    batch: bool
+    plain: bool
+
+
+def is_harmless(document: bytes, limits: Limits) -> bool:
+    """Whether libxml2 may read a document that is no plain UTF-8: it takes this as we do, and what
+    is declared there passes no limit."""
+    if document.count(b"&") > limits.entity_references:
+        return False
+    if b"<!DOCTYPE" in document:
+        most = min(_MOST_EXPANDED, limits.entity_free_bytes, limits.entity_bytes)
+        return is_tame(document, most)
+    form = plain_form(document)
+    if form is None or len(form.data) > _most_bytes(limits):
+        return False
+    return b"<!DOCTYPE" not in form.data
 
 
 def _most_bytes(limits: Limits) -> int:

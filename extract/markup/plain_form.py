@@ -1,9 +1,12 @@
-"""Documents in another encoding, or with entities that nothing refers to, as plain UTF-8.
+"""Documents in another encoding, or with declarations that change no node, as plain UTF-8.
 
 The kernel and the push engine take UTF-8 without an internal subset. For most other documents
 there is one that has the same nodes and is plain: transcoded, with the declaration of its encoding
-and the declarations of entities blanked out. Offsets in it are mapped back
-(`PlainForm.originals`).
+blanked out, and those of elements, of attributes of type CDATA without a default, and of entities
+that nothing refers to. Offsets in it are mapped back (`PlainForm.originals`).
+
+Comments in a subset stay: for libxml2 they may precede elements. So do attributes of other types,
+whose values it normalises.
 """
 
 from __future__ import annotations
@@ -26,14 +29,43 @@ _ENTITY: Final = (
     rb"<!ENTITY[ \t\r\n]+(?!(?:lt|gt|amp|apos|quot)[ \t\r\n])" + _NAME + rb"[ \t\r\n]+"
     rb"""(?:"[ !#$'-;=-~]*"|'[ -$(-;=-~]*')[ \t\r\n]*>"""
 )
-# Of the document type, what is before the internal subset; and this, if it declares entities whose
-# text is plain.
+_QNAME: Final = _NAME + rb"(?::" + _NAME + rb")?"
+_ATTRIBUTES: Final = (
+    rb"<!ATTLIST[ \t\r\n]+" + _QNAME + rb"(?:[ \t\r\n]+" + _QNAME + rb"[ \t\r\n]+CDATA"
+    rb"[ \t\r\n]+#(?:IMPLIED|REQUIRED))*[ \t\r\n]*>"
+)
+
+
+def _group(part: bytes) -> bytes:
+    """Parts of a content model in brackets, all of them one after the other, or a choice."""
+    space = rb"[ \t\r\n]*"
+    several = [rb"(?:" + space + by + space + part + rb")*+" for by in (rb",", rb"\|")]
+    return rb"\(" + space + part + rb"(?:" + rb"|".join(several) + rb")" + space + rb"\)[?*+]?"
+
+
+_SINGLE: Final = _QNAME + rb"[?*+]?"
+_NESTED: Final = rb"(?:" + _SINGLE + rb"|" + _group(_SINGLE) + rb")"
+_MIXED: Final = (
+    rb"\([ \t\r\n]*#PCDATA[ \t\r\n]*(?:\)\*?|(?:\|[ \t\r\n]*" + _QNAME + rb"[ \t\r\n]*)+\)\*)"
+)
+_ELEMENT: Final = (
+    rb"<!ELEMENT[ \t\r\n]+"
+    + _QNAME
+    + rb"[ \t\r\n]+(?:EMPTY|ANY|"
+    + _MIXED
+    + rb"|"
+    + _group(_NESTED)
+    + rb")[ \t\r\n]*>"
+)
+_DECLARED: Final = re.compile(rb"<!ELEMENT[ \t\r\n]+([^ \t\r\n]+)")
+# Of the document type, what is before the internal subset; and this, if it declares what changes no
+# node: entities have plain text.
 _SUBSET: Final = re.compile(
     rb"""((?:\xef\xbb\xbf)?(?:<\?xml[ \t\r\n][^<>]*\?>)?[ \t\r\n]*<!DOCTYPE[ \t\r\n]+"""
-    + _NAME
-    + rb"""[ \t\r\n]*(?:[ \t\r\n](?:SYSTEM|PUBLIC)[^<>\[]*)?\[)((?:[ \t\r\n]*"""
-    + _ENTITY
-    + rb""")+[ \t\r\n]*)\]"""
+    + _QNAME
+    + rb"""[ \t\r\n]*(?:[ \t\r\n](?:SYSTEM|PUBLIC)[^<>\[]*)?\[)((?:[ \t\r\n]*+(?:"""
+    + rb"|".join((_ENTITY, _ELEMENT, _ATTRIBUTES))
+    + rb"""))++[ \t\r\n]*+)\]"""
 )
 # One that declares attributes, elements and notations, too, and entities whose text refers to no
 # other; nothing outside of the document.
@@ -81,6 +113,9 @@ def plain_form(source: bytes) -> PlainForm | None:
     ('<?xml version="1.0"                  ?><é/>', [41])
     >>> plain_form(b'<!DOCTYPE a [<!ENTITY e "x">]><a/>').data
     b'<!DOCTYPE a [               ]><a/>'
+    >>> plain_form(b'<!DOCTYPE a [<!ELEMENT a (b?, (c | d)*)> <!ATTLIST a x CDATA "1">]><a/>')
+    >>> plain_form(b'<!DOCTYPE a [<!ELEMENT a (b?, (c | d)*)>]><a/>').data
+    b'<!DOCTYPE a [                           ]><a/>'
     >>> plain_form(b"<a/>") is None
     True
     """
@@ -95,7 +130,7 @@ def plain_form(source: bytes) -> PlainForm | None:
             return None
         data = text
     subset = _SUBSET.match(data)
-    if subset is not None:
+    if subset is not None and _is_accepted(subset[2]):
         data = _blanked(data, *subset.span(2))
     return PlainForm(data, source, codec) if data is not source else None
 
@@ -113,6 +148,13 @@ def is_tame(source: bytes, most: int) -> bool:
     if declared is None:
         return False
     return len(source) + source.count(b"&") * (declared.end() - declared.start()) <= most
+
+
+def _is_accepted(declarations: bytes) -> bool:
+    """Whether libxml2 takes declarations that are well-formed: each element is declared once, and
+    what begins with xml has its own rules."""
+    elements = _DECLARED.findall(declarations)
+    return len(set(elements)) == len(elements) and b"xml:" not in declarations
 
 
 def _transcoded(source: bytes, codec: str) -> bytes | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from lxml import etree
 
 from extract.filtertool.matchers.protocol import Select
 from extract.live_filter import Filter
@@ -33,9 +34,20 @@ SUBSETS = (
     '<!DOCTYPE r [ <!ENTITY e \'a "b"\'>\n<!ENTITY f "it\'s"> ]>',
     '<!DOCTYPE r SYSTEM "r.dtd" [<!ENTITY e "x">]>',
     '<!DOCTYPE r PUBLIC "-//X//EN" "r.dtd" [<!ENTITY e "x">\n]>',
+    "<!DOCTYPE r [<!ELEMENT r ANY><!ELEMENT a (#PCDATA)><!ELEMENT b (#PCDATA|b)*>]>",
+    "<!DOCTYPE p:r [<!ELEMENT r (a , (b | c)* , d?)+ ><!ELEMENT c EMPTY>]>",
+    "<!DOCTYPE r [<!ELEMENT r (a|(b,c?)|d)*>\n<!ATTLIST a x CDATA #IMPLIED p:z CDATA #REQUIRED>]>",
+    '<!DOCTYPE r [<!ATTLIST r><!ENTITY e "x"><!ATTLIST b xmlns CDATA #IMPLIED>]>',
 )
 LEFT_ALONE = (
     "<!DOCTYPE r [<!ATTLIST a x NMTOKENS #IMPLIED>]>",
+    "<!DOCTYPE r [<!ATTLIST a x ID #IMPLIED>]>",
+    "<!DOCTYPE r [<!ATTLIST a x CDATA #IMPLIED y CDATA 'z'>]>",
+    "<!DOCTYPE r [<!ATTLIST a x CDATA #FIXED 'z'>]>",
+    "<!DOCTYPE r [<!ATTLIST a x (y|z) #IMPLIED>]>",
+    "<!DOCTYPE r [<!ELEMENT r ANY><?p?>]>",
+    "<!DOCTYPE r [<!ELEMENT r ANY><!-- c -->]>",
+    "<?p?><!DOCTYPE r [<!ELEMENT r ANY>]>",
     '<!DOCTYPE r [<!ENTITY lt "x">]>',
     '<!DOCTYPE r [<!ENTITY % e "x">]>',
     '<!DOCTYPE r [<!ENTITY e "<b/>">]>',
@@ -90,6 +102,67 @@ WILD = (
     "<!DOCTYPE r [<!ENTITY e SYSTEM 'file'>]>",
     "<!DOCTYPE r SYSTEM 'r.dtd' [<!ATTLIST a x CDATA 'y'>]>",
 )
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        *("<!ELEMENT r>", "<!ELEMENT r (#PCDATA|a)>", "<!ELEMENT r (a,b|c)>", "<!ELEMENT r ()>"),
+        *("<!ELEMENT r(a)>", "<!ELEMENT r (a)>>", "<!ELEMENT (a)>", "<!ELEMENT r (a,)>"),
+        *("<!ATTLIST a xCDATA #IMPLIED>", "<!ATTLIST a x CDATA>", "<!ATTLIST>"),
+        *("<!ELEMENT r (a)", "<!ELEMENT r (a b)>", "<!ELEMENT r (#PCDATA)+>"),
+        "<!ELEMENT r ANY><!ELEMENT r ANY>",
+    ],
+)
+def test_wrong_declarations_are_not_overlooked(declaration: str) -> None:
+    document = f"<!DOCTYPE r [{declaration}]><r/>".encode()
+    assert plain_form(document) is None
+    with pytest.raises(etree.XMLSyntaxError):
+        etree.fromstring(document)
+
+
+def random_declaration(random: Random) -> str:
+    """A declaration that is well-formed more often than not."""
+    if random.random() < 0.4:
+        kinds = ("CDATA", "CDATA", "ID", "(a|b)", "CDTA")
+        defaults = ("#IMPLIED", "#IMPLIED", "#REQUIRED", "'v'", "#FIXED 'v'", "")
+        names = ("b", "c", "p:a", "xml:id", "xmlns", "xmlns:p", "1")
+        parts = [
+            f" {random.choice(names)} {random.choice(kinds)} {random.choice(defaults)}"
+            for _ in range(random.randint(0, 2))
+        ]
+        return f"<!ATTLIST {random.choice('ab')}{''.join(parts)}>"
+    words = [*"ab", "p:a", "a*", "b?", "(a|b)", "(a , b)+", "#PCDATA", "((a))", "(a,b|a)", ""]
+    by = random.choice((",", "|", " | ", ", ", "|,"))
+    model = by.join(random.choices(words, k=random.randint(1, 3)))
+    end = random.choice(("", "", "*", "+", " ", "*?"))
+    content = random.choice((f"({model}){end}", f"(#PCDATA|{model})*", "EMPTY", "ANY", ""))
+    return f"<!ELEMENT {random.choice(('a', 'b', 'p:a', 'xml:a'))} {content}>"
+
+
+def test_random_declarations_change_nothing_or_are_left_alone() -> None:
+    random, taken, several = Random(18), 0, 0
+    for _ in range(30_000):
+        parts = [random_declaration(random) for _ in range(random.randint(1, 3))]
+        document = f"<!DOCTYPE a [{' '.join(parts)}]><a b=' 1  2 '> <b/> <a/></a>".encode()
+        form = plain_form(document)
+        if form is None:
+            continue
+        parsed = [etree.tostring(etree.fromstring(one)) for one in (document, form.data)]
+        assert parsed[0] == parsed[1], document
+        taken, several = taken + 1, several + (len(parts) > 1)
+    assert taken > 2_000
+    assert several > 500
+
+
+@pytest.mark.parametrize("subset", SUBSETS)
+def test_declarations_are_no_nodes_for_any_axis(subset: str) -> None:
+    """libxml2 finds some nodes of a document type by way of axes: comments, not declarations."""
+    axes = ("preceding", "following", "ancestor", "descendant", "preceding-sibling")
+    queries = [f"//{of}/{axis}::node()" for axis in axes for of in ("a", "c", "@x", "text()")]
+    queries += [f"/{axis}::node()" for axis in axes] + ["//node()", "/node()[1]", "id('1')"]
+    document = (subset + TEXT + "<!-- end -->").encode()
+    compare_filter(queries, [document])
 
 
 @pytest.mark.parametrize("select", ["doc", "count"])

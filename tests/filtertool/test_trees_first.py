@@ -36,7 +36,7 @@ DOCUMENTS = {
     "BOM": b"\xef\xbb\xbf<r><a/><a/></r>",
     "UTF-16": "<r><a/><a/></r>".encode("utf-16"),
     "comment first": b"<!-- <a> --><r><a/><a/></r>",
-    "a document type": b"<!DOCTYPE r [<!ATTLIST a n ID #IMPLIED><!ENTITY e '<a/>']>"
+    "a document type": b"<!DOCTYPE r [<!ATTLIST a n ID #IMPLIED><!ENTITY e '<a/>'>]>"
     b"<r>&e;<a n='i'/></r>",
     "not well-formed": b"<r><a></r>",
     "an unknown entity": b"<r><a>&e;</a></r>",
@@ -84,6 +84,27 @@ def test_the_rows_are_the_same(way: str, select: Select) -> None:
     assert rows(ready, []) == rows(wanted, [])
 
 
+@pytest.mark.parametrize("select", ["doc", "count"])
+def test_what_the_engine_decides_is_for_libxml2_on_odd_documents_alone(
+    way: str, select: Select
+) -> None:
+    scheme = extract.prepare(Subscriptions.of({"a": "//a", "x": "//a[. = 'x']", "n": "not(//b)"}))
+    ready, wanted = extract.Filter(scheme, select), extract.Filter(scheme, select, "lxml")
+    named = list(DOCUMENTS.items())
+    alone = set()
+    for one in named:
+        before = ready.figures().get("pairs_lxml", 0)
+        assert rows(ready, [one]) == rows(wanted, [one]), one[0]
+        if ready.figures().get("pairs_lxml", 0) > before:
+            alone.add(one[0])
+    # What is declared in a document type is for libxml2 at any rate: the engine does not take it.
+    odd = {"Latin-1", "UTF-16", "a document type"}
+    assert alone == (odd if way == "libxml2" else {"a document type"})
+    assert rows(ready, named) == rows(wanted, named)
+    same = [named[2], named[4]]
+    assert rows(ready, same) == rows(wanted, same)
+
+
 def test_queries_come_and_go(way: str) -> None:
     ready = extract.Filter(extract.prepare(Subscriptions.of({"a": "//r[lang('en')]", "b": "//a"})))
     document = [("d", DOCUMENTS["plain"].replace(b"<r>", b"<r xml:lang='en'>"))]
@@ -100,9 +121,10 @@ def test_queries_come_and_go(way: str) -> None:
     ("queries", "select", "useful"),
     [
         ({"a": "//a[lang('en')]", "b": "//a"}, "count", True),
-        ({"a": "//a"}, "count", False),
+        ({"a": "//a"}, "count", True),
+        ({}, "count", False),
         ({"a": "//a[lang('en')]"}, "nodes", False),
-        ({str(n): f"//a[lang('en')][{n + 1}]" for n in range(25)}, "doc", False),
+        ({str(n): f"//a[lang('en')][{n + 1}]" for n in range(65)}, "doc", False),
     ],
 )
 def test_it_is_for_few_queries(queries: dict[str, str], select: Select, useful: bool) -> None:
