@@ -182,7 +182,7 @@ def test_many_filters_are_compared_as_one_class() -> None:
 
 def test_a_shape_that_is_remembered_is_what_its_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[str, Expr] = {}
-    monkeypatch.setattr("extract.transtool.normalise.remember_shape", kept.__setitem__)
+    monkeypatch.setattr("extract.transtool.template_resolver.remember_shape", kept.__setitem__)
     for seed in range(4):
         round_of(Random(seed), 60)
     assert len(kept) > 10
