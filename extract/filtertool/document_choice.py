@@ -33,7 +33,7 @@ SMALL: Final = 1 << 14  # bytes below which a document is always for the engine
 _CLASSES: Final = 6  # of sizes; the last one is open
 _SHARING: Final = 5  # queries of a question, from which on they are taken to share it
 _UNSHARED: Final = 4.0  # of the highest price, what the engine takes before columns are tried
-_SURE: Final = 2.0  # of the highest price, the same where the engine was not measured
+_SURE: Final = 2.0  # of the shared price, the same at first sight, by the engine's estimate
 _FEW: Final = 500  # questions that columns may be given unmeasured: to compile more takes seconds
 _WARM: Final = 3  # measurements of the engine before one is believed: the first ones make states
 _COLD: Final = 4.0  # how many times as much the engine must take to be believed at once
@@ -189,7 +189,7 @@ class DocumentChoice:
         if kind is None:
             if typical < 2 * _LARGE or self._questions > _FEW or not self._shared:
                 return False
-            return _SURE * COLUMNS.of(self._questions, typical) < self._estimate * typical
+            return _SURE * SHARED_COLUMNS.of(self._questions, typical) < self._estimate * typical
         engine, columns, size = kind.engine, kind.columns, kind.size
         if not engine.turns:  # columns were tried at first sight
             estimate = self._estimate * size

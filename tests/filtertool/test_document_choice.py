@@ -33,6 +33,7 @@ def tries(choice: DocumentChoice, size: int, engine: float, columns: float, docu
 
 def test_many_queries_of_few_questions_go_to_columns_at_first_sight() -> None:
     assert tries(DocumentChoice(6, 2_000, "count"), LARGE, 0.15, 0.02, 10) >= 9
+    assert tries(DocumentChoice(350, 2_000, "count"), 5_000_000, 0.5, 0.08, 1) == 1
 
 
 def test_many_queries_that_share_questions_go_to_columns_soon() -> None:
