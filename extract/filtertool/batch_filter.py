@@ -389,17 +389,17 @@ class BatchFilter:
         """The outcome of a document that has too many bytes for the engine, or costs less in
         columns, unless it breaks the schema."""
         self._refused["push_refused_documents"] += 1
-        document, is_chosen = batch.document(place), self._choice.columns_from is not None
         started = time.thread_time()
+        is_chosen = self._choice.columns_from is not None
         outcome = None
         if is_chosen and self._has_schema and self.options.on_nonconforming == "fallback":
-            outcome = self._others.keeping(document)
+            outcome = self._others.keeping(batch.document(place))
             if outcome is None:
-                loaded = LoadedBatch([document], MOST_BYTES, self.options.limits)
+                loaded = LoadedBatch([batch.document(place)], MOST_BYTES, self.options.limits)
                 done = None if loaded.large else self._filtered(loaded, Seconds(), quietly)
                 if done is not None:
                     return done[0]
-        outcome = outcome or self._others.whole(document)
+        outcome = outcome or self._others.whole(batch.document(place))
         if outcome.fate == "conforming":
             self._choice.learn(True, outcome.bytes, time.thread_time() - started)
         return self._counted(outcome)

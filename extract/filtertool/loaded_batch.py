@@ -64,6 +64,7 @@ class LoadedBatch:
         self.loaded: tuple[bytes, ...] = contents
         self.large: set[int] = set()
         self._files: list[IO[bytes]] = []
+        self._starts: dict[int, int] = {}  # of streams, where documents begin in them
         if len(self.places) < len(contents):
             self._load(most, limits)
 
@@ -76,6 +77,9 @@ class LoadedBatch:
                 continue
             if _comes_once(document):
                 document = contents[place] = self._kept(document, most, limits)
+                stream: Any = document
+                if can_go_back(stream):
+                    self._starts[place] = stream.tell()
             data = None
             if isinstance(document, (bytes, bytearray, memoryview, str, os.PathLike)):
                 data = _read(document, self.names[place], most, limits)
@@ -129,8 +133,11 @@ class LoadedBatch:
         return len(self.names)
 
     def document(self, place: int) -> NamedDocument:
-        """A document that can be read from the beginning, with its name."""
-        return self.names[place], self._contents[place]
+        """A document, with its name; each call gives it from its beginning."""
+        document: Any = self._contents[place]
+        if place in self._starts:
+            document.seek(self._starts[place])
+        return self.names[place], document
 
     def data(self, place: int) -> bytes:
         """The bytes of a document that is in memory."""

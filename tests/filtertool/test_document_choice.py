@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +13,7 @@ import extract
 from extract.filtertool.batch_filter import BatchFilter
 from extract.filtertool.document_choice import DocumentChoice
 from extract.filtertool.job import Job
+from extract.filtertool.loaded_batch import NamedDocument
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push.native import native_available
 from extract.filtertool.matchers.registry import load_matcher
@@ -113,7 +117,7 @@ def made(select: Select, folder: Path) -> tuple[BatchFilter, list[tuple[str, byt
     return ready, [("kept", kept), ("broken", kept.replace(b"</r>", b"<b/></r>"))]
 
 
-def rows(ready: BatchFilter, documents: list[tuple[str, bytes]]) -> list[object]:
+def rows(ready: BatchFilter, documents: Sequence[NamedDocument]) -> list[object]:
     found: list[object] = []
     for done in document_outcomes(ready.process(documents)):
         findings = done.findings
@@ -136,6 +140,21 @@ def test_a_document_that_breaks_the_schema_goes_to_the_engine(
     figures = ready.figures()
     assert figures["pairs_columns"] == 2 * 23
     assert figures.get("pairs_whole", 0) == 0
+    for stream in (io.BytesIO, OnceOnly):
+        assert rows(ready, [(name, stream(data)) for name, data in documents]) == usual
+
+
+class OnceOnly(io.RawIOBase):
+    """A stream that cannot go back, like a pipe."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._rest.readinto(buffer)
 
 
 @pytest.mark.parametrize("select", ["doc", "count", "nodes"])
