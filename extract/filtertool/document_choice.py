@@ -122,7 +122,7 @@ class DocumentChoice:
 
     >>> DocumentChoice(6, 2000, "count").columns_from <= 3_000_000
     True
-    >>> few, many = DocumentChoice(100, 2000, "doc"), DocumentChoice(900, 900, "doc")
+    >>> few, many = DocumentChoice(350, 2000, "doc"), DocumentChoice(900, 900, "doc")
     >>> few.columns_from is None, many.columns_from is None
     (True, True)
     >>> for _ in range(3):
