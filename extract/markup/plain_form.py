@@ -63,18 +63,22 @@ _DECLARED: Final = re.compile(rb"<!ELEMENT[ \t\r\n]+([^ \t\r\n]+)")
 _SUBSET: Final = re.compile(
     rb"""((?:\xef\xbb\xbf)?(?:<\?xml[ \t\r\n][^<>]*\?>)?[ \t\r\n]*<!DOCTYPE[ \t\r\n]+"""
     + _QNAME
-    + rb"""[ \t\r\n]*(?:[ \t\r\n](?:SYSTEM|PUBLIC)[^<>\[]*)?\[)((?:[ \t\r\n]*+(?:"""
+    + rb"""[ \t\r\n]*(?:[ \t\r\n](?:SYSTEM|PUBLIC)(?:[^<>\["']|"[^<>\["]*"|'[^<>\[']*')*+)?\[)"""
+    + rb"((?:[ \t\r\n]*+(?:"
     + rb"|".join((_ENTITY, _ELEMENT, _ATTRIBUTES))
     + rb"""))++[ \t\r\n]*+)\]"""
 )
 # One that declares attributes, elements and notations, too, and entities whose text refers to no
 # other; nothing outside of the document.
 _LITERAL: Final = rb"""(?:"(?:[^"%&]|&#)*"|'(?:[^'%&]|&#)*')"""
+_COMMENT: Final = rb"<!--(?:[^-]|-[^-])*+-->"
 _TAME: Final = re.compile(
-    rb"""<!DOCTYPE[ \t\r\n]+[^<>\["']*\[(?:[ \t\r\n]+|<!ENTITY[ \t\r\n]+[^ %<>"']+[ \t\r\n]+"""
+    rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]|<\?(?:[^?]|\?(?!>))*+\?>|"
+    + _COMMENT
+    + rb""")*+<!DOCTYPE[ \t\r\n]++[^<>\["']*\[(?:[ \t\r\n]|<!ENTITY[ \t\r\n]+[^ %<>"']+[ \t\r\n]+"""
     + _LITERAL
     + rb"""[ \t\r\n]*>|<!(?:ATTLIST|ELEMENT|NOTATION)[ \t\r\n]"""
-    rb"""(?:[^%<>"'&]|"[^"%<&]*"|'[^'%<&]*')*>|<!--(?:[^-]|-[^-])*-->)*\][ \t\r\n]*>"""
+    rb"""(?:[^%<>"'&]|"[^"%<&]*"|'[^'%<&]*')*+>|""" + _COMMENT + rb""")*+\][ \t\r\n]*>"""
 )
 
 
@@ -143,9 +147,12 @@ def is_tame(source: bytes, most: int) -> bool:
     True
     >>> is_tame(b'<!DOCTYPE a [<!ENTITY e "xx"> <!ENTITY f "&e;&e;">]><a>&f;</a>', 1000)
     False
+    >>> is_tame(b'<!-- <!DOCTYPE a []> --><!DOCTYPE a [<!ENTITY % p SYSTEM "x">]><a/>', 1000)
+    False
     """
-    declared = _TAME.search(source, 0, 1 << 14)
-    if declared is None:
+    declared = _TAME.match(source, 0, 1 << 14)  # the first one: another may be in a comment
+    encoding = find_encoding(source[:_HEAD], True)
+    if declared is None or encoding is None or not encoding.codec:
         return False
     return len(source) + source.count(b"&") * (declared.end() - declared.start()) <= most
 

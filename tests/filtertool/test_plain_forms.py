@@ -10,7 +10,7 @@ from lxml import etree
 
 from extract.filtertool.matchers.protocol import Select
 from extract.live_filter import Filter
-from extract.markup.plain_form import plain_form
+from extract.markup.plain_form import is_tame, plain_form
 from tests.support.push.documents import DocumentWriter
 from tests.support.push.whole import compare_filter, scheme_of
 
@@ -218,3 +218,52 @@ def test_random_documents_in_other_encodings() -> None:
         documents.append(in_encoding(written, codec))
     counts = compare_filter(QUERIES, documents)
     assert counts["answers"] == len(QUERIES) * len(documents)
+
+
+@pytest.mark.parametrize("kind", ["SYSTEM", "PUBLIC 'p'"])
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_subset_in_an_identifier_is_none(kind: str, quote: str) -> None:
+    other = "'" if quote == '"' else '"'
+    for declared in (f"<!ENTITY e {quote}v{quote}>", f"<!ENTITY e {other}v{other}>"):
+        document = f"<!DOCTYPE a {kind} {quote}x[{declared}]{quote}><a/>".encode()
+        assert plain_form(document) is None
+        ready = Filter(scheme_of(["//a"]))
+        rows = ready.table([("d", document)]).num_rows
+        is_accepted = other in declared
+        assert (rows, ready.rejected.num_rows) == (is_accepted, not is_accepted)
+
+
+def test_a_look_at_declarations_takes_no_longer_than_they_are() -> None:
+    hostile = [b"<!DOCTYPE a [" + b" " * count + b"!]><a/>" for count in (60, 9_000)]
+    for document in hostile:
+        assert not is_tame(document, 1 << 20)
+        assert plain_form(document) is None
+
+
+@pytest.mark.parametrize("before", ["<!-- <!DOCTYPE a []> -->", "<?p <!DOCTYPE a []>?>"])
+def test_a_document_type_in_a_comment_declares_nothing(before: str) -> None:
+    document = f'{before}<!DOCTYPE a [<!ENTITY e "x"><!ENTITY f "&e;&e;">]><a>&f;</a>'.encode()
+    assert not is_tame(document, 1 << 20)
+    assert is_tame(document.replace(b"&e;&e;", b"x"), 1 << 20)
+
+
+@pytest.mark.parametrize("name", ["UTF-7", "ISO-2022-JP"])
+def test_encodings_that_are_not_supported_are_rejected_whatever_is_declared(name: str) -> None:
+    ready = Filter(scheme_of(["//a"]))
+    document = in_encoding("<!DOCTYPE a [<!ATTLIST a x ID #IMPLIED>]><a/>", name, "ascii")
+    for _ in range(99):
+        assert ready.table([("d", document)]).num_rows == 0
+        assert "not supported" in ready.rejected.to_pylist()[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "used", ["<a>x&e;y</a>", "<a x='&e;'>z</a>", "<a x='b&e;'/>", "<a>&f;</a>"]
+)
+def test_entities_of_an_external_subset_that_a_warning_hides(used: str) -> None:
+    """libxml2 forgives them where it warns of a relative namespace, which is its last message."""
+    subset = "<!DOCTYPE r SYSTEM 'r.dtd'>"
+    if "&f;" in used:
+        subset = "<!DOCTYPE r SYSTEM 'r.dtd' [<!ENTITY f 'x&e;y'>]>"
+    document = f"{subset}<r>{used}<b xmlns='v'/></r>".encode()
+    queries = ("//*[. = ' ']", "//a[@x='']", "//a[. = 'xy']", "//text()", "//a[contains(@x, 'b')]")
+    compare_filter(queries, [document, b"<a/>"])

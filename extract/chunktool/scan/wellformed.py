@@ -79,6 +79,13 @@ class Judge:
         """Whether a warning may have hidden an error."""
         return any(entry.level < _ERROR for entry in self._parser.feed_error_log)
 
+    @property
+    def misses_entity(self) -> bool:
+        """Whether an entity is used that is not declared: an error that a warning may have hidden,
+        where there is an external subset."""
+        undeclared = etree.ErrorTypes.WAR_UNDECLARED_ENTITY
+        return any(entry.type == undeclared for entry in self._parser.feed_error_log)
+
     def _try(self, read: Callable[[], Any]) -> ParserRejection | None:
         try:
             read()

@@ -132,6 +132,8 @@ class ReferenceScanner:
             if not self._judge.warned:
                 raise self._complaint
             self._obstacle = "libxml2 may forgive it"
+        if self._judge.misses_entity:
+            self._obstacle = self._obstacle or "an entity is used that is not declared"
         obstacle = self._obstacle or self._sweep.obstacle
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         if obstacle:

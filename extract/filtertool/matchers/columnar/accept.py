@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from typing import Final
 
 from extract.filtertool.matchers.columnar.functions import SUPPORTED
 from extract.markup.encodings import find_encoding
@@ -11,6 +13,7 @@ from extract.xpath.functions import Type
 from extract.xpath.traverse import children
 from extract.xpath.types import type_of
 
+_DECLARED: Final = re.compile(rb"&(?!#|(?:lt|gt|amp|quot|apos);)")  # or in a comment: as above
 _DECLINED_AXES = frozenset({"following", "preceding", "namespace"})
 
 
@@ -44,4 +47,6 @@ def reason_against_document(data: bytes, root: int) -> str:
     # The match may be in a comment; then the document is only slower.
     if b"<!ENTITY" in prolog or b"<!ATTLIST" in prolog or b"%" in prolog:
         return "declarations of its own"
+    if b"<!DOCTYPE" in prolog and _DECLARED.search(data, root):
+        return "an entity that is declared elsewhere"
     return ""
