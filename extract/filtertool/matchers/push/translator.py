@@ -66,6 +66,9 @@ from extract.xpath.functions import (
 from extract.xpath.reference_tables import (
     compared_column,
 )
+from extract.xpath.traverse import (
+    any_in,
+)
 from extract.xpath.types import (
     type_of,
 )
@@ -84,6 +87,19 @@ _NODES, _BOOLEAN, _NUMBER, _STRING = Type.NODES, Type.BOOLEAN, Type.NUMBER, Type
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
 _EMPTY: Final = FixedText("")
+
+
+def _compares_truths(*sides: Expr) -> bool:
+    """Whether some expressions compare truths anywhere: what has each of them twice would have
+    these four times, and so on."""
+    return any(any_in(side, Binary, _is_of_truths) for side in sides)
+
+
+def _is_of_truths(expr: Binary) -> bool:
+    return _OPERATORS.get(expr.op) in _EQUALITY and _BOOLEAN in (
+        type_of(expr.left),
+        type_of(expr.right),
+    )
 
 
 class Translator(ValueTranslation):
@@ -154,11 +170,11 @@ class Translator(ValueTranslation):
         """A comparison of what two expressions are, as XPath defines it."""
         operator, left, right = _OPERATORS[expr.op], expr.left, expr.right
         types = {type_of(left), type_of(right)}
-        if _BOOLEAN in types and operator <= Operator.NE:
+        if _BOOLEAN in types and operator <= Operator.NE and not _compares_truths(left, right):
             truths = self.truth(left, True), self.truth(right, True)
             same = either([both(truths), both([*map(opposite, truths)])])
             return same if operator is Operator.EQ else opposite(same)
-        if types == {_BOOLEAN, _NODES}:
+        if types == {_BOOLEAN, _NODES} or (_BOOLEAN in types and operator <= Operator.NE):
             one, other = [TruthNumber(self.truth(side, True)) for side in (left, right)]
             return NumberComparison(operator, one, other)
         if _NODES in types and len(types) == 2:
