@@ -76,10 +76,7 @@ class LoadedBatch:
             if place in loaded:
                 continue
             if _comes_once(document):
-                document = contents[place] = self._kept(document, most, limits)
-                stream: Any = document
-                if can_go_back(stream):
-                    self._starts[place] = stream.tell()
+                document = contents[place] = self._kept(place, most, limits)
             data = None
             if isinstance(document, (bytes, bytearray, memoryview, str, os.PathLike)):
                 data = _read(document, self.names[place], most, limits)
@@ -94,34 +91,35 @@ class LoadedBatch:
         self._sizes = np.fromiter(map(len, self.loaded), np.int64, len(places))
         self.largest = max(map(len, self.loaded), default=0)
 
-    def _kept(self, document: Any, most: int, limits: Limits) -> Document:
+    def _kept(self, place: int, most: int, limits: Limits) -> Document:
         """A stream as something that can be read again; as it is if that fails: whoever reads it
         next then says why."""
+        document: Any = self._contents[place]
         try:
             if document == STDIN:
                 stream = getattr(sys.stdin, "buffer", sys.stdin)
-                return self._copied(stream, most, limits)
+                return self._copied(stream, place, most, limits)
             if isinstance(document, (str, os.PathLike)):
                 with open(document, "rb") as stream:
-                    return self._copied(stream, most, limits)
-            return self._copied(document, most, limits)
+                    return self._copied(stream, place, most, limits)
+            return self._copied(document, place, most, limits)
         except (OSError, DocumentError):
             return document  # type: ignore[no-any-return]
 
-    def _copied(self, stream: Any, most: int, limits: Limits) -> Document:
+    def _copied(self, stream: Any, place: int, most: int, limits: Limits) -> Document:
         start = stream.tell() if can_go_back(stream) else -1
         head = _some(stream, most + 1)
         if len(head) <= most:
             return head
         if start >= 0:
-            stream.seek(start)
+            self._starts[place] = start
             return stream  # type: ignore[no-any-return]
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the batch)
         self._files.append(file)
         while head and file.tell() <= limits.document_bytes:
             file.write(head)
             head = stream.read(1 << 20)
-        file.seek(0)
+        self._starts[place] = 0
         return file
 
     def close(self) -> None:
