@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from lxml import etree, html
 
 from extract.bench.experiments import Results
@@ -63,6 +64,15 @@ def test_a_long_title_and_a_long_caption_are_wrapped() -> None:
     svg = picture(chart, "MMMM @@@@ " * 12)
     assert texts_outside(svg) == []
     assert svg.count("WWWW") == 2 * 8  # in the title for those who do not see it, and drawn
+
+
+@pytest.mark.parametrize("power", range(-9, 5))
+def test_every_time_is_drawn_inside_the_picture(power: int) -> None:
+    """From a nanosecond to a day: with every unit, on each kind of axis."""
+    for log in (True, False):
+        values = [10.0**power * one for one in (1, 2.5, 9.99)]
+        bars = [Bar(f"bar {n}", (("all", value),)) for n, value in enumerate(values)]
+        assert texts_outside(picture(BarChart("t", "s", tuple(bars), log=log), "c")) == []
 
 
 def test_the_text_has_all_tables(experiment: Results) -> None:

@@ -14,8 +14,18 @@ _LONG = 3.0  # seconds; what is longer is measured once, for a moment does not m
 _SHORT = 0.2  # seconds; what is shorter is repeated more often
 
 
+def processor_time() -> float:
+    """Seconds of processor time that this process has taken so far."""
+    return time.process_time()
+
+
+def wall_time() -> float:
+    """Seconds that have passed since some moment."""
+    return time.perf_counter()
+
+
 def best(
-    work: Callable[[], T], clock: Clock = time.process_time, short: float = _SHORT
+    work: Callable[[], T], clock: Clock = processor_time, short: float = _SHORT
 ) -> tuple[float, T]:
     """The shortest of several times, and what came out; what takes long is done only once.
 
@@ -35,7 +45,7 @@ def best(
         del result  # two of them at a time may be too much memory
 
 
-def once(work: Callable[[], T], clock: Clock = time.perf_counter) -> tuple[float, T]:
+def once(work: Callable[[], T], clock: Clock = wall_time) -> tuple[float, T]:
     """The time of one run, for what takes long."""
     started = clock()
     result = work()

@@ -69,10 +69,8 @@ def test_a_jvm_is_launched_without_waiting_and_ended_if_another_is_needed(
 
     started = tmp_path / "started"
     a_spark(tmp_path, monkeypatch, f'echo "$$" "$@" >> {started}; [ -e {tmp_path}/end ] || cat')
-    before = time.perf_counter()
-    session.launch_ahead("local[1]", {"spark.x": "1"})
+    session.launch_ahead("local[1]", {"spark.x": "1"})  # returns, though the program does not end
     session.launch_ahead("local[1]", {"spark.x": "1"})  # once is enough
-    assert time.perf_counter() - before < 5
     (jvm,) = session.launched
     while not started.exists() or not started.read_text():
         time.sleep(0.02)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar
+
+from extract.bench.experiments.clock import processor_time
 
 
 class Absent(Exception):
@@ -40,7 +41,7 @@ class Rival(ABC):
 
     def clock(self) -> float:
         """Seconds of processor time that it has taken so far."""
-        return time.process_time()
+        return processor_time()
 
     def close(self) -> None:
         """Leaves nothing behind."""
