@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 # A failed `assert` of a helper shows its values, as one of a test does.
 pytest.register_assert_rewrite("tests.support")
 
-# The same examples in every run, so that a red build is red again; `make test-all` searches anew.
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+# No verdict depends on how quick the machine is.
 settings.register_profile(
-    "long",
-    max_examples=10_000,
+    "any_speed",
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# The same examples in every run, so that a red build is red again; `make test-all` searches anew.
+settings.register_profile("ci", settings.get_profile("any_speed"), derandomize=True)
+settings.register_profile("long", settings.get_profile("any_speed"), max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Commands and workers that tests start need not compile our modules each time, as they would where
