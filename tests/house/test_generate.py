@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from lxml import etree
 
 from extract.schema.conformance import first_violation
@@ -365,7 +365,7 @@ class TestCases:
         }
         assert len(outputs) == 1
 
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=60)
     @given(strategies.cases())
     def test_hypothesis_draws_whole_cases(self, case: Case) -> None:
         tree = oracle.parse(case.document)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import xmlschema
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from lxml import etree
 
 from extract.chunktool.inference.default_schema import default_schema
@@ -176,7 +176,7 @@ def has_nil(trees: Sequence[Any]) -> bool:
 
 
 @given(sources())
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+@settings(max_examples=40)
 def test_documents_keep_the_schema_and_it_is_closed(rng: Random) -> None:
     check(list(random_documents(rng)))
 
