@@ -30,9 +30,9 @@ _LIMITS: Final[dict[Group, str]] = {
 
 
 @click.command()
-@click.argument("topic", metavar="[TOPIC]", required=False)
+@click.argument("words", metavar="[TOPIC | COMMAND...]", nargs=-1)
 @click.pass_context
-def help(ctx: click.Context, topic: str | None) -> None:  # noqa: A001 (the name of the command)
+def help(ctx: click.Context, words: tuple[str, ...]) -> None:  # noqa: A001 (the name of the command)
     """Explain a topic, or show the help of a command.
 
     Without a topic, list the topics.
@@ -42,27 +42,38 @@ def help(ctx: click.Context, topic: str | None) -> None:  # noqa: A001 (the name
       extract help
       extract help queries
       extract help run
+      extract help subs add
     """
-    parent = ctx.parent
-    commands = parent.command if parent is not None else None
-    if topic is None:
+    if not words:
         click.echo("\n".join(_contents()))
-    elif topic in TOPICS:
-        click.echo(topic_text(topic, min(100, shutil.get_terminal_size().columns)))
-    elif isinstance(commands, click.Group) and topic in commands.list_commands(ctx):
-        assert parent is not None
-        command = commands.get_command(parent, topic)
-        assert command is not None
-        with click.Context(command, info_name=topic, parent=parent) as inner:
-            click.echo(command.get_help(inner))
+    elif len(words) == 1 and words[0] in TOPICS:
+        click.echo(topic_text(words[0], min(100, shutil.get_terminal_size().columns)))
     else:
-        names = [
-            *TOPICS,
-            *(commands.list_commands(ctx) if isinstance(commands, click.Group) else ()),
-        ]
-        near = difflib.get_close_matches(topic, names, 1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(TOPICS)}."
-        raise click.UsageError(f"There is no topic {topic!r}. {hint}")
+        assert ctx.parent is not None
+        inner = ctx.parent
+        for word in words:
+            inner = _command_context(inner, word, TOPICS if inner is ctx.parent else ())
+        click.echo(inner.get_help())
+
+
+def _command_context(outer: click.Context, word: str, topics: tuple[str, ...]) -> click.Context:
+    """Returns the context of a command inside of another one's.
+
+    Raises:
+        click.UsageError: There is no such command; the topics could have been meant, too.
+    """
+    group = outer.command
+    commands = group.list_commands(outer) if isinstance(group, click.Group) else []
+    if isinstance(group, click.Group) and word in commands:
+        command = group.get_command(outer, word)
+        assert command is not None
+        return click.Context(command, info_name=word, parent=outer)
+    names = [*topics, *commands]
+    near = difflib.get_close_matches(word, names, 1)
+    there = ", ".join(topics or commands)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {there}." if there else ""
+    kind = "topic" if topics else "command"
+    raise click.UsageError(f"There is no {kind} {word!r}. {hint}".rstrip())
 
 
 def topic_text(topic: str, width: int = 80) -> str:

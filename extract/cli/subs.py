@@ -32,7 +32,7 @@ from extract.cli.revising import revise_scheme
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
 from extract.cli.terminal import is_terminal
-from extract.cli.transfer import SCHEME, export, import_, upgrade
+from extract.cli.transfer import SCHEME, export, import_, scheme_of, upgrade
 from extract.errors import SubscriptionsError
 from extract.limits import Limits
 from extract.preptool.explain.labels import printable
@@ -100,8 +100,6 @@ def subs(
     if url is None:
         if feed is not None or token_file is not None:
             raise click.UsageError("--feed and --token-file are for --url.")
-        if scheme is None:
-            raise click.UsageError("Give --scheme, or --url for a broker.")
         ctx.meta[SCHEME] = scheme
     else:
         ctx.meta[BROKER] = BrokerOptions(url, feed, token_file)
@@ -169,7 +167,7 @@ def add(
         outcome = reviser.add_all(added.with_defaults(reviser.namespaces))
         revision.added, revision.rejected, revision.unsatisfiable = outcome
 
-    return revise_scheme(ctx.meta[SCHEME], output, as_json, "add", change, limits)
+    return revise_scheme(scheme_of(ctx), output, as_json, "add", change, limits)
 
 
 @subs.command(cls=WithLimits)
@@ -214,7 +212,7 @@ def replace(
             if isinstance(outcome, Unsatisfiable):
                 revision.unsatisfiable.append(outcome)
 
-    return revise_scheme(ctx.meta[SCHEME], output, as_json, "replace", change, limits)
+    return revise_scheme(scheme_of(ctx), output, as_json, "replace", change, limits)
 
 
 def _no_output(output: str | None) -> None:
@@ -286,7 +284,7 @@ def remove(
             reviser.remove(name)
         revision.removed = len(names)
 
-    return revise_scheme(ctx.meta[SCHEME], output, as_json, "remove", change)
+    return revise_scheme(scheme_of(ctx), output, as_json, "remove", change)
 
 
 def _conditions(
@@ -328,12 +326,12 @@ def list_(ctx: click.Context, where: tuple[Condition, ...], sql: bool, as_json: 
       extract subs --scheme scheme.json list --json | jq -r .owner
     """
     if sql:
-        _print_tables(ctx.meta.get(SCHEME, ""))
+        _print_tables(ctx.meta.get(SCHEME) or "")
         return
     if BROKER in ctx.meta:
         list_remotely(ctx.meta[BROKER], where, as_json)
         return
-    scheme = Scheme.load(ctx.meta[SCHEME])
+    scheme = Scheme.load(scheme_of(ctx))
     rows = listed(scheme, where)
     if as_json:
         for row in rows:

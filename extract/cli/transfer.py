@@ -33,6 +33,20 @@ SCHEME: Final = "extract.subs.scheme"  # key in click's context.meta
 _FORMATS: Final = (".csv", ".parquet", ".jsonl")
 
 
+def scheme_of(ctx: click.Context) -> str:
+    """Returns the scheme that the command works on.
+
+    Raises:
+        click.UsageError: Neither a scheme nor a broker is given.
+    """
+    scheme: str | None = ctx.meta.get(SCHEME)
+    if scheme is None:
+        raise click.UsageError(
+            "Give --scheme, or --url for a broker, as in: subs --scheme FILE add …"
+        )
+    return scheme
+
+
 @click.command("import", cls=WithLimits)
 @click.argument("file", type=click.Path(), metavar="FILE")
 @namespaces_option
@@ -72,7 +86,7 @@ def import_(
         outcome = reviser.add_all(added.with_defaults(reviser.namespaces))
         revision.added, revision.rejected, revision.unsatisfiable = outcome
 
-    return revise_scheme(ctx.meta[SCHEME], None, as_json, "import", change, limits)
+    return revise_scheme(scheme_of(ctx), None, as_json, "import", change, limits)
 
 
 @click.command()
@@ -113,7 +127,7 @@ def _table(ctx: click.Context) -> Any:
         return exported_table(ctx.meta[BROKER])
     from extract.scheme.query_table import query_table
 
-    return query_table(Scheme.load(ctx.meta[SCHEME]))
+    return query_table(Scheme.load(scheme_of(ctx)))
 
 
 @click.command()
@@ -123,7 +137,7 @@ def upgrade(ctx: click.Context) -> None:
 
     Every command that changes subscriptions does so as well; this one does nothing else.
     """
-    url = ctx.meta.get(SCHEME, "")
+    url = ctx.meta.get(SCHEME) or ""
     if not is_database(url):
         raise click.UsageError("Only a scheme in a database can be upgraded; a file is read as is.")
     from extract.scheme.database.write import upgrade_tables

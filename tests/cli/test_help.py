@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -42,8 +43,22 @@ def test_a_topic(topic: str) -> None:
         assert name in cli.list_commands(click.Context(cli))
 
 
-def test_the_help_of_a_command() -> None:
-    assert run("help", "run").stdout == run("run", "--help").stdout
+def every_command(group: click.Group, outer: click.Context) -> Iterator[list[str]]:
+    """The words of each command, also of those inside of others."""
+    for name in group.list_commands(outer):
+        command = group.get_command(outer, name)
+        yield [name]
+        if isinstance(command, click.Group):
+            inner = click.Context(command, info_name=name, parent=outer)
+            yield from ([name, *words] for words in every_command(command, inner))
+
+
+@pytest.mark.parametrize("words", [*every_command(cli, click.Context(cli))], ids=" ".join)
+def test_the_help_of_every_command_needs_nothing(words: list[str]) -> None:
+    result = run(*words, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: extract {' '.join(words)} ")
+    assert run("help", *words).stdout == result.stdout
 
 
 def test_an_unknown_topic_has_a_near_one() -> None:
@@ -52,6 +67,8 @@ def test_an_unknown_topic_has_a_near_one() -> None:
     assert "There is no topic 'shema'. Did you mean 'schemas'?" in result.stderr
     assert "Did you mean 'run'?" in run("help", "rnu").stderr
     assert "There are: queries," in run("help", "zzz").stderr
+    assert "There is no command 'ad'. Did you mean 'add'?" in run("help", "subs", "ad").stderr
+    assert run("help", "run", "fast").exit_code == 2
 
 
 def test_topics_have_the_facts_of_the_program() -> None:
