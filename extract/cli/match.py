@@ -16,11 +16,13 @@ from extract.cli.message_options import message_options
 from extract.cli.options import (
     WithLimits,
     assume_valid_option,
+    expressions_option,
     json_option,
     limit_options,
     matcher_option,
     on_nonconforming_option,
     only_queries_option,
+    output_option,
     query_options,
     select_option,
 )
@@ -51,7 +53,9 @@ from extract.scheme.selection import scheme_of_queries
     help="What `extract prep` wrote: a file, duckdb:FILE or postgresql://….",
 )
 @query_options(required=False, inferred_from="the documents")
+@expressions_option
 @only_queries_option
+@output_option
 @select_option
 @click.option(
     "--format",
@@ -76,7 +80,9 @@ def match(
     root: str | None,
     namespaces: dict[str, str],
     version: str,
+    expressions: tuple[str, ...],
     query: tuple[str, ...],
+    output: str,
     select: Select,
     form: StreamFormat,
     matcher: str,
@@ -90,7 +96,7 @@ def match(
     """Find all matches in one document or a few, and print them.
 
     DOC is a file, a directory (searched for *.xml, also compressed), a glob, or - for standard
-    input. Rows go to standard output, one for each query and node; everything else
+    input. Rows go to standard output or to --output, one for each query and node; everything else
     goes to standard error. A document that cannot be read is rejected, and the others go on.
     `extract help messages` is about files that hold many documents.
 
@@ -100,14 +106,19 @@ def match(
 
     \b
     Example:
-      extract match --queries queries.tsv doc.xml
+      extract match -e '//order[total > 1000]' orders/
+      extract match --queries queries.tsv doc.xml -o rows.jsonl
       curl -s https://example.org/feed.xml | extract match -q queries.tsv - --format tsv
       extract match --scheme scheme.json doc.xml --query q17 --select count
       extract match --queries queries.tsv feed.xml --records item --select doc
     """
     started = time.perf_counter()
-    if (scheme is None) == (queries is None) or (scheme is not None and schema is not None):
-        raise click.UsageError("Give --scheme; or --queries, and --schema if there is one.")
+    given = [scheme is not None, queries is not None, bool(expressions)]
+    if given.count(True) != 1 or (scheme is not None and schema is not None):
+        raise click.UsageError(
+            "Give one of --queries FILE, -e XPATH and --scheme FILE; "
+            "the first two with --schema if there is one."
+        )
     if queries == STDIN and STDIN in documents:
         raise click.UsageError("Queries and a document cannot both be standard input.")
     found = search_inputs(documents, messages)
@@ -116,11 +127,11 @@ def match(
         ready = scheme_of_queries(loaded, query, shown_scheme(scheme))
         report_rejected(ready, "", verbosity)
     else:
-        assert queries is not None
         ready = prepared(
             PrepareOptions(
                 schema=schema,
                 queries=queries,
+                expressions=expressions,
                 root=root,
                 namespaces=namespaces,
                 version=version,
@@ -140,7 +151,7 @@ def match(
     filter_ = Job(ready, factory, options).filter()
     unread = rejected_files(found.skipped)
     report.add_unread(unread)
-    with rows_to("-", form, filter_.ids, select) as writer:
+    with rows_to(output, form, filter_.ids, select) as writer:
         writer.reject(unread)
         for batch in _batches(found.documents, limits):
             for done in filter_.process(batch):

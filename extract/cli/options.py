@@ -74,6 +74,16 @@ def _queries_option(required: bool) -> Callable[[Command], Command]:
     )
 
 
+expressions_option = click.option(
+    "--expression",
+    "-e",
+    "expressions",
+    multiple=True,
+    metavar="XPATH",
+    help="A query, in place of a file of queries; may be repeated: their ids are 1, 2, ….",
+)
+
+
 def chunks_option(about: str) -> Callable[[Command], Command]:
     """``--chunks``: a number, or ``auto``."""
     return click.option(
@@ -235,6 +245,7 @@ _GROUPS: Final = {
             "schemas",
             "root",
             "queries",
+            "expressions",
             "query",
             "namespaces",
             "version",

@@ -23,7 +23,7 @@ from extract.scheme import Scheme
 from extract.scheme.fingerprint import scheme_fingerprint
 from extract.scheme.registered import Unsatisfiable
 from extract.scheme.selection import check_ids
-from extract.subscriptions import Subscriptions
+from extract.subscriptions import Subscription, Subscriptions
 from extract.xpath.later import FIRST
 
 NO_SCHEMA: Final = "none"
@@ -39,7 +39,8 @@ class PrepareOptions:
 
     Attributes:
         schema: The file of the DTD or XSD; ``none`` for any document; None to infer it.
-        queries: The file of the queries.
+        queries: The file of the queries; None if they are given as expressions.
+        expressions: XPath or FLWR; their ids are 1, 2, ….
         root: The document element; None where the schema leaves no doubt.
         namespaces: What prefixes of the queries and of the root are bound to.
         version: The XPath version of queries that do not say it themselves.
@@ -54,7 +55,8 @@ class PrepareOptions:
     """
 
     schema: str | None
-    queries: str
+    queries: str | None
+    expressions: tuple[str, ...] = ()
     root: str | None = None
     namespaces: dict[str, str] = field(default_factory=dict)
     version: str = FIRST
@@ -110,25 +112,34 @@ def load_schema(
 
 
 def load_queries(
-    file: str,
+    file: str | None,
     namespaces: dict[str, str],
     limits: Limits,
     version: str,
     only: Collection[str] = (),
+    expressions: Sequence[str] = (),
 ) -> Subscriptions:
-    """Loads the queries of a file.
+    """Loads the queries of a file, or takes those that the command line has.
 
     Args:
-        file: The file; ``"-"`` is standard input.
+        file: The file; ``"-"`` is standard input. None: there are expressions.
         namespaces: Bindings for prefixes that the file itself does not bind.
         limits: How large the file may be, and how many queries it may have.
         version: Of XPath, for queries of which the file itself does not say it.
         only: The ids of the queries to take; none for all.
+        expressions: The queries themselves; their ids are 1, 2, ….
 
     Raises:
         SubscriptionsError: They cannot be loaded, there are none, or none has such an id.
     """
-    queries = Subscriptions.load(file, namespaces, limits, version)
+    if file is None:
+        some = [
+            Subscription(str(number), text.strip(), {}, version=version)
+            for number, text in enumerate(expressions, 1)
+        ]
+        queries = Subscriptions.of(some, namespaces)
+    else:
+        queries = Subscriptions.load(file, namespaces, limits, version)
     if not queries:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, queries.source)
@@ -149,7 +160,12 @@ def prepared(options: PrepareOptions) -> Scheme:
         SubscriptionsError: The queries cannot be loaded, or there are none.
     """
     queries = load_queries(
-        options.queries, options.namespaces, options.limits, options.version, options.only
+        options.queries,
+        options.namespaces,
+        options.limits,
+        options.version,
+        options.only,
+        options.expressions,
     )
     documents = options.documents or options.sample
     schema = load_schema(
@@ -211,15 +227,17 @@ def rejected_facts(scheme: Scheme) -> list[dict[str, Any]]:
     ]
 
 
-def report_queries(scheme: Scheme, file: str, verbosity: Verbosity = Verbosity.USUAL) -> None:
+def report_queries(
+    scheme: Scheme, file: str | None, verbosity: Verbosity = Verbosity.USUAL
+) -> None:
     """Says on standard error which queries are rejected, cannot match, or look like a slip.
 
     Args:
         scheme: The scheme.
-        file: Where the queries are, as the user named it.
+        file: Where the queries are, as the user named it; None if they are in no file.
         verbosity: How much to say; if little, only which are rejected.
     """
-    report_rejected(scheme, "<stdin>" if file == "-" else file, verbosity)
+    report_rejected(scheme, "<stdin>" if file == "-" else file or "", verbosity)
     if verbosity is Verbosity.QUIET:
         return
     dead = scheme.unsatisfiable[: verbosity.few(_UNSATISFIABLE)]

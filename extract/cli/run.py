@@ -209,7 +209,7 @@ def _scheme(options: RunOptions, documents: Sequence[InputFile]) -> Scheme:
     assert preparation is not None  # `RunOptions.check`
     scheme = prepared(preparation)
     if options.as_json:
-        report_rejected(scheme, preparation.queries, options.verbosity)
+        report_rejected(scheme, preparation.queries or "", options.verbosity)
     else:
         report_queries(scheme, preparation.queries, options.verbosity)
     return scheme

@@ -231,8 +231,10 @@ def test_how_much_is_said() -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ([], "Give --scheme; or --queries"),
-        (["--scheme", "s.json", "-q", "q.tsv"], "Give --scheme; or --queries"),
+        ([], "Give one of --queries FILE, -e XPATH and --scheme FILE"),
+        (["--scheme", "s.json", "-q", "q.tsv"], "Give one of"),
+        (["-e", "//a", "-q", "q.tsv"], "Give one of"),
+        (["-e", "//a", "--scheme", "s.json"], "Give one of"),
         (["-q", "q.tsv", "--root", "db"], "give --schema FILE"),
     ],
 )
@@ -240,6 +242,38 @@ def test_bad_usage(args: list[str], said: str) -> None:
     result = run("match", "1.xml", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
+
+
+def test_queries_on_the_command_line() -> None:
+    result = run("match", "-e", "//name", "-e", " p:x | //@id", "--ns", "p=urn:p", "1.xml", "2.xml")
+    assert result.exit_code == 0, result.output
+    assert [(one["document"], one["query"], one["name"]) for one in rows(result)] == [
+        ("1.xml", "1", "name"),
+        ("1.xml", "2", "id"),
+        ("1.xml", "2", "id"),
+        ("2.xml", "2", "id"),
+    ]
+    result = run("match", "-e", "//name[", "-e", "//@id", "--select", "count", "2.xml")
+    assert (result.exit_code, rows(result)) == (
+        1,
+        [{"document": "2.xml", "query": "2", "count": 1}],
+    )
+    assert "query '1' rejected: expected an expression before the end\n  //name[\n" in result.stderr
+    flwr = "for $s in //student return <s>{$s/@id}</s>"
+    result = run("match", "-e", flwr, "--select", "output", "2.xml")
+    assert rows(result)[0]["output"] == '<s id="3"/>'
+    result = run("match", "-e", "for-each(//a, name#1)", "--xpath-version", "3.1", "2.xml")
+    assert result.exit_code == 0
+
+
+def test_rows_go_to_a_file_that_is_whole_or_not_there(here: Path) -> None:
+    shown = run("match", "-q", "q.tsv", "1.xml", "--format", "csv")
+    result = run("match", "-q", "q.tsv", "1.xml", "--format", "csv", "-o", "rows.csv")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (here / "rows.csv").read_text(encoding="utf-8") == shown.stdout
+    result = run("match", "-q", "nothing.tsv", "1.xml", "-o", "rows.csv")
+    assert result.exit_code == 2
+    assert (here / "rows.csv").read_text(encoding="utf-8") == shown.stdout
 
 
 def test_queries_and_document_from_one_standard_input() -> None:

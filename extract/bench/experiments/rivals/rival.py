@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar
-
-from extract.bench.experiments.clock import processor_time
 
 
 class Absent(Exception):
@@ -41,7 +40,7 @@ class Rival(ABC):
 
     def clock(self) -> float:
         """Seconds of processor time that it has taken so far."""
-        return processor_time()
+        return time.process_time()
 
     def close(self) -> None:
         """Leaves nothing behind."""
