@@ -249,7 +249,7 @@ def test_heavy_chunks_come_first_when_asked_for(here: Path) -> None:
         chunks = report()["chunks"]
         assert list(chunks) == order
     assert found[0] == found[1]
-    assert all(0 < one["first_answer_ms"] <= one["last_answer_ms"] for one in chunks.values())
+    assert all(0 <= one["first_answer_ms"] <= one["last_answer_ms"] for one in chunks.values())
 
 
 @pytest.mark.parametrize(
