@@ -11,6 +11,7 @@ from extract.filtertool.matchers.push.conditions import (
     PARENT_TEST,
     TRUE,
     Always,
+    Among,
     And,
     Compare,
     CompareNumber,
@@ -24,9 +25,11 @@ from extract.filtertool.matchers.push.conditions import (
     PathAxis,
     PathStep,
     Selected,
+    StepParts,
     There,
     both,
 )
+from extract.filtertool.matchers.push.turned_paths import with_condition
 
 
 class AtomKind(IntEnum):
@@ -238,6 +241,9 @@ class _Facts:
         if isinstance(condition, And):
             for part in condition.parts:
                 self.add(part, anchor)
+        elif isinstance(condition, Among):
+            for part in condition.predicates:
+                self.add(part, anchor)
         elif isinstance(condition, Or):
             cover = _cover_of(condition, anchor)
             if cover:
@@ -312,8 +318,9 @@ def _needs_node(first: First) -> bool:
 
 def _cover_of(condition: Condition, anchor: Names) -> Cover:
     """Atoms one of which is so wherever a condition holds; none if that is not known."""
-    if isinstance(condition, And):
-        covers = [cover for part in condition.parts if (cover := _cover_of(part, anchor))]
+    if isinstance(condition, (And, Among)):
+        held = condition.parts if isinstance(condition, And) else condition.predicates
+        covers = [cover for part in held if (cover := _cover_of(part, anchor))]
         return min(covers, key=_cost) if covers else ()
     if isinstance(condition, Or):
         parts = [_cover_of(part, anchor) for part in condition.parts]
@@ -364,10 +371,12 @@ def _implied(path: Path) -> list[Path]:
     """
     steps: list[PathStep] = []
     paths, anywhere, down = [], False, True
-    for step in path.steps:
+    for number, step in enumerate(path.steps):
         if down and step.axis is PathAxis.NEAR and step.test == PARENT_TEST:
             anywhere = True
             continue
+        if not number and step.axis is PathAxis.UNION and step.parts and len(step.parts.paths) == 1:
+            paths += _implied(_filtered(step.parts.paths[0], step.parts.predicates))
         is_leaf = step.axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT)
         down = down and step.axis <= PathAxis.TEXT and step.test > PARENT_TEST
         if down:
@@ -381,6 +390,17 @@ def _implied(path: Path) -> list[Path]:
             before = (PathStep(PathAxis.NEAR, ANY_TEST),) if is_leaf else ()
             paths.append(Path(True, (*before, name)))
     return [Path(path.absolute, tuple(steps)), *paths] if steps else paths
+
+
+def _filtered(path: Path, predicates: tuple[Condition, ...]) -> Path:
+    """The path with further predicates on its last step."""
+    if not predicates:
+        return path
+    *before, last = path.steps
+    if last.parts is None:
+        return with_condition(path, both(predicates))
+    parts = StepParts((*last.parts.predicates, *predicates), last.parts.paths)
+    return Path(path.absolute, (*before, last._replace(parts=parts)))
 
 
 def _condition_of(step: PathStep) -> Condition | None:

@@ -325,3 +325,30 @@ int px_step_exactly(px_context *c, const int32_t *step, size_t begin)
     px_sort_set(d, begin);
     return 0;
 }
+
+int px_is_among(px_context *c, const int32_t *step, int32_t node)
+{
+    px_document *d = c->document;
+    int32_t parent = parent_of(d, node);
+    const px_known *known = px_known_of(c, step, parent);
+    if (known == NULL) {
+        size_t begin = d->set_count;
+        int code = step_from(c, step, parent);
+        code = code < 0 ? code : px_note_nodes(c, step, parent, begin);
+        d->set_count = begin;
+        if (code < 0)
+            return code;
+        known = px_known_of(c, step, parent);
+    }
+    size_t first = known->first, end = first + known->count;
+    while (first < end) { /* children are ascending */
+        size_t middle = first + (end - first) / 2;
+        if (d->noted[middle] == node)
+            return 1;
+        if (d->noted[middle] < node)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return 0;
+}
