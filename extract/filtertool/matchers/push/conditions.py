@@ -187,9 +187,11 @@ class Among(NamedTuple):
 
     Attributes:
         step: A step to children, with `StepParts`.
+        constant: Whether it depends on no constants, so that all rows share what is found.
     """
 
     step: PathStep
+    constant: bool
 
     @property
     def predicates(self) -> tuple[Condition, ...]:

@@ -250,18 +250,19 @@ class PathTranslation(AxisPaths):
         self.kinds = _KINDS.get(step.axis, Kinds.ELEMENT)
         self.placed = counted and self.element
         conditions: list[Condition] = []
-        last = 0  # behind the last predicate that counts
+        last, cells, used = 0, len(self.cells), 0  # behind the last predicate that counts
         for predicate in predicates:
             before, self.exact = self.exact, True
             conditions.append(self.predicate(predicate, above))
             if self.placed and is_positional(predicate):
-                last = len(conditions)
+                last, used = len(conditions), len(self.cells) - cells
             self.placed &= self.exact  # else others are left than those that count
             self.exact &= before
         (self.placed, self.kinds), self.inside = around, self.inside - 1
         if last:
             parts = StepParts(tuple(conditions[:last]))
-            conditions[:last] = [Among(PathStep(PathAxis.CHILD, step.test, parts=parts))]
+            counted_step = PathStep(PathAxis.CHILD, step.test, parts=parts)
+            conditions[:last] = [Among(counted_step, constant=not used)]
         return both(conditions)
 
     def predicate(self, predicate: Expr, above: bool) -> Condition:

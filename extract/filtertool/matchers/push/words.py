@@ -211,8 +211,8 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
         case There(path) | Selected(path):
             code = _THERE if isinstance(condition, There) else _SELECTED
             inner = words.located(path)
-        case Among(step):
-            code, inner = _AMONG, words.step(step)
+        case Among(step, constant):
+            code, inner = _AMONG, [int(constant), *words.step(step)]
         case Compare() | First() | Count():
             code = _COMPARISONS[type(condition)]
             inner = words.comparison(condition)

@@ -31,8 +31,8 @@
  *                                nodes are results
  *   PX_RESULT                    a number: holds always, the number is a result
  *   PX_RESULT_TEXT               a text: the same
- *   PX_AMONG                     a step to children, from PX_EXACTLY on: the node is one of those that it
- *                                leads to from its parent
+ *   PX_AMONG                     whether it has no cells, a step to children, from PX_EXACTLY on: the node
+ *                                is one of those that it leads to from its parent
  * text:       operation, words behind this one, operands
  *   PX_TEXT_LITERAL              number of bytes, the bytes
  *   PX_TEXT_CELL                 cell
@@ -160,10 +160,10 @@ void px_sort_set(px_document *d, size_t begin); /* ascending, each node once */
 int px_sort_by_place(px_document *d, size_t begin); /* in document order: 0, or an error */
 /* axes.c: replaces the nodes of a set, from `begin` on, by those that a step selects. */
 int px_step_exactly(px_context *c, const int32_t *step, size_t begin);
-int px_is_among(px_context *c, const int32_t *step, int32_t node); /* PX_AMONG: 1, 0, or an error */
+int px_is_among(px_context *c, const int32_t *operands, int32_t node); /* PX_AMONG: 1, 0, or an error */
 /* known.c: what was found out from a node on, -1 for the document node; NULL: nothing. It holds until
  * more is noted. */
-const px_known *px_known_of(const px_context *c, const int32_t *words, int32_t from);
+px_known *px_known_of(const px_context *c, const int32_t *words, int32_t from);
 /* Notes it, if there is memory. */
 void px_note_known(const px_context *c, const int32_t *words, int32_t holds, double number);
 /* Notes the nodes of the document's set from `begin` on: 0, or an error. */

@@ -43,7 +43,7 @@ typedef struct {
     const px_cell *cells;
     uint64_t stamp; /* it holds if that is the document's */
     double number;
-    size_t first, count; /* of nodes: where they are noted */
+    size_t first, count, at; /* of nodes: where they are noted, and the one that was asked for last */
     int32_t from;
     int32_t holds;
 } px_known;

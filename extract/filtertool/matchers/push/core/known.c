@@ -27,12 +27,12 @@ static px_known *entry_of(const px_document *d, const int32_t *words, const px_c
     }
 }
 
-const px_known *px_known_of(const px_context *c, const int32_t *words, int32_t from)
+px_known *px_known_of(const px_context *c, const int32_t *words, int32_t from)
 {
     const px_document *d = c->document;
     if (d->known == NULL)
         return NULL;
-    const px_known *known = entry_of(d, words, c->cells, from);
+    px_known *known = entry_of(d, words, c->cells, from);
     return known->stamp == d->stamp ? known : NULL;
 }
 
