@@ -18,6 +18,7 @@ from extract.filtertool.matchers.push.conditions import (
     CompareText,
     Condition,
     First,
+    FixedText,
     NodesComparison,
     Operator,
     Or,
@@ -26,7 +27,9 @@ from extract.filtertool.matchers.push.conditions import (
     PathStep,
     Selected,
     StepParts,
+    TextComparison,
     There,
+    ValueText,
     both,
 )
 from extract.filtertool.matchers.push.turned_paths import with_condition
@@ -258,9 +261,9 @@ class _Facts:
                     self.covers.append(cover)
                 for path in _implied(condition.path):
                     self.add(There(path), anchor)
-        elif isinstance(condition, NodesComparison):
-            self.add(There(condition.left), anchor)
-            self.add(There(condition.right), anchor)
+        else:
+            for path in _needed(condition):
+                self.add(There(path), anchor)
 
     def _add_down(self, condition: _OnPath, anchor: Names) -> None:
         """Adds what a condition on a path downwards implies."""
@@ -313,7 +316,17 @@ def _hoisted(cover: Cover, base: Names, inner: Names, near: bool) -> Cover:
 
 def _needs_node(first: First) -> bool:
     """Whether there must be a node: that of none is empty, or no number."""
-    return first.operator is not Operator.NE
+    return (first.operator is Operator.NE) == first.empty
+
+
+def _needed(condition: Condition) -> tuple[Path, ...]:
+    """Paths that select nodes wherever a condition on values holds."""
+    match condition:
+        case NodesComparison(_, left, right):
+            return (left, right)
+        case TextComparison(Operator.NE, ValueText(path), FixedText("")):
+            return (path,)
+    return ()
 
 
 def _cover_of(condition: Condition, anchor: Names) -> Cover:
@@ -325,8 +338,9 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
     if isinstance(condition, Or):
         parts = [_cover_of(part, anchor) for part in condition.parts]
         return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
-    if isinstance(condition, NodesComparison):
-        return _cover_of(There(condition.left), anchor)
+    needed = _needed(condition)
+    if needed:
+        return _cover_of(There(needed[0]), anchor)
     if isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
         return _cover_of_first(condition.path, anchor)
     if isinstance(condition, First) and not condition.path.goes_down:
@@ -338,12 +352,11 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
 
 def _cover_at(condition: _OnPath, slot: SlotPath) -> Cover:
     """The same for a condition on a path downwards, whose slot is known."""
-    if not isinstance(condition, (Compare, First)):
-        return (Atom(slot, _EXISTS),)
-    if not _is_plain(condition.path):
-        needed = isinstance(condition, Compare) or _needs_node(condition)
-        return (Atom(slot, _EXISTS),) if needed else ()
-    return _value_cover(condition, slot)
+    if isinstance(condition, First) and not _needs_node(condition):
+        return ()
+    if isinstance(condition, (Compare, First)) and _is_plain(condition.path):
+        return _value_cover(condition, slot)
+    return (Atom(slot, _EXISTS),)
 
 
 def _cover_of_first(path: Path, anchor: Names) -> Cover:
@@ -425,4 +438,4 @@ def _value_cover(condition: Compare | First, slot: SlotPath) -> Cover:
         return (Atom(slot, AtomKind.CONTAINS, cell),)
     if operator is Operator.BEGINS:
         return (Atom(slot, AtomKind.STARTS, cell),)
-    return (Atom(slot, AtomKind.EXISTS),) if isinstance(condition, Compare) else ()
+    return (Atom(slot, AtomKind.EXISTS),)

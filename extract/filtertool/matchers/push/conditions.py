@@ -215,11 +215,17 @@ class Compare(NamedTuple):
 
 class First(NamedTuple):
     """The value of the first node that a path selects compares with a constant; that of no node is
-    the empty string, or NaN. Attributes as for `Compare`."""
+    the empty string, or NaN.
+
+    Attributes:
+        operator, cell, path: As for `Compare`.
+        empty: Whether the constant is the empty string, as the value of no node is.
+    """
 
     operator: Operator
     cell: int
     path: Path
+    empty: bool = False
 
 
 class Count(NamedTuple):
@@ -519,6 +525,7 @@ Condition: TypeAlias = (
 
 TRUE: Final = Always(True)
 FALSE: Final = Always(False)
+EMPTY: Final = FixedText("")
 
 
 def both(parts: Sequence[Condition]) -> Condition:
