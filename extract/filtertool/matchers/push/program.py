@@ -190,10 +190,6 @@ def _paths(expression: Expr, translator: Translator, result: bool = True) -> lis
         return [_path(path, translator, result) for path in paths]
     if isinstance(expression, Union):
         return [path for part in expression.parts for path in _paths(part, translator, result)]
-    if translator.further:
-        listed = translator.listed(expression)
-        if listed is not None:
-            return list(listed)
     with_ids = path_with_ids(expression)
     if with_ids is not None:
         translator.exact = False

@@ -19,6 +19,7 @@ from extract.filtertool.matchers.push.clauses import (
 )
 from extract.filtertool.matchers.push.conditions import (
     Always,
+    Among,
     And,
     Calculated,
     Calculation,
@@ -37,7 +38,6 @@ from extract.filtertool.matchers.push.conditions import (
     HereNumber,
     InReference,
     JoinedText,
-    ListedNumber,
     NamespaceText,
     NameText,
     NodesComparison,
@@ -55,7 +55,6 @@ from extract.filtertool.matchers.push.conditions import (
     PathAxis,
     PathStep,
     Selected,
-    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
@@ -71,7 +70,7 @@ from extract.filtertool.matchers.push.translator import Translator
 
 _AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
 _NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
-_COMPARE_TEXT, _SELECTED, _TEXT = range(16, 19)
+_COMPARE_TEXT, _SELECTED, _TEXT, _AMONG = range(16, 20)
 _LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
 _NUMBER_TEXT, _TRUTH_TEXT, _NAMESPACE = 10, 11, 12
 _COMPARISONS: Final = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}
@@ -122,10 +121,6 @@ class PathWords:
     def located(self, path: Path) -> list[int]:
         """A path, and whether it starts at the document node."""
         return [int(path.absolute), *self._path(path)]
-
-    def measured(self, path: Path) -> list[int]:
-        """A path, and how many words it has."""
-        return self._measured(self._path(path))
 
     def _measured(self, words: list[int]) -> list[int]:
         return [len(words), *words]
@@ -216,6 +211,8 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
         case There(path) | Selected(path):
             code = _THERE if isinstance(condition, There) else _SELECTED
             inner = words.located(path)
+        case Among(step, constant):
+            code, inner = _AMONG, [int(constant), *words.step(step)]
         case Compare() | First() | Count():
             code = _COMPARISONS[type(condition)]
             inner = words.comparison(condition)
@@ -293,10 +290,6 @@ def _number(words: PathWords, number: Calculation) -> list[int]:
             inner = []
         case TruthNumber(condition):
             code, inner = NumberKind.TRUTH, _condition(words, condition)
-        case SiblingNumber(code, step):
-            inner = words.step(step)
-        case ListedNumber(code, paths):
-            inner = [word for path in paths for word in words.measured(path)]
         case Calculated(code, parts):
             inner = [word for part in parts for word in _number(words, part)]
     return [code, len(inner), *inner]

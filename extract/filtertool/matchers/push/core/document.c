@@ -72,7 +72,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
     d->in = *in;
     d->names = -1;
     d->leaves_known = 0;
-    d->turn++;
+    px_forget_known(d);
     d->nodes = d->text_end = in->rows + in->attributes;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||
@@ -126,8 +126,8 @@ void px_document_free(px_document *d)
     free(d->set);
     free(d->made);
     free(d->by_name);
-    for (int i = 0; i < PX_LISTED; i++)
-        free(d->listed[i].nodes);
+    free(d->known);
+    free(d->noted);
     free(d->name_first);
     while (d->arena != NULL) {
         px_block *next = d->arena->next;

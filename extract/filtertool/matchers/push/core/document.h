@@ -36,27 +36,17 @@ typedef struct {
 
 typedef struct px_block px_block;
 
-/* Whether a condition that does not depend on a node holds for the constants of a row, or what such a
- * number is: rules say at each of their candidates what holds in the whole document. */
-enum { PX_KNOWN = 64 };
+/* Whether a condition that does not depend on a node holds for the constants of a row, what such a
+ * number is, or which nodes a step leads to from a node: see `known.c`. */
 typedef struct {
-    const int32_t *condition;
+    const int32_t *words;
     const px_cell *cells;
-    uint32_t turn; /* of the document */
-    int holds;
+    uint64_t stamp; /* it holds if that is the document's */
     double number;
-    int32_t parent, node; /* of a position: that of this child */
+    size_t first, count, at; /* of nodes: where they are noted, and the one that was asked for last */
+    int32_t from;
+    int32_t holds;
 } px_known;
-
-/* The nodes among which positions were asked for last, by expression and row. */
-enum { PX_LISTED = 4 };
-typedef struct {
-    const int32_t *expression;
-    const px_cell *cells;
-    uint32_t turn;
-    int32_t *nodes;
-    size_t count, room;
-} px_listed;
 
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
  * texts by element, then comments and processing instructions. The document node is -1. */
@@ -83,13 +73,15 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
-    px_listed listed[PX_LISTED];
-    uint32_t next_listed; /* to be replaced */
-    px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
-    uint32_t turn;
+    px_known *known; /* hashed by words, row and node; NULL: none yet */
+    size_t known_size, known_count;
+    int32_t *noted; /* nodes */
+    size_t noted_count, noted_room;
+    uint64_t stamp; /* of what is known */
 } px_document;
 
 int px_document_begin(px_document *d, const px_input *in, int with_texts);
+void px_forget_known(px_document *d);
 void px_document_free(px_document *d);
 size_t px_document_arena(const px_document *d); /* in bytes */
 /* The value of a node; NULL: no memory, or the budget is spent. */

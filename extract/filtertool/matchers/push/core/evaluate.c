@@ -317,20 +317,6 @@ int px_select(px_context *c, const int32_t *path, int32_t node)
     return select_steps(c, path + 1, path[0], node);
 }
 
-int px_select_all(px_context *c, const int32_t *paths, const int32_t *end)
-{
-    px_document *d = c->document;
-    size_t begin = d->set_count, first = 0;
-    int code = 0;
-    for (; paths < end && code == 0; paths += 1 + paths[0]) {
-        first = d->set_count;
-        code = px_select(c, paths + 1, -1);
-    }
-    if (code == 0 && first > begin)
-        px_sort_set(d, begin);
-    return code;
-}
-
 /* Whether steps are evaluated into sets. */
 static int need_sets(const int32_t *step, int32_t left)
 {
@@ -477,27 +463,14 @@ static int is_absolute(const int32_t *condition)
     }
 }
 
-px_known *px_known_of(px_context *c, const int32_t *words)
-{
-    px_document *d = c->document;
-    uintptr_t hash = ((uintptr_t)words >> 2) * 31 + ((uintptr_t)c->cells >> 3);
-    px_known *known = &d->known[(hash ^ hash >> 6 ^ hash >> 12) % PX_KNOWN];
-    if (known->turn != d->turn || known->condition != words || known->cells != c->cells)
-        *known = (px_known){words, c->cells, d->turn - 1, 0, 0, -1, -1};
-    return known;
-}
-
 int px_holds_anywhere(px_context *c, const int32_t *condition)
 {
-    const px_known *before = px_known_of(c, condition);
-    if (before->turn == c->document->turn)
-        return before->holds;
+    const px_known *known = px_known_of(c, condition, -1);
+    if (known != NULL)
+        return known->holds;
     int code = px_holds(c, condition, -1);
-    if (code >= 0) { /* what was asked meanwhile may have taken its place */
-        px_known *known = px_known_of(c, condition);
-        known->holds = code;
-        known->turn = c->document->turn;
-    }
+    if (code >= 0)
+        px_note_known(c, condition, code, 0);
     return code;
 }
 
@@ -533,6 +506,8 @@ int px_holds(px_context *c, const int32_t *condition, int32_t node)
         return first_passes(c, at, node);
     case PX_COUNT:
         return count_passes(c, at, node);
+    case PX_AMONG:
+        return px_is_among(c, at, node);
     case PX_TEXTS:
     case PX_LENGTH:
     case PX_COMPARE_TEXT:

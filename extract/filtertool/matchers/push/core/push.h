@@ -16,6 +16,7 @@
  *   document.c   the nodes of one document, and their values
  *   evaluate.c   conditions on the nodes of a document
  *   axes.c       steps along any axis, with positions
+ *   known.c      what was found out about a document
  *   texts.c      expressions whose value is a string
  *   numbers.c    expressions whose value is a number
  *   anchors.c    the states of a document's nodes, and the slots that they are in

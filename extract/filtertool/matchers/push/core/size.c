@@ -86,8 +86,7 @@ size_t px_machine_memory(const px_machine *m)
     size_t bytes = sizeof *m + states_bytes(&m->states) + px_document_arena(d);
     bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->leaf_room + d->set_room) *
              sizeof(int32_t);
-    for (int i = 0; i < PX_LISTED; i++)
-        bytes += d->listed[i].room * sizeof(int32_t);
+    bytes += d->known_size * sizeof *d->known + d->noted_room * sizeof *d->noted;
     bytes += d->text_room * sizeof *d->texts + d->value_room * sizeof *d->values;
     bytes += (m->state_room + m->rank_room + m->open_room + m->first_room + m->last_room) * sizeof(int32_t);
     bytes += (m->presence_room + m->present_room + m->heavy_room) * sizeof(int32_t);
