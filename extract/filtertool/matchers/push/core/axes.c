@@ -279,7 +279,7 @@ static int keep_passing(px_context *c, const int32_t *predicate, size_t begin)
     int code = 0;
     for (size_t i = 0; i < size && code >= 0; i++) {
         int32_t node = d->set[begin + i];
-        c->position = (px_among){(double)(i + 1), (double)size};
+        c->position = (px_among){(double)(i + 1), (double)size, 0};
         code = px_holds(c, predicate, node);
         if (code > 0)
             d->set[kept++] = node;

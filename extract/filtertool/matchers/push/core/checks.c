@@ -220,9 +220,13 @@ int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, in
     const px_template *t = &m->registry->templates[c->template_];
     px_prepared *p = &m->prepared[clause];
     if (p->stamp != m->stamp || p->anchor != anchor) {
+        px_account_fresh(m, NULL, t->steps);
         int code = prepare(m, t, c, p, anchor);
+        for (uint32_t i = 0; code == -PX_COSTLY && i < count; i++)
+            if (px_account_overrun(m, t, rows[i]) < 0)
+                return PX_MEMORY;
         if (code < 0)
-            return -code;
+            return code == -PX_COSTLY ? PX_OK : -code;
     }
     if (p->never)
         return PX_OK;

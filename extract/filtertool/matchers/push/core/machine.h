@@ -40,7 +40,7 @@ typedef struct {
 } px_set;
 
 typedef struct {
-    uint64_t documents, elements, slots, candidates, evaluated, matches, known;
+    uint64_t documents, elements, slots, candidates, evaluated, matches, known, steps, overrun;
 } px_figures;
 
 /* The names of a document's nodes, and the owners of queries without values that match it. */
@@ -164,7 +164,11 @@ typedef struct {
 typedef struct {
     const px_registry *registry;
     int select;
-    int64_t budget; /* nodes that the conditions on one document may look at */
+    int64_t steps;  /* that a query may take for each node of a document and step of the query */
+    int64_t allowance; /* of a query with one step, on this document */
+    int64_t allowed;   /* of the present evaluation, at its beginning */
+    px_map spent;      /* steps of queries on this document, by template and row */
+    size_t overrun;    /* queries that took too many */
     px_states states;
     px_document document;
     px_context context;
@@ -225,7 +229,7 @@ typedef struct {
     px_figures figures;
 } px_machine;
 
-px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget);
+px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t steps);
 void px_machine_free(px_machine *m);
 size_t px_machine_memory(const px_machine *m);
 /* Matches one document, and adds its results with the number of the unit. PX_COSTLY: there are none,

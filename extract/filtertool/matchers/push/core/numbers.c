@@ -185,9 +185,11 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
         return among(c, expression, node, number);
     case PX_NUMBER_HERE:
         *number = c->position.number;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_SIZE:
         *number = c->position.size;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_TRUTH:
         code = px_holds(c, at, node);

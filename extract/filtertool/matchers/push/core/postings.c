@@ -25,11 +25,12 @@ static int groups_hold(const px_machine *m, const px_template *t, const px_claus
 /* Whether a clause holds for a row, at whatever anchor. */
 static int clause_holds(px_machine *m, const px_template *t, const px_clause *c, int32_t row)
 {
-    m->context.cells = t->cells + (size_t)row * (size_t)t->width;
     m->figures.evaluated++;
-    if (c->condition)
-        return px_holds_anywhere(&m->context, t->words + c->path);
-    return px_exists(&m->context, t->words + c->path);
+    if (!px_account_open(m, t, row))
+        return 0;
+    int holds = c->condition ? px_holds_anywhere(&m->context, t->words + c->path)
+                             : px_exists(&m->context, t->words + c->path);
+    return px_account_close(m, t, row, holds);
 }
 
 static int try_anywhere(px_machine *m, px_item item)
@@ -107,10 +108,12 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
             return px_try_rows(m, item.clause, &item.row, 1, anchor);
         if (px_set_has(t->exact ? &m->hits : &m->maybe, t->owner[item.row]))
             return PX_OK;
-        m->context.cells = t->cells + (size_t)item.row * (size_t)t->width;
         m->figures.evaluated++;
+        if (!px_account_open(m, t, item.row))
+            return PX_OK;
         holds = c->condition ? px_holds_anywhere(&m->context, t->words + c->path)
                              : px_holds_at(&m->context, t->words + c->path, c->anchor, anchor);
+        holds = px_account_close(m, t, item.row, holds);
     }
     if (holds < 0)
         return -holds;

@@ -89,6 +89,8 @@ size_t px_machine_memory(const px_machine *m)
     for (int i = 0; i < PX_LISTED; i++)
         bytes += d->listed[i].room * sizeof(int32_t);
     bytes += d->text_room * sizeof *d->texts + d->value_room * sizeof *d->values;
+    bytes += d->whole_room * sizeof *d->whole_at + d->made_room + px_truths_memory(d);
+    bytes += (d->other_room + d->by_name_room + d->name_room) * sizeof(int32_t) + map_bytes(&m->spent);
     bytes += (m->state_room + m->rank_room + m->open_room + m->first_room + m->last_room) * sizeof(int32_t);
     bytes += (m->presence_room + m->present_room + m->heavy_room) * sizeof(int32_t);
     bytes += (m->bit_room + m->mask_room + m->anchor_room + m->visited_room) * sizeof(uint64_t);
