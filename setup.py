@@ -24,7 +24,8 @@ PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
     "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "truths", "axes",
-    "texts", "numbers", "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings",
+    "texts", "numbers", "anchors", "found", "checks", "guards", "ahead", "postings", "shapes",
+    "bindings",
     "results", "accounts", "machine", "size", "outputs", "writing", "ordering", "declarations",
     "describe",
 ]  # fmt: skip

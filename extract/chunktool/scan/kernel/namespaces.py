@@ -28,7 +28,7 @@ _PLAIN: Final = re.compile(
 
 
 class _Context(NamedTuple):
-    """A context: the one outside, how many declarations are on the way to it, and the last of these."""
+    """A context: the one outside, the number of declarations on the way to it, and the last one."""
 
     outside: int
     length: int

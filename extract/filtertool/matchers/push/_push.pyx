@@ -12,7 +12,7 @@ from extract.chunktool.scan.kernel.c_scan cimport CT_OK, ct_rows
 from extract.filtertool.matchers.push._node_columns cimport STRINGS, NodeColumns
 from extract.filtertool.matchers.push.core.c_push cimport (
     PX_OK, px_adapt, px_cell, px_describe, px_describe_nothing, px_descriptions,
-    px_descriptions_begin, px_descriptions_free, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
+    px_descriptions_begin, px_descriptions_free, px_give_back, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
     px_values_made,
@@ -463,7 +463,11 @@ cdef class Machine:
         if self.core.crowded():
             self.begin()
         others_found = self.other.found() if self.broken and self.other is not None else None
-        return done, self.found(), others_found, self.broken
+        answers = (done, self.found(), others_found, self.broken)
+        px_give_back(self.m)
+        if self.other is not None:
+            px_give_back(self.other.m)
+        return answers
 
     cdef int begin_batch(self, const int32_t[::1] conditions, Py_ssize_t documents) except -1:
         self.ends = np.empty(documents, np.int64)

@@ -10,6 +10,7 @@
 enum { FEW_STEPS = 64 };
 
 #define OVERRUN UINT64_MAX
+#define TRIED ((uint64_t)1 << 62) /* added to the steps */
 
 static uint64_t key_of(const px_machine *m, const px_template *t, int32_t row)
 {
@@ -50,10 +51,19 @@ int px_account_open(px_machine *m, const px_template *t, int32_t row)
     uint64_t spent = spent_of(m, key_of(m, t, row));
     if (PX_UNLIKELY(spent == OVERRUN))
         return 0;
+    spent &= ~TRIED;
     px_account_fresh(m, t->cells + (size_t)row * (size_t)t->width, t->steps);
     m->document.budget -= (int64_t)spent;
     m->allowed = m->document.budget;
     return 1;
+}
+
+int px_account_try(px_machine *m, const px_template *t, int32_t row)
+{
+    uint64_t key = key_of(m, t, row), spent = spent_of(m, key);
+    if (spent & TRIED)
+        return 1;
+    return px_map_put(&m->spent, key, spent | TRIED) == PX_OK ? 0 : -PX_MEMORY;
 }
 
 void px_note_overrun(px_machine *m)

@@ -91,6 +91,7 @@ cdef extern from "push.h" nogil:
     px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t steps)
     void px_machine_free(px_machine *m)
     size_t px_machine_memory(const px_machine *m)
+    void px_give_back(px_machine *m)
     int px_adapt(px_registry *r, px_machine *m)
     int px_match(px_machine *m, const px_input *input, int32_t unit)
 

@@ -133,6 +133,11 @@ void px_document_free(px_document *d)
     for (int i = 0; i < PX_LISTED; i++)
         free(d->listed[i].nodes);
     free(d->name_first);
+    px_document_forget(d);
+}
+
+void px_document_forget(px_document *d)
+{
     while (d->arena != NULL) {
         px_block *next = d->arena->next;
         free(d->arena);

@@ -111,6 +111,7 @@ typedef struct {
 int px_document_begin(px_document *d, const px_input *in, int with_texts);
 void px_document_free(px_document *d);
 size_t px_document_arena(const px_document *d); /* in bytes */
+void px_document_forget(px_document *d); /* the values that are in it */
 /* truths.c: from now on nothing is known of any condition */
 void px_truths_begin(px_document *d);
 void px_truths_free(px_document *d);

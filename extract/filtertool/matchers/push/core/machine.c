@@ -145,9 +145,10 @@ static int begin(px_machine *m, const px_input *in)
         begin_counting(m);
     m->seen_count = m->anchor_count = m->arrival_count = 0;
     m->present_count = m->heavy_count = m->found_count = m->at_anchor_count = 0;
-    m->bindings.count = 0;
+    m->bindings.count = m->crowded = 0;
     m->bindings.failed = 0;
     m->operand_count = m->test_count = m->node_count = m->document.set_count = 0;
+    m->preparation++;
     code = px_document_begin(&m->document, in, m->registry->with_texts > 0);
     px_accounts_begin(m);
     return code;

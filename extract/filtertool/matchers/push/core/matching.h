@@ -67,6 +67,8 @@ void px_account_fresh(px_machine *m, const px_cell *cells, int64_t steps);
  * evaluation: that code, and 0 if it took too many. */
 int px_account_open(px_machine *m, const px_template *t, int32_t row);
 int px_account_close(px_machine *m, const px_template *t, int32_t row, int code);
+/* Before a row is looked for in the whole document: 0; 1 if it was before; or -PX_MEMORY. */
+int px_account_try(px_machine *m, const px_template *t, int32_t row);
 int px_account_overrun(px_machine *m, const px_template *t, int32_t row); /* 0, or -PX_MEMORY */
 void px_note_overrun(px_machine *m);
 
@@ -106,6 +108,8 @@ static inline int32_t px_next_below(const px_machine *m, px_nodes_at *nodes)
     return -1;
 }
 
+/* postings.c: tries a row in the whole document, once */
+int px_try_anywhere(px_machine *m, const px_template *t, int32_t row);
 /* checks.c: tries rows of one clause that were found at one anchor */
 int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, int32_t anchor);
 /* guards.c */
