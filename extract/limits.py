@@ -14,6 +14,12 @@ from typing import Any, Final, Literal
 
 Group = Literal["document", "answer", "query"]
 
+STEPS: Final = 1000
+"""Steps of the push engine for a query, for each node of the document and step of the query.
+
+A query that takes more on a document is answered by libxml2 there. This is a count: neither clocks
+nor other queries have a part in it."""
+
 RAISE: Final = "raise the limit if you trust the input"
 
 

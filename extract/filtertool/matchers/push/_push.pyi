@@ -53,7 +53,7 @@ class Machine:
         limits: Limits,
         select: int,
         state_bytes: int,
-        budget: int,
+        steps: int,
         other: Machine | None = None,
     ) -> None: ...
     def match(

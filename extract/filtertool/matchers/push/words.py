@@ -87,9 +87,11 @@ class PathWords:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._cells = cells
+        self._steps = 0  # so far, those in conditions too
 
     def _path(self, path: Path) -> list[int]:
         words = [len(path.steps)]
+        self._steps += len(path.steps)
         for step in path.steps:
             axis, test, condition, parts = step
             if condition is None and parts is None:
@@ -145,7 +147,7 @@ class TemplateWords(PathWords):
             for names in slot:
                 words.append(len(names))
                 words += chain.from_iterable(names)
-        words += (self._exact | self._texts << 1, len(self._cells))
+        words += (self._exact | self._texts << 1 | max(self._steps, 1) << 2, len(self._cells))
         words += [int(cell.is_string) for cell in self._cells]
         words.append(len(clauses))
         return array("i", words + parts)

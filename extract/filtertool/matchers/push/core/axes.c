@@ -292,7 +292,7 @@ static int keep_passing(px_context *c, const int32_t *predicate, size_t begin)
     }
     for (size_t i = 0; i < size && code >= 0; i++) {
         int32_t node = d->set[begin + i];
-        c->position = (px_among){(double)(i + 1), (double)size};
+        c->position = (px_among){(double)(i + 1), (double)size, 0};
         code = px_holds(c, predicate, node);
         if (code > 0)
             d->set[kept++] = node;
@@ -339,19 +339,34 @@ int px_step_exactly(px_context *c, const int32_t *step, size_t begin)
     return 0;
 }
 
-/* The children of a node that a step leads to: found once for all that are asked for. NULL, with a code:
- * they cannot be. */
+static int64_t child_count(const px_document *d, int32_t parent)
+{
+    int64_t count = parent < 0;
+    for (int32_t row = parent + 1; parent >= 0 && row < d->last[parent]; row = d->last[row])
+        count++;
+    return count;
+}
+
+/* The children of a node that a step leads to: found once for all that are asked for, each of which is
+ * charged its share, so that a count does not depend on who asks first. NULL, with a code: they cannot be
+ * found. */
 static px_known *children_among(px_context *c, const int32_t *step, int32_t parent, int *code)
 {
     px_document *d = c->document;
     px_known *known = px_known_of(c, step, parent);
     if (known != NULL)
         return known;
+    int64_t before = d->budget;
     size_t begin = d->set_count;
     *code = step_from(c, step, parent);
     *code = *code < 0 ? *code : px_note_nodes(c, step, parent, begin);
     d->set_count = begin;
-    return *code < 0 ? NULL : px_known_of(c, step, parent);
+    if (*code < 0)
+        return NULL;
+    known = px_known_of(c, step, parent);
+    known->share = 1 + (before - d->budget) / child_count(d, parent);
+    d->budget = before;
+    return known;
 }
 
 /* Where a node belongs among others, which are ascending: nearly always at the last place or the next. */
@@ -380,7 +395,7 @@ int px_is_among(px_context *c, const int32_t *operands, int32_t node)
         c->cells = NULL; /* the same for all rows */
     px_known *known = children_among(c, operands + 1, parent_of(d, node), &code);
     c->cells = cells;
-    if (known == NULL)
+    if (known == NULL || (code = px_charge(c, known->share)) < 0)
         return code;
     const int32_t *children = d->noted + known->first;
     known->at = place_among(children, known->count, known->at, node);

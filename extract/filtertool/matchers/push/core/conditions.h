@@ -120,6 +120,7 @@ enum { PX_EQ, PX_NE, PX_LT, PX_LE, PX_GT, PX_GE, PX_HAS, PX_BEGINS };
 /* The position of a node among those that a predicate is about, and how many these are. */
 typedef struct {
     double number, size;
+    int asked; /* whether one of them was asked for */
 } px_among;
 
 typedef struct {
@@ -153,11 +154,32 @@ int px_number(px_context *c, const int32_t *expression, int32_t node, double *nu
 int px_numbers_hold(px_context *c, const int32_t *condition, int32_t node);
 /* evaluate.c: whether a step selects a node that its axis leads to */
 int px_step_passes(px_context *c, const int32_t *step, int32_t node);
-int px_spend(px_context *c); /* takes note of a node that is looked at */
 int px_has_name(const px_context *c, int32_t symbol, int32_t test);
 int px_push_node(px_document *d, int32_t node); /* adds it to the document's set */
 void px_sort_set(px_document *d, size_t begin); /* ascending, each node once */
 int px_sort_by_place(px_document *d, size_t begin); /* in document order: 0, or an error */
+/* Takes so many steps: 0, or -PX_COSTLY. */
+static inline int px_charge(px_context *c, int64_t steps)
+{
+    return PX_UNLIKELY((c->document->budget -= steps) < 0) ? -PX_COSTLY : 0;
+}
+
+static inline int px_spend(px_context *c) { return px_charge(c, 1); }
+
+/* The same for bytes that are read or written: many of them are a step. */
+enum { PX_STEP_BYTES = 64 };
+static inline int px_charge_bytes(px_context *c, size_t bytes) { return px_charge(c, (int64_t)(bytes / PX_STEP_BYTES)); }
+
+/* truths.c: what is known of a condition; NULL: no memory. It holds until another one is asked for. */
+px_truth *px_truth_of(px_document *d, const int32_t *condition);
+int px_truth_known(const px_truth *truth, int32_t node); /* 0, 1; -1: it is not known */
+/* Notes whether a condition holds at a node, and how many steps it took to find out. */
+int px_truth_note(px_context *c, const int32_t *condition, int32_t node, int holds, int64_t spent);
+/* Marks the nodes from which a step's axis leads to a marked one that passes the step's test of names. */
+int px_mark_sources(px_context *c, const int32_t *step, const uint8_t *marked, uint8_t *from);
+/* evaluate.c: the path that a condition is about, from the node, if one of its nodes that a visit takes
+ * decides; NULL: it is another one */
+const int32_t *px_path_of(const int32_t *condition, px_visitor *visit, void **context);
 /* axes.c: replaces the nodes of a set, from `begin` on, by those that a step selects. */
 int px_step_exactly(px_context *c, const int32_t *step, size_t begin);
 int px_is_among(px_context *c, const int32_t *operands, int32_t node); /* PX_AMONG: 1, 0, or an error */

@@ -99,9 +99,11 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
         return px_text_number(c, at, node, 1, number);
     case PX_NUMBER_HERE:
         *number = c->position.number;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_SIZE:
         *number = c->position.size;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_TRUTH:
         code = px_holds(c, at, node);
