@@ -65,6 +65,7 @@ _EXPECTED: Final = {
     AtomKind.STARTS: 0.1,
 }
 _EXPECTED_RANGE: Final = 0.4
+_MOST_ANCHORS: Final = 32  # one below the other
 _FAR: Final = (PathAxis.DESCENDANT, PathAxis.NEAR)
 
 _SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
@@ -167,7 +168,7 @@ def path_clause(path: Path) -> Clause:
     parts = condition.parts if isinstance(condition, And) else (condition,)
     checks = tuple(parts) if all(map(_is_check, parts)) else ()
     ways = (*_by_cost([_sure(cover, parts) for cover in facts.covers]), (here,))
-    decides = _is_structure(condition)
+    decides = facts.complete and _is_structure(condition)
     return Clause(path, condition, anchor, facts.groups(), decides, ways, checks)  # type: ignore[arg-type]
 
 
@@ -224,10 +225,21 @@ def step_names(steps: Sequence[PathStep]) -> Names:
 
 
 class _Facts:
-    """What a condition implies: slots by anchor, and covers."""
+    """What a condition implies: slots by anchor, and covers.
 
-    def __init__(self) -> None:
+    Args:
+        above: How many anchors are above its own.
+
+    Attributes:
+        covers: Ways to find it.
+        complete: Whether the slots are all that it implies: those far below one another's anchors
+            are left out, for each is as long as the path to it.
+    """
+
+    def __init__(self, above: int = 0) -> None:
         self.covers: list[Cover] = []
+        self.complete = True
+        self._above = above
         self._groups: dict[Names, dict[SlotPath, None]] = {}
         self._outer: set[Names] = set()
 
@@ -287,12 +299,16 @@ class _Facts:
         for number, step in enumerate(path.steps):
             if step.condition is None:
                 continue
+            if self._above == _MOST_ANCHORS:
+                self.complete = False
+                return
             inner = base + step_names(path.steps[: number + 1])
-            inside = _Facts()
+            inside = _Facts(self._above + 1)
             inside.add(step.condition, inner)
             rest = path.steps[number + 1 :]
             if rest:
                 inside.add(There(Path(False, rest)), inner)
+            self.complete &= inside.complete
             self._outer |= {base, *inside._outer}
             for names, slots in inside._groups.items():
                 self._groups.setdefault(names, {}).update(slots)

@@ -34,6 +34,9 @@ from extract.xpath.traverse import any_in
 
 _T = TypeVar("_T")
 _PREFIX: Final = attrgetter("prefix")
+WORDS: Final = 256
+"""How many words a program may have for each character of its query: what is written once is
+translated once, or a few times. A query for which this does not hold is evaluated by libxml2."""
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
 
@@ -82,10 +85,13 @@ def compile_question(
         for expressions in ways if level else _noted(_ways(question), ways):
             translator = Translator(names, empty, further=level > 0, general=level > 1)
             parts = _translated(expressions, question.type, translator, values)
-            if translator.exact:
-                return _written(parts, translator)
-            if first is None:
-                first = _written(parts, translator)
+            if translator.exact or first is None:
+                program = _written(parts, translator)
+                if len(program.words) > WORDS * sum([len(str(one)) + 4 for one in expressions]):
+                    return _written([Always(True)], Translator(names, exact=False))
+                if program.exact:
+                    return program
+                first = program
     assert first is not None
     return first  # as it was written: what may fail there is not left out
 

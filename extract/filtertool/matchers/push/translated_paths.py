@@ -81,6 +81,7 @@ _ELSEWHERE: Final = {
     "ancestor-or-self": PathAxis.ABOVE,
     "parent": PathAxis.PARENT,
 }
+_MOST_TURNS: Final = 32
 _TURNS: Final = frozenset(_ELSEWHERE.values())
 _NUMBER: Final = Type.NUMBER  # an attribute of an enumeration takes long to find
 _LEAVES: Final = (PathAxis.ATTRIBUTE, PathAxis.TEXT)
@@ -137,6 +138,10 @@ class PathTranslation(AxisPaths):
     def _steps(self, path: LocationPath, above: bool, result: bool) -> tuple[PathStep, ...]:
         steps: list[PathStep] = []
         anywhere = False
+        if len(path.steps) > _MOST_TURNS and not self.inside:
+            turns = [step for step in path.steps if step.axis in _ELSEWHERE and step != PARENT]
+            if len(turns) > _MOST_TURNS:
+                raise Untranslatable(())  # each is a condition inside of the next one's
         for number, step in enumerate(path.steps):
             axis = _PLAIN.get(step.axis)
             if axis is not None and not (step.predicates or anywhere):

@@ -151,9 +151,7 @@ class Translator(ValueTranslation):
             return self._strings(operator, arguments[0], arguments[1], above)
         if call.name == "string-length":
             text = self.text(arguments[0] if arguments else HERE)
-            return (
-                self.unknown(above) if text is None else TextComparison(Operator.NE, text, EMPTY)
-            )
+            return self.unknown(above) if text is None else TextComparison(Operator.NE, text, EMPTY)
         if call.name in TEXT_FUNCTIONS or call.name in NAME_FUNCTIONS:
             return self._strings(Operator.NE, call, StringLiteral(""), above)
         return self._number_truth(call, above)
