@@ -7,7 +7,7 @@
  *
  * A query may be evaluated at many nodes, one after the other; evaluations of few steps are as many as
  * nodes at most, and are not noted. */
-enum { FEW_STEPS = 64 };
+enum { FEW_STEPS = 256 };
 
 #define OVERRUN UINT64_MAX
 #define TRIED ((uint64_t)1 << 62) /* added to the steps */

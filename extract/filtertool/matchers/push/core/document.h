@@ -95,7 +95,7 @@ typedef struct {
     uint64_t stamp; /* of what is known */
     uint64_t evaluation; /* of one query: what is known of conditions holds for it alone */
     px_truth *truths;
-    size_t truth_count, truth_room;
+    size_t truth_count, truth_room, truths_kept;
     int32_t *nearest; /* working memory of `truths.c` */
     size_t nearest_room;
 } px_document;

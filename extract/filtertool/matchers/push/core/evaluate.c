@@ -585,17 +585,22 @@ static int decide(px_context *c, const int32_t *condition, int32_t node)
 /* Decides a condition, unless it is known already; what depends on a position is not known. */
 static int decide_once(px_context *c, const int32_t *condition, int32_t node)
 {
-    const px_truth *truth = px_truth_of(c->document, condition);
-    if (truth == NULL)
-        return -PX_MEMORY;
-    int known = px_truth_known(truth, node), asked = c->position.asked;
-    if (known >= 0)
-        return known;
+    enum { CHEAP = 4 }; /* steps, which are as well taken again */
+    if (PX_UNLIKELY(c->document->truths_kept)) {
+        const px_truth *truth = px_truth_of(c->document, condition);
+        if (truth == NULL)
+            return -PX_MEMORY;
+        int known = px_truth_known(truth, node);
+        if (known >= 0)
+            return known;
+    }
+    int asked = c->position.asked;
     int64_t before = c->document->budget;
     c->position.asked = 0;
     int holds = decide(c, condition, node), code = holds;
-    if (holds >= 0 && !c->position.asked)
-        code = px_truth_note(c, condition, node, holds, before - c->document->budget);
+    int64_t spent = before - c->document->budget;
+    if (spent > CHEAP && holds >= 0 && !c->position.asked)
+        code = px_truth_note(c, condition, node, holds, spent);
     c->position.asked |= asked;
     return code < 0 ? code : holds;
 }

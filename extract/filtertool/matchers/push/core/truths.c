@@ -58,7 +58,7 @@ px_truth *px_truth_of(px_document *d, const int32_t *condition)
 void px_truths_begin(px_document *d)
 {
     d->evaluation++;
-    d->truth_count = 0;
+    d->truth_count = d->truths_kept = 0;
 }
 
 void px_truths_free(px_document *d)
@@ -88,6 +88,7 @@ static int keep(px_document *d, px_truth *truth)
         return -PX_MEMORY;
     memset(truth->holds, UNKNOWN, nodes);
     truth->kept = 1;
+    d->truths_kept++;
     return 0;
 }
 
