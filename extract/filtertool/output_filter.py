@@ -208,12 +208,14 @@ class OutputFilter:
 
     def _one(self, document: NamedDocument, large: bool) -> DocumentOutcome:
         """The outcome of a document that the engine does not take as it is."""
-        if not large or self._pieces is None:
+        if not large:
             return self._slowly(document, self._all, large)
         name, limits = document[0], self.options.limits
         try:
             with readable(document[1], name, limits) as (content, read):
-                joined = self._pieces.results(name, content, read)
+                joined = None
+                if self._pieces is not None:
+                    joined = self._pieces.results(name, content, read)
                 if joined is None:
                     return self._slowly((name, content), self._all, large)
                 rest = None
