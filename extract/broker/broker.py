@@ -178,6 +178,8 @@ class Broker:
 
     def failure(self) -> str:
         """Why the broker does not work; empty if it does."""
+        if self.store.damage is not None:
+            return self.store.damage.reason
         if self.matcher.failure is not None:
             return "documents are no longer matched"
         if self.journal.failure is not None:

@@ -69,6 +69,17 @@ class Database(Protocol):
         """Marks the store as used by this process, so that it sees if another one was there."""
         ...
 
+    def check(self, thoroughly: bool = False) -> None:
+        """Makes sure that the database is sound, as far as this side can tell.
+
+        Args:
+            thoroughly: Read all of it.
+
+        Raises:
+            DamagedStore: It is not.
+        """
+        ...
+
     def size(self) -> int:
         """Bytes on disk."""
         ...

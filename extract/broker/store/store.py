@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from extract.broker.store.database import Connection, Database
 from extract.broker.store.sqlite_database import FILE, SqliteDatabase
-from extract.broker.store.tables import StoreError, create_tables, migrate
+from extract.broker.store.tables import DamagedStore, StoreError, create_tables, migrate
 
 _T = TypeVar("_T")
 _log = logging.getLogger("extract.broker.store")
@@ -63,10 +63,12 @@ class BrokerStore:
 
     Attributes:
         writer: The connection of the thread that writes.
+        damage: Why nothing more can be read or written; None while the store is sound.
     """
 
     def __init__(self, database: Database, readers: int = 4) -> None:
         self.database = database
+        self.damage: DamagedStore | None = None
         database.lock()
         self._readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         try:
@@ -113,6 +115,9 @@ class BrokerStore:
         with self.reader() as connection:
             try:
                 return call(connection)
+            except DamagedStore as error:
+                self.damage = error
+                raise
             except Exception as error:
                 if not connection.is_lost():
                     raise
@@ -136,6 +141,8 @@ def _has_tables(connection: Connection) -> bool:
     try:
         with connection.snapshot():
             connection.query("SELECT value FROM meta WHERE name = 'version'")
+    except DamagedStore:
+        raise
     except Exception as error:
         if "meta" in str(error):  # no such table, in the words of either database
             return False
