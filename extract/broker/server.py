@@ -80,6 +80,7 @@ def check_store(location: str, settings: BrokerSettings, token_file: str | None)
     database.check(thoroughly=True)
     store = BrokerStore(database)
     try:
+        store.check_rows()
         broker = Broker(store, settings)
         broker.load()
         with store.reader() as connection:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from extract.broker.store.rows import Row
+
+CHECKED_BYTES: Final = 1 << 28  # of a store that each start reads through; --check reads any
 
 
 class Connection(Protocol):

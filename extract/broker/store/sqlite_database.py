@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from extract.broker.store.acknowledged import FILE as ACKNOWLEDGED
 from extract.broker.store.acknowledged import AcknowledgedNumber
-from extract.broker.store.database import Connection
+from extract.broker.store.database import CHECKED_BYTES, Connection
 from extract.broker.store.rows import Row
 from extract.broker.store.tables import DamagedStore, StoreError
 
@@ -41,7 +41,6 @@ _COUNT: Final = (  # transactions, in their own table of values
 _COUNTED: Final = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'transactions'"
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _UNREADABLE: Final = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
-_CHECKED_BYTES: Final = 1 << 30  # of a store that each start reads through
 _RESTORE: Final = (
     "restore a copy that `extract serve --backup` made: serve its directory, or replace all files "
     f"of this one ({FILE}, {FILE}-wal, {FILE}-shm, {ACKNOWLEDGED}) by those of the copy"
@@ -200,7 +199,7 @@ class SqliteDatabase:
         Nothing is changed, not even the log: what is refused here stays as it is for a rescue.
 
         Args:
-            thoroughly: Read all of it, however large it is, and compare indexes with their tables.
+            thoroughly: Read all of it, however large it is.
 
         Raises:
             DamagedStore: It is not sound, or has lost transactions.
@@ -237,9 +236,8 @@ class SqliteDatabase:
         uri = f"file:{quote(str(file.absolute()))}?mode={mode}"
         connection = sqlite3.connect(uri, timeout=60, uri=True)
         try:
-            if thoroughly or self.size() <= _CHECKED_BYTES:
-                kind = "integrity_check" if thoroughly else "quick_check"
-                faults = [str(row[0]) for row in connection.execute(f"PRAGMA {kind}(3)")]
+            if thoroughly or self.size() <= CHECKED_BYTES:
+                faults = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
                 if faults != ["ok"]:
                     raise DamagedStore(_damaged("; ".join(faults)), _RESTORE, self.name)
             rows = connection.execute(_COUNTED).fetchall()

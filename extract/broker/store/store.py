@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from extract.broker.store.database import Connection, Database
+from extract.broker.store.database import CHECKED_BYTES, Connection, Database
+from extract.broker.store.documents import check_blocks
+from extract.broker.store.notifications import check_notifications
 from extract.broker.store.sqlite_database import FILE, SqliteDatabase
 from extract.broker.store.tables import DamagedStore, StoreError, create_tables, migrate
 
@@ -84,6 +86,8 @@ class BrokerStore:
             database.claim(self.writer)
             for _ in range(readers):
                 self._readers.put(database.connect())
+            if database.size() <= CHECKED_BYTES:
+                self.check_rows()
         except BaseException:
             self.close()
             raise
@@ -128,6 +132,16 @@ class BrokerStore:
                 if not connection.is_lost():
                     raise
                 raise StoreError("the store cannot be read now") from error
+
+    def check_rows(self) -> None:
+        """Reads all documents and notifications.
+
+        Raises:
+            DamagedStore: Some are missing, or not as they were written.
+        """
+        with self.reader() as connection, connection.snapshot():
+            check_blocks(connection)
+            check_notifications(connection)
 
     def close(self) -> None:
         """Closes all connections and gives the lock back."""
