@@ -206,15 +206,16 @@ class SqliteDatabase:
         """
         acknowledged, file = self._acknowledged.read(), self.folder / FILE
         log = self.folder / f"{FILE}-wal"
-        if not file.exists():
-            if acknowledged or log.exists():
-                raise DamagedStore(f"{FILE} is missing", _RESTORE, self.name)
+        has_log = log.exists() and log.stat().st_size > 0  # SQLite makes an empty one
+        if not file.exists() or not file.stat().st_size:  # SQLite removes the log of an empty one
+            if acknowledged or has_log:
+                raise DamagedStore(f"{FILE} is missing or empty", _RESTORE, self.name)
             return
         counted = self._sound_count(file, thoroughly)
         if counted >= acknowledged:
             return
         cause = f"{FILE} is an older copy, or {log.name} lost its end"
-        if not log.exists():
+        if not has_log:
             cause = f"{log.name} is missing, or {FILE} is an older copy"
         reason = (
             f"transaction {acknowledged:,} was acknowledged, and the last one that is there is "
@@ -268,6 +269,7 @@ class SqliteDatabase:
         partial.unlink(missing_ok=True)
         if not (self.folder / FILE).exists():
             raise StoreError("there is no store", "", self.name)
+        self.check()
         connection = sqlite3.connect(self.folder / FILE, timeout=60, isolation_level=None)
         try:
             connection.execute("VACUUM INTO ?", (str(partial),))

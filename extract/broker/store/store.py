@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from extract.broker.store.acknowledged import FILE as ACKNOWLEDGED
 from extract.broker.store.database import CHECKED_BYTES, Connection, Database
 from extract.broker.store.documents import check_blocks
 from extract.broker.store.notifications import check_notifications
@@ -46,7 +47,7 @@ def has_store(location: str) -> bool:
     if "://" in location:
         return True
     folder = Path(location)
-    if (folder / FILE).exists():
+    if any((folder / name).exists() for name in (FILE, ACKNOWLEDGED)):
         return True
     above = folder
     while not above.exists():
