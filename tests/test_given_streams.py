@@ -93,6 +93,10 @@ REJECTED: dict[str, tuple[Callable[[], Any], str]] = {
     "None after a document": (lambda: Reads(GOOD, None), "does not wait"),
     "a number": (lambda: Reads(5), "returned int, not bytes"),
     "released view": (released, "released"),
+    "encoding that libxml2 lacks": (
+        lambda: b'<?xml version="1.0" encoding="latin-1"?><a><b>1</b></a>',
+        "ncoding",
+    ),
     "path that raises": (FailingPath, "no path today"),
     "path with NUL": (lambda: "a\0b", "null byte"),
     "surrogate": (lambda: "\ud800.xml", "surrogates"),

@@ -13,9 +13,11 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from extract.chunktool.input.source import open_source
+from extract.chunktool.scan.wellformed import error_parts, rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.batch_filter import MOST_BYTES
 from extract.filtertool.flwr.parsed_queries import ParsedQueries
@@ -280,11 +282,15 @@ class OutputFilter:
         self._trees += bool(chosen)
         made: list[tuple[int, str]] = []
         failed: list[Rejection] = []
-        for number, text, reason in self._slow.make(data, chosen):
-            if reason:
-                failed.append(Rejection(done.document, self._flwr.id(number), "filter", reason))
-            elif text is not None:
-                made.append((number, text))
+        try:
+            for number, text, reason in self._slow.make(data, chosen):
+                if reason:
+                    failed.append(Rejection(done.document, self._flwr.id(number), "filter", reason))
+                elif text is not None:
+                    made.append((number, text))
+        except etree.XMLSyntaxError as error:
+            reason, hint, *place = rejection_of(*error_parts(error))
+            return _rejected(done.document, DocumentError(reason, hint, done.document, *place))
         rejections = (*done.rejections, *failed)
         return replace(done, findings=output_findings(made), rejections=rejections)
 

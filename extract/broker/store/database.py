@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from extract.broker.store.rows import Row
 
-CHECKED_BYTES: Final = 1 << 28  # of a store that each start reads through; --check reads any
+CHECKED_BYTES: Final = 1 << 27  # of a store that each start reads through; --check reads any
 
 
 class Connection(Protocol):

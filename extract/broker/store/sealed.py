@@ -6,6 +6,7 @@ The checksum is that of the row's numbers, too, so that contents belong to their
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Final
 from zlib import crc32
 
@@ -45,4 +46,4 @@ def unsealed(data: bytes, row: str, *numbers: int) -> bytes:
 
 
 def _checksum(data: bytes, numbers: tuple[int, ...]) -> bytes:
-    return crc32(data, crc32(b",".join([b"%d" % one for one in numbers]))).to_bytes(4, "little")
+    return crc32(data, crc32(pack(f"<{len(numbers)}q", *numbers))).to_bytes(4, "little")
