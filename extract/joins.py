@@ -23,7 +23,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, Literal
 
-from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.source import Document, check_document, open_source
 from extract.errors import DocumentError, JoinError, QuerySyntaxError, SubscriptionsError
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
@@ -299,9 +299,12 @@ class Joins:
 
         Raises:
             JoinError: The stream is published by a query, or the state is full.
-            TypeError: It is no document.
+            TypeError: It is no document, or its name or stream is not a string.
             ValueError: The time is none.
         """
+        check_document(name, document)
+        if not isinstance(stream, str):
+            raise TypeError(f"the name of a stream is a string, not {type(stream).__name__}")
         with self._lock:
             self._rejected = []
             if stream in self._streams.published:

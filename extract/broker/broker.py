@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -147,9 +148,11 @@ class Broker:
     async def _trim(self) -> None:
         """Removes now and then what need not be kept."""
         while True:
-            more = await self.journal.ask(
-                lambda transaction: trim_store(transaction, self.settings, len(self.joins) > 0)
-            )
+            more = False
+            with contextlib.suppress(Problem):  # the store cannot be written now: the next time
+                more = await self.journal.ask(
+                    lambda transaction: trim_store(transaction, self.settings, len(self.joins) > 0)
+                )
             await asyncio.sleep(0 if more else _TRIM_SECONDS)
 
     def end_waiting(self) -> None:
@@ -178,6 +181,8 @@ class Broker:
 
     def failure(self) -> str:
         """Why the broker does not work; empty if it does."""
+        if self.store.damage is not None:
+            return self.store.damage.reason
         if self.matcher.failure is not None:
             return "documents are no longer matched"
         if self.journal.failure is not None:

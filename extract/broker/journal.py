@@ -20,6 +20,7 @@ from extract.broker.registry import Registry
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock
 from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import DamagedStore, StoreError
 from extract.broker.submissions import Submission, write_submissions
 from extract.broker.times import now_us
 
@@ -206,6 +207,8 @@ class Journal:
         """Writes operations, all or none; returns whether they are written."""
         begun = time.perf_counter()
         try:
+            if self._store.damage is not None:
+                raise self._store.damage
             if self._is_stale:
                 self._read_again()
             now = max(now_us(), self._registry.last_time + 1)  # times rise, whatever clocks do
@@ -213,9 +216,12 @@ class Journal:
             with self._store.writer.transaction():
                 self._apply(taken, transaction)
         except Exception as error:
+            if isinstance(error, DamagedStore):
+                self._store.damage = error
             self._forget(taken)
             if len(taken) == 1:
-                _log.error("a transaction failed: %s", error, exc_info=error)
+                told = None if isinstance(error, StoreError) else error
+                _log.error("a transaction failed: %s", error, exc_info=told)
                 self.failure = error
             return False
         self._observe(time.perf_counter() - begun, len(taken))
@@ -241,7 +247,9 @@ class Journal:
                 if _lasts(one):
                     left.append(one)
                 else:
-                    one.outcome = Problem(503, "the store cannot be written now", retry_after=5)
+                    damage = self._store.damage
+                    reason = "the store cannot be written now" if damage is None else damage.reason
+                    one.outcome = Problem(503, reason, retry_after=5)
                     self._settle([one])
         if are_written:
             self.failure = None

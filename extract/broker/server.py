@@ -20,7 +20,7 @@ from extract.broker.security.access import Access
 from extract.broker.security.tokens import TokenError, TokenFile
 from extract.broker.settings import LOOPBACK, BrokerSettings
 from extract.broker.store.documents import last_position, matched_position
-from extract.broker.store.store import BrokerStore, has_store
+from extract.broker.store.store import BrokerStore, database_of, has_store
 from extract.broker.store.tables import VERSION
 from extract.errors import ExtractError
 
@@ -76,8 +76,11 @@ def check_store(location: str, settings: BrokerSettings, token_file: str | None)
     if not has_store(location):
         there = {"bytes": 0, "feeds": {}, "subscriptions": 0, "blocks_to_match": 0}
         return {"store": location, "exists": False, "version": VERSION, **there, "clients": clients}
-    store = BrokerStore.open(location)
+    database = database_of(location)
+    database.check(thoroughly=True)
+    store = BrokerStore(database)
     try:
+        store.check_rows()
         broker = Broker(store, settings)
         broker.load()
         with store.reader() as connection:

@@ -10,6 +10,7 @@ import msgspec
 from extract.broker.page.bodies import RecentNotification, SubscriptionDeadLetter
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
+from extract.broker.store.notifications import notification_row
 from extract.broker.store.rows import RejectionRow
 from extract.broker.times import iso_time
 
@@ -35,17 +36,19 @@ def latest_notifications(
     found: list[RecentNotification] = []
     for start in range(0, _READ, _PART):
         rows = connection.query(
-            "SELECT key, last, count, data FROM notification "
+            "SELECT key, last, count, position, data FROM notification "
             "ORDER BY position DESC, key DESC, last DESC LIMIT ? OFFSET ?",
             (_PART, start),
         )
-        for key, last, count, data in rows:
-            if key not in mine:
+        for row in rows:
+            if row[0] not in mine:
                 continue
-            entries = _entries.decode(bytes(data))
-            for seq, entry in zip(range(last, last - count, -1), reversed(entries), strict=True):
+            one = notification_row(row)
+            entries = _entries.decode(one.data)
+            numbers = range(one.last, one.last - one.amount, -1)
+            for seq, entry in zip(numbers, reversed(entries), strict=True):
                 if len(found) < most:
-                    found.append(_notification(mine[key], seq, entry))
+                    found.append(_notification(mine[one.key], seq, entry))
         if len(found) >= most or len(rows) < _PART:
             break
     found.reverse()

@@ -85,6 +85,10 @@ class StoreError(ExtractError):
     """A store that cannot be used: locked, damaged, or of a later version."""
 
 
+class DamagedStore(StoreError):
+    """A store whose database contradicts itself, or has lost what was acknowledged."""
+
+
 def typed(statement: str, types: dict[str, str]) -> str:
     """A statement with the types of a database.
 

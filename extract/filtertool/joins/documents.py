@@ -9,6 +9,9 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from lxml import etree
+
+from extract.filtertool.flwr.bound_nodes import OUTSIDE
 from extract.filtertool.whole.document import WholeDocument
 from extract.limits import Limits
 
@@ -101,14 +104,21 @@ class DocumentTree:
         return {node: number for number, node in enumerate(self._nodes)}
 
     def locator(self, node: Any) -> Locator:
-        """Returns the locator of a node that lxml selected."""
-        if not isinstance(node, str):
-            return self._numbers[node], 0, 0
-        owner = node.getparent()  # type: ignore[attr-defined]
-        number = self._numbers[owner]
-        if node.is_attribute:  # type: ignore[attr-defined]
-            return number, 1, list(owner.attrib).index(node.attrname)  # type: ignore[attr-defined]
-        return number, 3 if node.is_tail else 2, 0  # type: ignore[attr-defined]
+        """Returns the locator of a node that lxml selected.
+
+        Raises:
+            etree.XPathError: It is in the document type declaration.
+        """
+        is_string = isinstance(node, str)
+        owner = node.getparent() if is_string else node
+        number = self._numbers.get(owner)
+        if number is None:
+            raise etree.XPathEvalError(OUTSIDE)
+        if not is_string:
+            return number, 0, 0
+        if node.is_attribute:
+            return number, 1, list(owner.attrib).index(node.attrname)
+        return number, 3 if node.is_tail else 2, 0
 
     def node(self, locator: Locator) -> Any:
         """Returns a node; attributes and texts as strings that know their parent."""

@@ -50,12 +50,12 @@ class WitnessFinder:
             edge, above, start = waiting.pop()
             try:
                 nodes = edge.nodes(start)
+                numbers = tuple([self._number(node) for node in nodes])
             except etree.XPathError as error:
                 failures.append((edge, str(error)))
                 continue
             if not nodes:
                 continue
-            numbers = tuple([self._number(node) for node in nodes])
             if edge.compared:
                 for number, node in zip(numbers, nodes, strict=True):
                     keys[number] = keys[number] or key_of(string_value(node))

@@ -616,6 +616,40 @@ cdef class Machine:
         return px_machine_memory(self.m) + (0 if self.other is None else self.other.memory)
 
 
+def _parts_of_pair(pair):
+    try:
+        name, document = pair
+    except (TypeError, ValueError):
+        raise TypeError("documents come as pairs of a name and a document") from None
+    return name, document
+
+
+def named_documents(pairs):
+    """Divides pairs of a name and a document.
+
+    Args:
+        pairs: Any iterable of them.
+
+    Returns:
+        The names, as a list, and the documents, as a tuple.
+
+    Raises:
+        TypeError: One is no such pair, or a name is not a string.
+    """
+    cdef list names = [], documents = []
+    for pair in pairs:
+        if type(pair) is tuple and len(<tuple>pair) == 2:
+            name, document = <tuple>pair
+        else:
+            name, document = _parts_of_pair(pair)
+        if not isinstance(name, str):
+            kind = type(name).__name__
+            raise TypeError(f"the name of a document is a string, not {kind}")
+        names.append(name)
+        documents.append(document)
+    return names, tuple(documents)
+
+
 def plain_documents(tuple documents, Py_ssize_t most):
     """Which documents are bytes that begin like XML in UTF-8, and not too many.
 
