@@ -48,12 +48,14 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def written(directory: str, form: str, what: str = "matches") -> list[str]:
+def written(
+    directory: str, form: str, what: str = "matches", column: str = "document"
+) -> list[str]:
     """The documents of all rows, in order."""
     found: list[str] = []
     for file in sorted(Path(directory, what).iterdir()):
         if form == "jsonl":
-            found += [json.loads(line)["document"] for line in file.read_text().splitlines()]
+            found += [json.loads(line)[column] for line in file.read_text().splitlines()]
         elif form == "xml":
             root = etree.parse(file).getroot()
             found += [str(one.get("document")) for one in root.iterchildren()]
@@ -62,7 +64,7 @@ def written(directory: str, form: str, what: str = "matches") -> list[str]:
             found += [line.split("\t")[0].replace("\\\\", "\\") for line in lines]
         else:
             table: Any = parquet.read_table(file) if form == "parquet" else csv.read_csv(file)
-            found += table.column("document").to_pylist()
+            found += table.column(column).to_pylist()
     return found
 
 
@@ -140,11 +142,22 @@ def test_spark_gives_the_same_names(spark: SparkSession, paths: list[str], form:
     assert sorted(extract.document_path(name) for name in written("out", form)) == paths
 
 
-def test_joined_documents_have_the_same_names() -> None:
-    joins = extract.Joins({"q": "S//a->x[b->i] JOIN{i=j, 5} S//a->y[b->j]"})
-    left, right = "\ud800", "\udfff"
-    joins.process("S", left, b"<a><b>1</b></a>", 0)
-    row = joins.process("S", right, b"<a><b>1</b></a>", 1)[0]
-    assert {row.left, row.right} == {left, right}
-    shown = row.in_rows()
-    assert {extract.document_path(shown.left), extract.document_path(shown.right)} == {left, right}
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_joined_documents_have_the_same_names(
+    spark: SparkSession, paths: list[str], engine: str, form: str
+) -> None:
+    assert spark.version
+    for path in paths:
+        Path(path).write_bytes(b"<a><b>1</b></a>")
+    Path("docs/wrong\udcff.xml").write_bytes(b"<a>")
+    Path("joins.tsv").write_text("q\tS//a->x[b->i] JOIN{i=j, 50} S//a->y[b->j]\n")
+    args = ["--queries", "joins.tsv", "S=docs", "--engine", engine, "-o", "out", "--format", form]
+    assert run("join", *args).exit_code == 1
+    left, right = [
+        [extract.document_path(name) for name in written("out", form, "joined", column)]
+        for column in ("left", "right")
+    ]
+    assert set(zip(left, right, strict=True)) == {(a, b) for a in paths for b in paths if a != b}
+    (wrong,) = written("out", form, "rejected")
+    assert extract.document_path(wrong) == "docs/wrong\udcff.xml"
