@@ -110,14 +110,26 @@ def check_written(directory: str | Path, written: Callable[[Path], Collection[st
 
     Raises:
         FileExistsError: Something else is there; it is named.
+        PermissionError: What is there cannot be read, or not be removed.
     """
     if (name := _other_entry(Path(directory), written)) is not None:
         raise FileExistsError(errno.EEXIST, _NOT_WRITTEN, os.path.join(directory, name))
+    for folder, _, _ in os.walk(directory):
+        if not os.access(folder, os.W_OK | os.X_OK):  # then nothing in it can be removed
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
 
 
 def entries(directory: Path) -> Iterator[str]:
-    """Yields all files and directories in a directory, as `check_written` names them."""
-    for folder, folders, files in os.walk(directory):
+    """Yields all files and directories in a directory, as `check_written` names them.
+
+    Raises:
+        OSError: One of the directories cannot be read.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, folders, files in os.walk(directory, onerror=fail):
         inside = os.path.relpath(folder, directory)
         for name in (*folders, *files):
             yield Path(inside, name).as_posix()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -149,10 +149,26 @@ def test_rows_that_cannot_be_written_leave_no_process(
 class Command:
     """``extract run`` on the documents, and its processes."""
 
-    def __init__(self, documents: list[str], *args: str, stdout: int = subprocess.DEVNULL) -> None:
+    def __init__(
+        self,
+        documents: list[str],
+        *args: str,
+        stdout: int = subprocess.DEVNULL,
+        before: Sequence[str] = (),
+    ) -> None:
         queries = Path(documents[0]).parent / "queries.tsv"
         queries.write_text("b\t//b\n")
-        command = [sys.executable, "-m", "extract", "run", "--engine", "local", "--jobs", "2"]
+        command = [
+            *before,
+            sys.executable,
+            "-m",
+            "extract",
+            "run",
+            "--engine",
+            "local",
+            "--jobs",
+            "2",
+        ]
         command += ["--schema", "none", "--queries", str(queries), *args, *documents]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.popen = subprocess.Popen(
@@ -215,3 +231,21 @@ def test_a_full_disk_ends_a_run(documents: list[str], tmp_path: Path, form: str)
         command = Command(documents, "-o", str(place / "out"), "--format", form)
         assert command.ended() == 2
         assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o500, 0o300])
+def test_results_of_another_user_are_left_alone(
+    documents: list[str], tmp_path: Path, mode: int
+) -> None:
+    out = tmp_path / "out"
+    assert Command(documents[:1], "-o", str(out)).ended() == 0
+    os.chown(out / "matches", 65534, 0)
+    (out / "matches").chmod(mode)
+    powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]  # root with its own rights
+    try:
+        subprocess.run([*powerless, "true"], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("only root can be a user without its rights")
+    assert Command(documents[:1], "-o", str(out), before=powerless).ended() == 2
+    assert len(list((out / "matches").iterdir())) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"docs", "out"}
