@@ -342,6 +342,10 @@ def test_a_snapshot_is_taken_up_and_a_replay_gives_the_same_keys(tmp_path: Path)
     assert (again.process("b", "b1", PACK, 3), again.process("S", "d2", BLOG, 5)) == expected
     assert again.process("S", "late", BLOG, -3) == []
     assert [one.stage for one in again.rejected] == ["late"]
+    (tmp_path / "saved/notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="was not written by extract"):
+        joins.save(tmp_path / "saved")
+    (tmp_path / "saved/notes.txt").unlink()
     joins.save(tmp_path / "saved")  # replaces the older one
     assert Joins.restore(tmp_path / "saved").state == joins.state
 

@@ -7,7 +7,7 @@ when it is restored, so that a snapshot of one version can be read by the next.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from extract.errors import JoinError
-from extract.files import whole_directory
+from extract.files import check_written, whole_directory
 from extract.filtertool.joins.documents import JoinDocument
 
 FORMAT: Final = 1
@@ -85,14 +85,16 @@ class Snapshot:
 
         Raises:
             JoinError: The directory has something else in it.
+            FileExistsError: Something else is beside a snapshot there.
             OSError: It cannot be written.
         """
         target = Path(directory)
         if target.exists() and any(target.iterdir()) and not (target / _STATE).is_file():
             reason = "exists and has no snapshot of joins"
             raise JoinError(reason, "choose another directory", str(directory))
+        check_written(target, _written)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with whole_directory(target, given=directory) as partial:
+        with whole_directory(target, _written, given=directory) as partial:
             facts = {"format": FORMAT, **self.facts}
             (partial / _STATE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
             _write(partial / _QUERIES, _QUERY_COLUMNS, [_query_row(one) for one in self.queries])
@@ -126,6 +128,10 @@ class Snapshot:
             SavedQuery(**{**row, "namespaces": json.loads(row["namespaces"])}) for row in queries
         ]
         return cls(saved, [JoinDocument(**row) for row in rows], facts)
+
+
+def _written(_: Path) -> Collection[str]:
+    return _STATE, _DOCUMENTS, _QUERIES
 
 
 def _query_row(query: SavedQuery) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def serve() -> None:
             with bounded:
                 answer = (True, function(*args))
         except Exception as error:
-            answer = (False, MemoryError() if is_out_of_memory(error) else _picklable(error))
+            answer = (False, MemoryError() if is_out_of_memory(error) else picklable(error))
         _send(target, answer)
 
 
@@ -238,7 +238,7 @@ def _limit(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
-def _picklable(error: Exception) -> Exception:
+def picklable(error: Exception) -> Exception:
     """Returns the error, or a picklable one with the same text; lxml's errors hold logs."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from extract.chunktool.file_names import document_name
 from extract.errors import DocumentError
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.seconds import Seconds
@@ -29,6 +30,12 @@ class Rejection(NamedTuple):
     reason: str
     line: int | None = None
     offset: int | None = None
+
+    def in_rows(self, xml: bool = False) -> Rejection:
+        """Returns the rejection as rows have it: its document has the name of `document_name`."""
+        if self.document is None:
+            return self
+        return self._replace(document=document_name(self.document, xml))
 
 
 @dataclass(frozen=True, slots=True)

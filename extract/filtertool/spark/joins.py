@@ -26,6 +26,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import monotonically_increasing_id
 
+from extract.chunktool.file_names import document_path
 from extract.chunktool.input.find import InputFile, search_inputs
 from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
 from extract.errors import JoinError
@@ -256,9 +257,11 @@ class JoinedFrames:
                 values = {name: row[name] for name in _COLUMNS}
                 bindings = values["bindings"]  # Spark does not keep their order
                 values["bindings"] = {name: bindings[name] for name in names[values["query"]]}
-                yield Joined(**values)
+                left, right = document_path(values["left"]), document_path(values["right"])
+                yield Joined(**values)._replace(left=left, right=right)
             else:
-                yield Rejection(*row["rejection"])
+                one = Rejection(*row["rejection"])
+                yield one._replace(document=one.document and document_path(one.document))
 
     def close(self) -> None:
         """Lets go of what Spark keeps; rows are gone then."""
@@ -303,21 +306,22 @@ class JoinedFrames:
 
     def _number(self, contents: DataFrame, by_time: bool) -> None:
         """Numbers input documents."""
-        known = contents.drop("document").collect()
-        known.sort(key=lambda row: (row["file"], row["item"]))
+        rows = contents.drop("document").collect()
+        known = [(document_path(row["name"]), row) for row in rows]
+        known.sort(key=lambda one: (one[1]["file"], one[1]["item"]))
         self.documents += len(known)
-        for row in known:
-            self._check(row["stream"], row["name"])
+        for name, row in known:
+            self._check(row["stream"], name)
         if by_time:
-            known.sort(key=lambda row: (row["time"] is not None, row["time"] or 0, row["name"]))
+            known.sort(key=lambda one: (one[1]["time"] is not None, one[1]["time"] or 0, one[0]))
         now = time_ns() // 1_000
-        for arrival, row in enumerate(known):
+        for arrival, (name, row) in enumerate(known):
             moment = now + arrival if row["time"] is None else row["time"]
-            late = None if row["time"] is None else self._numbers.late(row["name"], moment)
+            late = None if row["time"] is None else self._numbers.late(name, moment)
             self.before += [late] if late else pickle.loads(row["rejections"])
             if not late and not row["rejected"]:
                 key = (row["file"], row["item"])
-                self._numbers.accept(key, row["stream"], row["name"], moment)
+                self._numbers.accept(key, row["stream"], name, moment)
 
     def _join(self, stage: int) -> DataFrame:
         arrivals = {one.key: arrival for one, arrival in self._numbers.arrivals()}

@@ -54,7 +54,7 @@ def test_the_same_rows_by_a_join_in_spark(
     assert report.matches == local.matches > 20
     assert report.to_json()["queries"] == local.to_json()["queries"]
     names = sorted(path.name for path in (tmp_path / "spark").iterdir())
-    assert names == ["matches", "rejected", "report.json"]
+    assert names == [".files", "matches", "rejected", "report.json"]
 
 
 def test_no_process_has_all_subscriptions(
@@ -104,7 +104,7 @@ def test_standard_input_is_read_once(
     assert {row[0] for row in rows(tmp_path / "out" / "matches")} == {"<stdin>"}
     assert report.matches > 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["matches", "rejected", "report.json"]
+    assert names == [".files", "matches", "rejected", "report.json"]
 
 
 def test_tables_of_owners_are_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from extract.chunktool.file_names import document_name
 from extract.chunktool.input.find import InputFile
 from extract.chunktool.input.source import Document, open_source
 from extract.errors import DocumentError
@@ -108,7 +109,7 @@ def read_rows(
         except ValueError as error:
             stage = "read" if content is None else "time"
             why = pickle.dumps([Rejection(name, None, stage, str(error))])
-            yield number, 0, stream, name, None, True, why, None
+            yield number, 0, stream, document_name(name), None, True, why, None
         else:
             row = read_document(joins, limits, (number, 0), JoinInput(stream, name, content, None))
             yield (*row[:4], moment, *row[5:])
@@ -136,9 +137,10 @@ def read_document(
     except DocumentError as error:
         place = error.offset if error.offset >= 0 else None
         why = Rejection(name, None, "read", error.reason, error.line or None, place)
-        return *key, stream, name, moment, True, pickle.dumps([why]), None
+        return *key, stream, document_name(name), moment, True, pickle.dumps([why]), None
     content = pickle.dumps(document, pickle.HIGHEST_PROTOCOL) if document.links else None
-    return *key, stream, name, moment, False, pickle.dumps(rejections), content
+    shown = document_name(name)
+    return *key, stream, shown, moment, False, pickle.dumps(rejections), content
 
 
 def _load(given: Document, name: str, limits: Limits) -> bytes:
@@ -210,6 +212,7 @@ def joined_row(stage: int, placed: PlacedRow) -> tuple[Any, ...]:
 
 def joined_values(row: Joined | Rejection) -> tuple[Any, ...]:
     """Returns the row of `RESULTS` of a row or rejection."""
+    row = row.in_rows()
     if isinstance(row, Joined):
         return *row[:7], list(row.bindings.items()), row.output, None
     return *[None] * 9, row._asdict()
