@@ -238,6 +238,7 @@ class MatchingThread:
                     block.feed, document_name, query, one.stage, one.reason, 0, 0, when
                 )
                 batch.rejected.append(row)
+            self._write_large(batch)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""

@@ -68,6 +68,7 @@ class ValueJoins:
             read nothing that others publish.
         chains: The other queries; those of two chains have nothing to do with each other.
         later: The queries that read what others publish.
+        times: How far the streams of the documents that come here have come.
     """
 
     def __init__(self, job: JoinJob, limit: StateLimit | None = None) -> None:
@@ -76,6 +77,7 @@ class ValueJoins:
         if limit is not None:
             self._engine.store.limit(limit.own)
         self._candidates = job.filtering(self._engine.edges)
+        self.times = job.times()
         stages = job.stages()
         graphs: list[JoinGraph] = []
         by_stage: dict[int, set[JoinGraph]] = {}
@@ -148,8 +150,9 @@ class ValueJoins:
             yield PlacedRow(document.clock, *place, member.publish, row)
         for one in done.rejections:
             yield PlacedRow(document.clock, -1, -1, -1, -1, "", one)
+        self.times.accept(document.stream, document.time)
         engine.keep(document)
-        engine.release(arrival.horizon, arrival.counts)
+        engine.release(self.times.horizon, arrival.counts)
 
     def keep(self, document: JoinDocument) -> None:
         """Keeps a document, without joining it."""
@@ -164,24 +167,27 @@ class ValueJoins:
         """What is kept of documents."""
         return self._engine.state
 
-    def begin(self, kept: Sequence[WitnessBlock] = ()) -> None:
+    def begin(
+        self, kept: Sequence[WitnessBlock] = (), latest: Mapping[str, int] | None = None
+    ) -> None:
         """Forgets all documents, whose clocks may stand for others now, but for some.
 
         Args:
             kept: What `end` returned for these.
+            latest: How far the streams had come then, as `Lateness` has it.
         """
+        self.times.begin(latest or {})
         self._engine.forget()
         self._engine.store.clear()
         self._engine.store.load(kept)
 
-    def end(self, counts: StreamCounts, horizon: int | None) -> Sequence[WitnessBlock]:
+    def end(self, counts: StreamCounts) -> Sequence[WitnessBlock]:
         """Returns what later documents may still join.
 
         Args:
             counts: The numbers of documents so far.
-            horizon: No document will be accepted whose time is earlier; None if any may.
         """
-        self._engine.release(horizon, counts)
+        self._engine.release(self.times.horizon, counts)
         return self._engine.store.dump()
 
 

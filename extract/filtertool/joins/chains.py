@@ -13,6 +13,7 @@ from typing import NamedTuple
 from extract.filtertool.joins.by_value import JoinPart, PlacedRow, ValueJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.lateness import Late
 from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.joins.room import STATE
@@ -25,10 +26,12 @@ class InputResult(NamedTuple):
     Attributes:
         rows: The rows, in the order of one process.
         rejections: What was rejected.
+        is_accepted: Whether the document was accepted.
     """
 
     rows: list[Joined]
     rejections: list[Rejection]
+    is_accepted: bool = True
 
 
 class ChainJoins:
@@ -45,7 +48,11 @@ class ChainJoins:
     """
 
     def __init__(
-        self, joins: ValueJoins | None, part: JoinPart | None, clock: int, places: Mapping[str, int]
+        self,
+        joins: ValueJoins | None,
+        part: JoinPart | None,
+        clock: int,
+        places: Mapping[str, int],
     ) -> None:
         self._joins = joins
         self._part = part
@@ -85,13 +92,16 @@ class ChainJoins:
             place = self.places[published.stream]
             name = f"{published.stream}#{place}"
             counts = self._counts(arrival.seq + 1, inputs)
-            time, horizon = published.time, arrival.horizon
-            numbers = Arrival(name, time, place, place, self.clock, counts, horizon)
+            time = published.time
+            late = Late()
+            if self._joins is not None:
+                late = self._joins.times.late(published.stream, name, time, published=True)
+            numbers = Arrival(name, time, place, place, self.clock, counts, late.timelines)
             numbers.number(published)
             self.clock += 1
             self.places[published.stream] += 1
             if self._joins is not None and self._part is not None:
-                result.rejections.extend(self._joins.read(published))
+                result.rejections.extend((*self._joins.read(published), *late.rejections))
                 waiting += self._take(self._joins.go_on(published, numbers, self._part), result)
         return result
 

@@ -112,12 +112,6 @@ class JoinEngine:
             plan = self._plans[key] = JoinPlan(*key, self.store, self._shared)
         return plan
 
-    @property
-    def longest(self) -> int | None:
-        """The longest window in time, in microseconds; None if there is none."""
-        sizes = [plan.widest for (_, events), plan in self._plans.items() if not events]
-        return max([size for size in sizes if size >= 0], default=None)
-
     def graph_of(self, identifier: str) -> JoinGraph:
         """Returns the join graph of a query."""
         return self._queries[identifier][1].graph
@@ -138,11 +132,11 @@ class JoinEngine:
         """What is kept of documents."""
         return JoinState(len(self.store), self.store.witnesses, self.store.bytes)
 
-    def release(self, horizon: int | None, counts: StreamCounts) -> None:
+    def release(self, horizon: Callable[[str, bool], int], counts: StreamCounts) -> None:
         """Lets go of documents that no later one can join.
 
         Args:
-            horizon: No document will be accepted whose time is earlier; None if any may.
+            horizon: As of `Lateness`.
             counts: The numbers of documents so far.
         """
         first: dict[str, int] = {}
@@ -269,10 +263,10 @@ class _PairRows:
         """Makes the rows of queries for two documents that share the values of their graph."""
         if self._only is not None and not self._only(members.graph, left, right):
             return
-        clock, views = min(left.clock, right.clock), self._views
+        clock, views, late = min(left.clock, right.clock), self._views, left.late | right.late
         matches: list[tuple[Row, Row]] | None = None
         for variant in members:
-            seeing = variant.seeing(distance, clock)
+            seeing = variant.seeing(distance, clock, late)
             if not seeing:
                 continue
             if matches is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from extract.filtertool.joins.edges import EdgeTable
 from extract.filtertool.joins.engine import Candidates
+from extract.filtertool.joins.lateness import Lateness
 from extract.filtertool.joins.members import JoinMember
 from extract.limits import Limits
 from extract.xscl.ast import XsclQuery
@@ -19,7 +20,7 @@ class JoinJob:
     Attributes:
         queries: The queries.
         limits: How large documents and outputs may be.
-        lateness: By how many microseconds a document may be late; None if no document is.
+        lateness: By how many microseconds a document may be late, if that was given.
         published: The streams that queries publish.
         filtering: Returns what says which edges may match a document.
     """
@@ -29,6 +30,13 @@ class JoinJob:
     lateness: int | None
     published: frozenset[str]
     filtering: Callable[[EdgeTable], Candidates]
+
+    def times(self) -> Lateness:
+        """Returns the lateness of the queries, before the first document."""
+        times = Lateness(self.lateness)
+        for member, query in self.queries:
+            times.add(member.id, member.order, query, member.timeline)
+        return times
 
     def stages(self) -> Mapping[str, int]:
         """Returns for each query its stage: when all that the streams it reads have is there.

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.job import JoinJob
+from extract.filtertool.joins.lateness import Late, Timelines
 from extract.filtertool.joins.plan import StreamCounts
-from extract.filtertool.results.outcome import Rejection
 
 DocumentKey: TypeAlias = tuple[int, int]
 """Where the content of a document is: the number of a file or a stage, and its number there."""
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     Attributes:
         name, time, seq, place, clock: As of `JoinDocument`.
         counts: How many documents there were before it, of streams with windows in events.
-        horizon: From then on, no document is accepted whose time is earlier; None if any may.
+        late: As of `JoinDocument`.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Arrival(NamedTuple):
     place: int
     clock: int
     counts: StreamCounts
-    horizon: int | None
+    late: Timelines
 
     def number(self, document: JoinDocument) -> None:
         """Gives a document its numbers."""
         document.name, document.time, document.seq = self.name, self.time, self.seq
-        document.place, document.clock = self.place, self.clock
+        document.place, document.clock, document.late = self.place, self.clock, self.late
 
 
 class PublishedBy(NamedTuple):
@@ -68,7 +68,7 @@ class KnownDocument:
         stream, name, time: As of `JoinDocument`.
         root: The number of the input document that led to it.
         depth: How many published documents there are on the way from that one.
-        horizon: As of `Arrival`.
+        late: The queries that it is late for.
         made: The row that it was made of; None for one from outside.
         clock: Its number among those that were known when they were last counted.
     """
@@ -79,7 +79,7 @@ class KnownDocument:
     time: int
     root: int
     depth: int
-    horizon: int | None
+    late: Late
     made: PublishedBy | None = None
     clock: int = -1
 
@@ -93,43 +93,38 @@ class KnownDocument:
 
 
 class DocumentNumbers:
-    """Numbers documents, and rejects those that are late.
+    """Numbers documents, and tells for which queries they are late.
 
     Args:
         job: The queries.
+
+    Attributes:
+        inputs: How many documents from outside were accepted.
     """
 
     def __init__(self, job: JoinJob) -> None:
-        self._lateness = job.lateness
+        self._times, self._again = job.times(), job.times()
         self._counted = {
             stream for _, query in job.queries if query.window.events for stream in query.streams
         }
         self._known: list[KnownDocument] = []
-        self._inputs = 0
-        self._latest: int | None = None
-        self._horizon: int | None = None
+        self.inputs = 0
 
-    def late(self, name: str, time: int) -> Rejection | None:
-        """Returns the rejection of a document that would be late now."""
-        if self._horizon is None or time >= self._horizon:
-            return None
-        return late_document(name, time, self._horizon)
+    def late(self, stream: str, name: str, time: int) -> Late:
+        """Returns the queries that a document is late for now."""
+        return self._times.late(stream, name, time)
 
-    def accept(self, key: DocumentKey, stream: str, name: str, time: int) -> None:
-        """Takes the next input document, which is not late."""
-        self._latest = time if self._latest is None else max(time, self._latest)
-        if self._lateness is not None:
-            self._horizon = self._latest - self._lateness
-        self._known.append(KnownDocument(key, stream, name, time, self._inputs, 0, self._horizon))
-        self._inputs += 1
+    def accept(self, key: DocumentKey, stream: str, name: str, time: int, late: Late) -> None:
+        """Takes the next input document, which is not late for all queries."""
+        self._times.accept(stream, time)
+        self._known.append(KnownDocument(key, stream, name, time, self.inputs, 0, late))
+        self.inputs += 1
 
     def publish(self, key: DocumentKey, stream: str, made: PublishedBy) -> None:
         """Takes a document that a row published."""
         later = max(made.left, made.right, key=lambda one: one.clock)
-        time = max(made.left.time, made.right.time)
-        self._known.append(
-            KnownDocument(key, stream, "", time, later.root, later.depth + 1, later.horizon, made)
-        )
+        time, depth = max(made.left.time, made.right.time), later.depth + 1
+        self._known.append(KnownDocument(key, stream, "", time, later.root, depth, Late(), made))
 
     def arrivals(self) -> Iterator[tuple[KnownDocument, Arrival]]:
         """Counts all documents that are known, and yields them in order.
@@ -139,15 +134,20 @@ class DocumentNumbers:
         self._known.sort(key=KnownDocument.place)
         places: Counter[str] = Counter()
         inputs = 0
+        times = self._again
+        times.begin({})
         for clock, one in enumerate(self._known):
             one.clock = clock
             place = places[one.stream]
             if one.made is not None:
                 one.name = f"{one.stream}#{place}"
+                one.late = times.late(one.stream, one.name, one.time, published=True)
+            else:
+                times.accept(one.stream, one.time)
             seq = inputs if one.made is None else place
             counted = {stream: places[stream] for stream in self._counted}
             counts = StreamCounts(inputs, counted)
-            yield one, Arrival(one.name, one.time, seq, place, clock, counts, one.horizon)
+            yield one, Arrival(one.name, one.time, seq, place, clock, counts, one.late.timelines)
             places[one.stream] += 1
             inputs += one.made is None
 
@@ -155,10 +155,3 @@ class DocumentNumbers:
     def known(self) -> list[KnownDocument]:
         """The documents by their clocks."""
         return self._known
-
-
-def late_document(name: str, time: int, horizon: int) -> Rejection:
-    """Returns the rejection of a document that is too late."""
-    late = (horizon - time) / 1_000_000
-    reason = f"the document is {late:g} s later than the lateness allows"
-    return Rejection(name, None, "late", reason)

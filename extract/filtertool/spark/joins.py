@@ -32,7 +32,12 @@ from extract.errors import JoinError
 from extract.filtertool.joins.inputs import ARRIVAL
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.joins.numbering import DocumentKey, DocumentNumbers, PublishedBy
+from extract.filtertool.joins.numbering import (
+    Arrival,
+    DocumentKey,
+    DocumentNumbers,
+    PublishedBy,
+)
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.report import rejected_files
 from extract.filtertool.spark.frames import spark_schema
@@ -234,6 +239,11 @@ class JoinedFrames:
                 waiting += self._published(frame)
 
     @property
+    def accepted(self) -> int:
+        """How many documents were accepted."""
+        return self._numbers.inputs
+
+    @property
     def rows(self) -> DataFrame:
         """All rows."""
         return self._all().where("rejection is null").select(*_COLUMNS)
@@ -313,17 +323,24 @@ class JoinedFrames:
         now = time_ns() // 1_000
         for arrival, row in enumerate(known):
             moment = now + arrival if row["time"] is None else row["time"]
-            late = None if row["time"] is None else self._numbers.late(row["name"], moment)
-            self.before += [late] if late else pickle.loads(row["rejections"])
-            if not late and not row["rejected"]:
+            late = self._numbers.late(row["stream"], row["name"], moment)
+            if late.whole:
+                self.before += late.rejections
+                continue
+            self.before += pickle.loads(row["rejections"])
+            if not row["rejected"]:
+                self.before += late.rejections
                 key = (row["file"], row["item"])
-                self._numbers.accept(key, row["stream"], row["name"], moment)
+                self._numbers.accept(key, row["stream"], row["name"], moment, late)
 
     def _join(self, stage: int) -> DataFrame:
-        arrivals = {one.key: arrival for one, arrival in self._numbers.arrivals()}
-        for key, rejections in self._unnamed.items():
-            self.before += [one._replace(document=arrivals[key].name) for one in rejections]
-        self._unnamed = {}
+        arrivals: dict[DocumentKey, Arrival] = {}
+        for one, arrival in self._numbers.arrivals():
+            arrivals[one.key] = arrival
+            if one.key in self._unnamed:
+                rejections = self._unnamed.pop(one.key)
+                self.before += [why._replace(document=one.name) for why in rejections]
+                self.before += one.late.rejections
         shipped = self._spark.sparkContext.broadcast(arrivals)
         shares = self._shares
 

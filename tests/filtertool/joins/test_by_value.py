@@ -31,8 +31,9 @@ def by_value(queries: dict[str, str], documents: list[Any], shares: int) -> list
             joins.read(document)
         except DocumentError:
             continue
-        if numbers.late(name, moment) is None:
-            numbers.accept((place, 0), stream, name, moment)
+        late = numbers.late(stream, name, moment)
+        if not late.whole:
+            numbers.accept((place, 0), stream, name, moment, late)
             contents[place, 0] = pickle.dumps(document)
     rows: list[Joined] = []
     waiting: list[tuple[str, PublishedBy, str]] = []
