@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from extract.chunktool.input.find import InputFile
-from extract.filtertool.joins.engine import PUBLISH
 from extract.filtertool.joins.inputs import ARRIVAL, JoinInput
 from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.room import STATE
 from extract.filtertool.joins.writers import JoinedWriter, open_joined_writer
 from extract.filtertool.output.directory import REPORT, result_directory

@@ -34,6 +34,7 @@ from extract.filtertool.joins.lateness import Late, Lateness
 from extract.filtertool.joins.members import JoinMember
 from extract.filtertool.joins.parallel import ParallelJoins, Progress
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.publishing import Publishing
 from extract.filtertool.joins.room import StateLimit, dropped_document
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
@@ -372,6 +373,7 @@ class Joins:
         rows: list[Joined] = []
         spent = 0
         waiting = deque([first])
+        publishing = Publishing(first.name, self._limits)
         while waiting:
             document = waiting.popleft()
             if document is not first:  # numbered when its turn comes
@@ -392,7 +394,13 @@ class Joins:
             self._rejected += done.rejections
             for member, row in done.rows:
                 rows.append(row)
-                if member.publish:
+                if not member.publish:
+                    continue
+                is_published = True
+                if self._engine.reads(member.publish):
+                    is_published, refused = publishing.take(member.id)
+                    self._rejected += refused
+                if is_published:
                     later = max(row.left_time, row.right_time)
                     data = row.output.encode()
                     waiting.append(JoinDocument(member.publish, "", later, 0, 0, 0, True, data))

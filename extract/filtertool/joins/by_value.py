@@ -8,7 +8,7 @@ meet first, so that no row comes twice and no one has to compare rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from extract.filtertool.joins.blocks import WitnessBlock
 from extract.filtertool.joins.documents import JoinDocument
@@ -66,8 +66,9 @@ class ValueJoins:
     Attributes:
         alone: The queries that take part in no chain: no other reads what they publish, and they
             read nothing that others publish.
-        chains: The other queries; those of two chains have nothing to do with each other.
-        later: The queries that read what others publish.
+        chained: The other queries.
+        first: The queries that read input streams alone.
+        later: Those that read what others publish.
         times: How far the streams of the documents that come here have come.
     """
 
@@ -78,23 +79,22 @@ class ValueJoins:
             self._engine.store.limit(limit.own)
         self._candidates = job.filtering(self._engine.edges)
         self.times = job.times()
-        stages = job.stages()
-        graphs: list[JoinGraph] = []
-        by_stage: dict[int, set[JoinGraph]] = {}
+        first: set[JoinGraph] = set()
+        later: set[JoinGraph] = set()
+        chained: set[JoinGraph] = set()
+        read = job.chained
         for member, query in job.queries:
             self._engine.add(member, query)
             graph = self._engine.graph_of(member.id)
-            graphs.append(graph)
-            by_stage.setdefault(stages[member.id], set()).add(graph)
-        chained = _chains(job, graphs)
-        self._stages = {stage: _part(some) for stage, some in by_stage.items()}
-        self.later = _part(graph for stage, some in by_stage.items() if stage for graph in some)
-        self.chains = [_part(some) for some in chained]
-        self.alone = _part(set(graphs).difference(*chained))
+            (first if read.isdisjoint(query.streams) else later).add(graph)
+            if not read.isdisjoint((member.publish, *query.streams)):
+                chained.add(graph)
+        self.first, self.later = _part(first), _part(later)
+        self.chained, self.alone = _part(chained), _part((first | later) - chained)
 
-    def stage(self, number: int) -> JoinPart:
-        """Returns the queries of a stage: see `JoinJob.stages`."""
-        return self._stages.get(number, _NOTHING)
+    def reads(self, stream: str) -> bool:
+        """Whether a query reads a published stream."""
+        return self._engine.reads(stream)
 
     def read(self, document: JoinDocument) -> list[Rejection]:
         """Finds the witnesses of a document.
@@ -194,28 +194,6 @@ class ValueJoins:
 def _part(graphs: Iterable[JoinGraph]) -> JoinPart:
     pairs = {graph: graph.edge_pairs[0] for graph in graphs}
     return JoinPart(pairs, frozenset([edge for pair in pairs.values() for edge in pair]))
-
-
-_NOTHING: Final = JoinPart({}, frozenset())
-
-
-def _chains(job: JoinJob, graphs: Sequence[JoinGraph]) -> list[set[JoinGraph]]:
-    """The graphs of queries that are connected by what they publish and read, in their order."""
-    read = {stream for _, query in job.queries for stream in query.streams} & job.published
-    groups: dict[JoinGraph | str, list[JoinGraph | str]] = {}
-    for (member, query), graph in zip(job.queries, graphs, strict=True):
-        links = read.intersection((member.publish, *query.streams))
-        if not links:
-            continue
-        group = groups.setdefault(graph, [graph])
-        for stream in sorted(links):
-            other = groups.setdefault(stream, [stream])
-            if other is not group:
-                small, group = sorted((group, other), key=len)
-                group += small
-                groups |= dict.fromkeys(small, group)
-    different = {id(group): group for group in groups.values()}
-    return [{one for one in group if not isinstance(one, str)} for group in different.values()]
 
 
 def _keys(document: JoinDocument, edge: int) -> set[bytes]:

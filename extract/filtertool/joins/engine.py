@@ -23,6 +23,7 @@ from extract.filtertool.joins.graphs import (
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
 from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
+from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.store import WitnessStore
 from extract.filtertool.joins.witnesses import WitnessFinder
 from extract.filtertool.results.outcome import Rejection
@@ -31,7 +32,6 @@ from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
 
 _TAIL_BYTES: Final = 700  # of bindings, paths and names that rows of several queries share
 _ROW_BYTES: Final = 350  # of one row, with its place
-PUBLISH: Final = "publish"  # the stage of rejections of published documents that cannot be read
 
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
 """Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
@@ -152,6 +152,10 @@ class JoinEngine:
 
     # -- documents
 
+    def reads(self, stream: str) -> bool:
+        """Whether a query reads a published stream."""
+        return bool(self.edges.of_stream(stream))
+
     def read(self, document: JoinDocument, candidates: Candidates | None = None) -> list[Rejection]:
         """Finds the witnesses of a document.
 
@@ -166,7 +170,7 @@ class JoinEngine:
         Raises:
             DocumentError: It comes from outside, and is not well-formed.
         """
-        if document.published and not self.edges.of_stream(document.stream):
+        if document.published and not self.reads(document.stream):
             return []  # nobody reads it
         try:
             tree = DocumentTree(document.data, document.name, self._limits)

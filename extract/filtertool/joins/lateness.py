@@ -110,8 +110,8 @@ class Lateness:
         if query.publish:
             self._publish(query.publish, streams, 1)
         sources, size = self._sources(streams), query.window.size
-        if in_time and self._widest is not None:
-            _widen(self._widest, sources, size)
+        if in_time:
+            _widen(self._widths(), sources, size)
         own = self._timelines.get(timeline)
         if timeline < 0:
             horizon, some = self._behind(sources, in_time), self._readers[query.streams[0]]
@@ -255,14 +255,19 @@ class Lateness:
         return max(times) - (self._lateness(sources) if self._given is None else self._given)
 
     def _lateness(self, sources: frozenset[str]) -> int:
+        widths = self._widths()
+        if EVERY_STREAM in sources:
+            return max(widths.values())
+        return max([widths.get(one, 0) for one in (*sources, EVERY_STREAM)])
+
+    def _widths(self) -> dict[str, int]:
+        """The widest windows in time of queries, by source."""
         if self._widest is None:
             self._widest = {}
             for one in self._timelines.values():
                 if one.in_time:
                     _widen(self._widest, one.sources, one.sizes.widest)
-        if EVERY_STREAM in sources:
-            return max(self._widest.values())
-        return max([self._widest.get(one, 0) for one in (*sources, EVERY_STREAM)])
+        return self._widest
 
     # -- snapshots
 

@@ -77,7 +77,7 @@ class ParallelJoins:
         self._first_clock = progress.clock
         self._clocks: list[int] = []  # of input documents that processes number one by one
         self._counted = {s for _, q in job.queries if q.window.events for s in q.streams}
-        chained = any(job.stages().values())
+        chained = bool(job.chained)
         if limit is not None:
             limit = replace(limit, parts=jobs + chained)
         self._later = ValueJoins(job, limit) if chained else None
@@ -85,7 +85,7 @@ class ParallelJoins:
         part = None if self._later is None else self._later.later
         if self._later is not None:
             self._later.times = deepcopy(progress.times)  # chains follow when a batch is numbered
-        self._chains = ChainJoins(self._later, part, progress.clock, places)
+        self._chains = ChainJoins(self._later, part, progress.clock, places, job.limits)
         self._crew = Crew(partial(JoinShare, job, jobs, limit), jobs)
         self.state = JoinState(0, 0, 0)
         kept = [one.bare() for one in progress.kept]

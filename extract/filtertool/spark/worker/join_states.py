@@ -1,6 +1,6 @@
 """What a worker does for joins of a stream: all that one group of documents needs, batch by batch.
 
-There is a group for each share of the values, and one for each chain of queries. Each gets the
+There is a group for each share of the values, and one for all chains of queries. Each gets the
 heads of all documents of a batch, and so numbers them as all others do; and the contents of those
 that it may join. What it has to remember is one row of Spark's state store.
 """
@@ -58,17 +58,16 @@ class StreamJoins(NamedTuple):
         return f"{self.queries} {self.shares}"
 
     def groups(self) -> list[int]:
-        """Returns the numbers of groups: of shares, then of chains."""
+        """Returns the numbers of groups: of shares, then of what is published and read."""
         shares = self.shares if self.joins.alone.pairs else _TELLS + 1
-        return [*range(shares), *range(self.shares, self.shares + len(self.joins.chains))]
+        return [*range(shares), *([self.shares] if self.joins.chained.pairs else [])]
 
     def groups_of(self, document: JoinDocument) -> set[int]:
         """Returns the numbers of the groups that may join a document."""
         joins = self.joins
         groups = {share_of(key, self.shares) for key in joins.keys(document, joins.alone)}
-        for number, chain in enumerate(joins.chains):
-            if joins.keys(document, chain):
-                groups.add(self.shares + number)
+        if joins.keys(document, joins.chained):
+            groups.add(self.shares)
         return groups
 
 
@@ -159,7 +158,7 @@ class GroupState:
         form, queries, numbers, published, kept = _PlainReader(io.BytesIO(data)).load()
         if (form, queries) != (_FORMAT, stream.known_by):
             hint = "go on with the queries and shares of before, or choose another checkpoint"
-            raise JoinError("the checkpoint is that of other queries or shares", hint)
+            raise JoinError("the checkpoint is that of other queries or shares, or older", hint)
         inputs, places, latest, clock = numbers
         return cls(inputs, places, latest, clock, published, [block_from(one) for one in kept])
 
@@ -195,8 +194,8 @@ def join_group(
         found = _of_share(stream, group, arriving, heads, contents)
         counts = arriving.counts()
     else:
-        part = joins.chains[group - stream.shares]
-        chain = ChainJoins(joins, part, now.clock, now.published)
+        limits = stream.job.limits
+        chain = ChainJoins(joins, joins.chained, now.clock, now.published, limits)
         found = _of_chain(stream, chain, arriving, heads, contents)
         counts = chain.counts(arriving.counts())
         now.clock, now.published = chain.clock, chain.places
