@@ -97,7 +97,7 @@ def test_the_command_has_the_limit(tmp_path: Path) -> None:
     for stream, data in (("s", MANY), ("a", ONE)):
         (tmp_path / f"{stream}.xml").write_bytes(data)
     given = [f"s={tmp_path / 's.xml'}", f"a={tmp_path / 'a.xml'}", "-o", str(tmp_path / "out")]
-    options = ["--queries", str(queries), "--max-published", "11", "--engine", "local"]
+    options = ["--queries", str(queries), "--limit", "published=11", "--engine", "local"]
     result = run("join", *options, *given)
     assert result.exit_code == 1, result.output
     report = json.loads((tmp_path / "out" / "report.json").read_text())
