@@ -23,7 +23,14 @@ nor other queries have a part in it."""
 RAISE: Final = "raise the limit if you trust the input"
 
 
-def _limit(default: Any, group: Group, passed: str, about: str, most: int | None = None) -> Any:
+def _limit(
+    default: Any,
+    group: Group,
+    passed: str,
+    about: str,
+    most: int | None = None,
+    least: int | None = None,
+) -> Any:
     """A limit.
 
     Args:
@@ -32,8 +39,10 @@ def _limit(default: Any, group: Group, passed: str, about: str, most: int | None
         passed: What is said of that which passes it; ``{}`` is the limit.
         about: What is said of it beside the option.
         most: What it can be at most; None for anything.
+        least: What it can be at least; None for 0 of bytes and seconds, else 1.
     """
-    least = 0 if "bytes" in passed or isinstance(default, float) else 1
+    if least is None:
+        least = 0 if "bytes" in passed or isinstance(default, float) else 1
     metadata = {"group": group, "passed": passed, "about": about, "least": least, "most": most}
     return field(default=default, metadata=metadata)
 
@@ -173,6 +182,13 @@ class Limits:
         "answer",
         "one document leads to rows of more than {:,} bytes",
         "Bytes that the rows of one document in joins may take, about.",
+    )
+    published: int = _limit(
+        1_000,
+        "answer",
+        "one document leads to more than {:,} published ones",
+        "Documents that joins may publish, and read, on the way from one document.",
+        least=0,
     )
     xpath_chars: int = _limit(
         400_000,

@@ -11,6 +11,7 @@ BATCH_DOCUMENTS: Final = 5_000
 _FIRST_SLICE: Final = 256  # documents, before it is known what they lead to
 SLICE_NOTIFICATIONS: Final = 20_000  # that a slice should lead to
 PART_BYTES: Final = 16 << 20  # of notifications that are written together
+_PART_REJECTIONS: Final = 20_000
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class MatchedBatch:
 
     def is_large(self) -> bool:
         """Whether a part of it should be written now."""
-        return self.told_bytes >= PART_BYTES
+        return self.told_bytes >= PART_BYTES or len(self.rejected) >= _PART_REJECTIONS
 
     def take_part(self) -> MatchedBatch:
         """What there is so far, to be written; the rest follows."""

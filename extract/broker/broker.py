@@ -42,11 +42,12 @@ from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
+from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import ArrivedDocument, SubscriberRow
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, SubscriberRow
 from extract.broker.store.store import BrokerStore
 from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
@@ -107,6 +108,7 @@ class Broker:
             self._matched,
             self.joins,
             self._save_joins,
+            self._read_again,
             self.catalog.saw,
             self._feed_ended,
             self.settings.max_delay_ms / 1000,
@@ -151,9 +153,14 @@ class Broker:
             more = False
             with contextlib.suppress(Problem):  # the store cannot be written now: the next time
                 more = await self.journal.ask(
-                    lambda transaction: trim_store(transaction, self.settings, len(self.joins) > 0)
+                    lambda transaction: trim_store(transaction, self.settings, self.has_joins)
                 )
             await asyncio.sleep(0 if more else _TRIM_SECONDS)
+
+    @property
+    def has_joins(self) -> bool:
+        """Whether joins need the log, from the place of their last saved state on."""
+        return self.matcher.is_catching_up or len(self.joins) > 0
 
     def end_waiting(self) -> None:
         """Answers all who wait for news, so that connections can end; in the event loop."""
@@ -462,6 +469,12 @@ class Broker:
                 ),
                 lasting=True,
             )
+        )
+
+    def _read_again(self, after: int, last: int, most: int) -> list[ArrivedBlock]:
+        """Blocks of the log, for joins; in the thread of the matcher."""
+        return self.store.read(
+            lambda connection: document_rows.blocks_between(connection, after, last, most)
         )
 
     # -- notifications

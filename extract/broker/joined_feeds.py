@@ -50,6 +50,11 @@ class JoinedFeeds:
         return len(self._joins)
 
     @property
+    def kept(self) -> int:
+        """How many documents the state has."""
+        return self._joins.state.documents
+
+    @property
     def published(self) -> Collection[str]:
         """The names of the streams that joins make."""
         return self._joins.published

@@ -17,16 +17,20 @@ from typing import Any, Final
 import msgspec
 
 from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
+from extract.broker.bodies import SubscriptionBody
 from extract.broker.feed_filters import FeedFilters, read_body
 from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Event, FeedEnd, SubscriptionChange
-from extract.broker.recovery import Recovered
+from extract.broker.recovery import ReadBlocks, Recovered, Replay
 from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
+from extract.broker.store.tables import StoreError
 from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
 _BATCH_BYTES: Final = 16 << 20
 _SAVE_SECONDS: Final = 30.0  # between two saved states of joins
+_AGAIN_SECONDS: Final = 1.0  # until a store that does not answer is asked again
+_REPLAY_DOCUMENTS: Final = 1_000  # between two of them at the start, at least
 _encode = msgspec.json.Encoder().encode
 
 
@@ -39,6 +43,7 @@ class MatchingThread:
         matched: Called with the outcome of each batch, or parts of it, in their order; may wait.
         joins: The joins between documents.
         saved: Called with a state of the joins, and its position and revision.
+        read: Reads blocks of the log again.
         seen: Called with the documents of a feed that were matched.
         ended: Called with a feed that is gone, when no document of it is left.
         max_delay: How many seconds a document may wait for others.
@@ -53,6 +58,7 @@ class MatchingThread:
         matched: Callable[[MatchedBatch], None],
         joins: JoinedFeeds,
         saved: Callable[[int, int, bytes], None],
+        read: ReadBlocks,
         seen: Callable[[int, Sequence[ArrivedDocument]], None],
         ended: Callable[[int], None],
         max_delay: float,
@@ -67,6 +73,8 @@ class MatchingThread:
         self._observe = observe
         self._joins = joins
         self._saved = saved
+        self._read = read
+        self._replay: Replay | None = None
         self._seen = seen
         self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
@@ -89,12 +97,7 @@ class MatchingThread:
             filters.load({key: read_body(body) for key, body in bodies.items()})
         if start.join_state:
             self._joins.restore(start.join_state)
-        for event in start.replay:
-            if isinstance(event, ArrivedBlock):
-                self._join(event, None)
-            elif isinstance(event, SubscriptionChange):
-                body = None if event.body is None else read_body(event.body)
-                self._joins.change(event.key, body)
+        self._replay = start.replay
         self._backlog = start.backlog
         self._place = (start.position, start.revision)
 
@@ -124,8 +127,16 @@ class MatchingThread:
         """States of the automata of all filters."""
         return sum([one.states() for one in list(self._feeds.values())])
 
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether joins do not have yet what they had when the last broker ended."""
+        return self._replay is not None
+
     def _run(self) -> None:
         try:
+            if not self._catch_up():
+                self._save_joins(0)
+                return
             self._process(self._backlog)
             self._backlog = []
             while True:
@@ -138,6 +149,55 @@ class MatchingThread:
         except BaseException as error:
             self.failure = error
             _log.critical("matching stopped: %s", error, exc_info=error)
+
+    def _catch_up(self) -> bool:
+        """Gives joins again what they saw; their state is saved on the way.
+
+        It is saved after so many documents, not after a time: a broker that is killed again and
+        again goes on from the last of these places. A large state is not saved so often, so that
+        most of the time goes into documents.
+
+        Returns:
+            Whether joins have all; otherwise the broker stops.
+        """
+        assert self._replay is not None
+        place, self._place = self._place, (self._replay.position, self._replay.revision)
+        count = size = 0
+        for event in self._replay.events(self._read_again):
+            if self._stopping:
+                return False
+            if isinstance(event, SubscriptionChange):
+                self._change_join(event)
+            elif isinstance(event, ArrivedBlock):
+                self._join(event, None)
+                self._place = (event.position, event.revision)
+                count += len(event.documents)
+                size += sum([len(one.content) for one in event.documents])
+                if count > max(_REPLAY_DOCUMENTS, self._joins.kept // 4) or size > _BATCH_BYTES:
+                    self._save_joins(0)
+                    count = size = 0
+        if self._stopping:
+            return False
+        self._place = place
+        self._replay = None
+        return True
+
+    def _read_again(self, after: int, last: int, most: int) -> Sequence[ArrivedBlock]:
+        """Reads blocks, as soon as the store answers; none if the broker stops before."""
+        while True:
+            try:
+                return self._read(after, last, most)
+            except StoreError as error:
+                _log.warning("joins wait for the store: %s", error)
+            with self._condition:
+                if self._condition.wait_for(lambda: self._stopping, _AGAIN_SECONDS):
+                    return []
+
+    def _change_join(self, event: SubscriptionChange) -> SubscriptionBody | None:
+        body = None if event.body is None else read_body(event.body)
+        self._place = (self._place[0], event.revision)
+        self._joins.change(event.key, body)
+        return body
 
     def _next(self) -> list[Event]:
         """What waits, when it is much or has waited long enough; nothing at the end."""
@@ -173,10 +233,7 @@ class MatchingThread:
             if self._stopping:
                 return
             if isinstance(event, SubscriptionChange):
-                body = None if event.body is None else read_body(event.body)
-                self._place = (self._place[0], event.revision)
-                self._joins.change(event.key, body)
-                changes.setdefault(event.feed, {})[event.key] = body
+                changes.setdefault(event.feed, {})[event.key] = self._change_join(event)
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
@@ -238,6 +295,7 @@ class MatchingThread:
                     block.feed, document_name, query, one.stage, one.reason, 0, 0, when
                 )
                 batch.rejected.append(row)
+            self._write_large(batch)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from extract.broker.feed_filters import read_body, select_of
 from extract.broker.journal import Event, SubscriptionChange
@@ -14,6 +15,36 @@ from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
 
 _ALL = 1 << 60
+_PAGE: Final = 64  # blocks that are read again at a time
+
+ReadBlocks: TypeAlias = Callable[[int, int, int], Sequence[ArrivedBlock]]
+"""Returns the blocks behind a position, up to another one, at most so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What joins saw after their state was saved.
+
+    Attributes:
+        changes: Changes of joins, with their revisions.
+        position, revision: Where the state was saved.
+        end: The last position that joins saw.
+    """
+
+    changes: Sequence[tuple[int, SubscriptionChange]] = ()
+    position: int = 0
+    revision: int = 0
+    end: int = 0
+
+    def events(self, read: ReadBlocks) -> Iterator[Event]:
+        """Yields them in the order of the log; a few documents at a time are in memory."""
+        at, position = 0, self.position
+        while position < self.end and (blocks := read(position, self.end, _PAGE)):
+            position = blocks[-1].position
+            ready = [one for one in self.changes[at:] if one[0] <= blocks[-1].revision]
+            yield from _merged(ready, blocks)
+            at += len(ready)
+        yield from [event for _, event in self.changes[at:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +57,7 @@ class Recovered:
         documents: Documents that are to be matched, and
         size: their bytes.
         join_state: The last saved state of joins; empty if there is none.
-        replay: What joins have seen since that, in the order of the log.
+        replay: What joins saw after that.
         revision: Of the first document to match.
         position: Up to which all is matched.
     """
@@ -36,7 +67,7 @@ class Recovered:
     documents: int
     size: int
     join_state: bytes
-    replay: list[Event]
+    replay: Replay
     revision: int
     position: int
 
@@ -59,7 +90,7 @@ def recover(connection: Connection, revision: int) -> Recovered:
     later = subscription_rows.versions_after(connection, first)
     backlog = _merged(_changes(later, first), blocks)
     saved = join_rows.last_state(connection)
-    replay: list[Event] = []
+    replay = Replay()
     if saved is not None or has_joins:
         position, since, state = (0, 0, b"") if saved is None else saved
         versions = [
@@ -68,9 +99,8 @@ def recover(connection: Connection, revision: int) -> Recovered:
         if saved is None and versions:  # documents before the first join are not for it
             earliest = min([one.since for one in versions])
             position = document_rows.position_before(connection, earliest)
-        seen = document_rows.blocks_between(connection, position, matched)
         changes = [one for one in _changes(versions, since) if one[0] <= first]
-        replay = _merged(changes, seen)
+        replay = Replay(changes, position, since, matched)
     documents = sum([len(block.documents) for block in blocks])
     size = sum([len(one.content) for block in blocks for one in block.documents])
     state = b"" if saved is None else saved[2]

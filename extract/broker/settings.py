@@ -44,6 +44,7 @@ class BrokerLimits:
         header_bytes: Of the line and the headers of a request.
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
+        published: Documents that joins publish, and read, on the way from one document.
         future_seconds: How far ahead the time of a document may be.
         inferred_names: Elements of an inferred schema; beyond, it widens no more.
         inferred_bytes: Of documents that an inferred schema is made of.
@@ -78,6 +79,7 @@ class BrokerLimits:
     header_bytes: int = 65_536
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
+    published: int = 1_000
     future_seconds: float = 60
     inferred_names: int = 2_000
     inferred_bytes: int = 64 * _MIB
@@ -172,4 +174,5 @@ class BrokerSettings:
             query_seconds=10.0,
             query_rows=1_000_000,
             query_bytes=self.limits.answer_bytes,
+            published=self.limits.published,
         )

@@ -10,12 +10,15 @@ from extract.broker.http.requests import broker_of, json_response
 
 
 async def get_health(request: Request) -> Response:
-    """Whether the broker works: 200, or 503 with a reason."""
+    """Whether the broker works: 200, with a reason if it still begins; or 503 with a reason."""
     broker = broker_of(request)
     reason = broker.failure()
     if reason:
         return json_response({"status": "failing", "reason": reason}, 503)
-    return json_response({"status": "ok", "version": __version__})
+    said = {"status": "ok", "version": __version__}
+    if broker.matcher.is_catching_up:
+        said["reason"] = "joins read again what came since their state was saved; matching waits"
+    return json_response(said)
 
 
 async def get_metrics(request: Request) -> Response:

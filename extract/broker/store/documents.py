@@ -50,10 +50,11 @@ def blocks_of_feed(connection: Connection, feed: int, number: int, most: int) ->
     return [_block(row) for row in connection.query(statement, values)]
 
 
-def blocks_between(connection: Connection, after: int, last: int) -> list[ArrivedBlock]:
-    """The blocks behind a position of the log, up to another one."""
-    statement = f"SELECT {_BLOCK} FROM block WHERE position > ? AND position <= ? ORDER BY position"
-    return [_block(row) for row in connection.query(statement, (after, last))]
+def blocks_between(connection: Connection, after: int, last: int, most: int) -> list[ArrivedBlock]:
+    """The blocks behind a position of the log, up to another one, at most so many."""
+    between = "position > ? AND position <= ?"
+    statement = f"SELECT {_BLOCK} FROM block WHERE {between} ORDER BY position LIMIT ?"
+    return [_block(row) for row in connection.query(statement, (after, last, most))]
 
 
 def first_revision(connection: Connection, after: int) -> int | None:

@@ -44,6 +44,7 @@ class JoinDocument:
             compares.
         links: For each edge of the patterns: from a node above to the nodes below. The node above
             a root is -1.
+        late: The timelines of queries that it is late for.
     """
 
     stream: str
@@ -57,12 +58,13 @@ class JoinDocument:
     locators: list[Locator] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
     links: Mapping[int, Mapping[int, tuple[int, ...]]] = field(default_factory=dict)
+    late: frozenset[int] = frozenset()
 
     def bare(self) -> JoinDocument:
         """Returns the document without its witnesses."""
         return JoinDocument(
             self.stream, self.name, self.time, self.seq, self.place, self.clock, self.published,
-            self.data,
+            self.data, late=self.late,
         )  # fmt: skip
 
     @property

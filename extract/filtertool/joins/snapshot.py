@@ -19,7 +19,8 @@ from extract.errors import JoinError
 from extract.files import check_written, whole_directory
 from extract.filtertool.joins.documents import JoinDocument
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+_READ: Final = (1, FORMAT)  # the first had one lateness for all queries
 _STATE: Final = "joins.json"
 _DOCUMENTS: Final = "documents.parquet"
 _QUERIES: Final = "queries.parquet"
@@ -31,6 +32,7 @@ _QUERY_COLUMNS: Final = pa.schema(
         ("namespaces", pa.string()),
         ("since", pa.int64()),
         ("order", pa.int64()),
+        ("timeline", pa.int64()),
     ]
 )
 _DOCUMENT_COLUMNS: Final = pa.schema(
@@ -43,6 +45,7 @@ _DOCUMENT_COLUMNS: Final = pa.schema(
         ("clock", pa.int64()),
         ("published", pa.bool_()),
         ("data", pa.large_binary()),
+        ("late", pa.list_(pa.int64())),
     ]
 )
 
@@ -57,6 +60,7 @@ class SavedQuery:
         namespaces: Prefix to namespace URI.
         since: The clock of the first document that it sees.
         order: Its number among all queries that there ever were.
+        timeline: The number of its timeline, see `Lateness`; below 0 if it has none yet.
     """
 
     id: str
@@ -64,6 +68,7 @@ class SavedQuery:
     namespaces: Mapping[str, str]
     since: int
     order: int
+    timeline: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class Snapshot:
             _write(partial / _QUERIES, _QUERY_COLUMNS, [_query_row(one) for one in self.queries])
             rows = [
                 {name: getattr(one, name) for name in _DOCUMENT_COLUMNS.names}
+                | {"late": sorted(one.late)}
                 for one in self.documents
             ]
             _write(partial / _DOCUMENTS, _DOCUMENT_COLUMNS, rows)
@@ -121,13 +127,15 @@ class Snapshot:
         except (OSError, ValueError, pa.ArrowException) as error:
             reason = f"the snapshot cannot be read: {error}"
             raise JoinError(reason, _HINT, str(directory)) from error
-        if facts.get("format") != FORMAT:
+        if facts.get("format") not in _READ:
             reason = f"the snapshot has the format {facts.get('format')!r}, not {FORMAT}"
             raise JoinError(reason, "restore it with the version that wrote it", str(directory))
         saved = [
             SavedQuery(**{**row, "namespaces": json.loads(row["namespaces"])}) for row in queries
         ]
-        return cls(saved, [JoinDocument(**row) for row in rows], facts)
+        late = [frozenset(row.pop("late", ())) for row in rows]
+        documents = [JoinDocument(**row, late=one) for row, one in zip(rows, late, strict=True)]
+        return cls(saved, documents, facts)
 
 
 def _written(_: Path) -> Collection[str]:
@@ -141,6 +149,7 @@ def _query_row(query: SavedQuery) -> dict[str, Any]:
         "namespaces": json.dumps(dict(query.namespaces)),
         "since": query.since,
         "order": query.order,
+        "timeline": query.timeline,
     }
 
 
