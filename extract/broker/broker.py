@@ -21,7 +21,8 @@ from extract.broker.changes import (
 from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
-from extract.broker.feed_filters import FeedFilters, read_body, select_of
+from extract.broker.feed_filters import read_body, select_of
+from extract.broker.feed_queries import FeedQueries
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
 from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
@@ -101,7 +102,7 @@ class Broker:
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         shown = Shown(limits.notification_matches, limits.notification_bytes)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(self.limits, shown, limits.matching_bytes),
+            lambda key: FeedQueries(self.limits, shown, limits.matching_bytes),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,

@@ -15,6 +15,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.rows import FeedRow, SubscriberRow
+from extract.broker.store.set_aside import take_back
 
 PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
 Apply = Callable[[Transaction], Any]
@@ -100,6 +101,7 @@ def put_subscriptions(
             feed_rows.set_meta(connection, "next_subscriber", str(registry.next_subscriber))
         again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
         subscription_rows.end_versions(connection, revision, again)
+        take_back(connection, [key for key in again if registry.set_aside.pop(key, None)])
         bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for row, one, is_new in zip(rows, some, answers, strict=True):
@@ -145,6 +147,7 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     registry, connection = transaction.registry, transaction.connection
     revision = _next_revision(transaction)
     keys = [one.key for one in some]
+    take_back(connection, [key for key in keys if key in registry.set_aside])
     past = [(one.id, registry.end_subscriber(one)) for one in some]
     past_numbers.raise_past(connection, past)
     notification_rows.remove_notifications(connection, keys)

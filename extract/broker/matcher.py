@@ -11,17 +11,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
-from extract.broker.feed_filters import FeedFilters, read_body
+from extract.broker.feed_filters import read_body
+from extract.broker.feed_queries import FeedQueries, SetAside
 from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Event, FeedEnd, SubscriptionChange
 from extract.broker.recovery import Recovered
-from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
+from extract.broker.said_rows import Said
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow, SetAsideRow
 from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
@@ -34,7 +36,7 @@ class MatchingThread:
     """Matches documents in the order of the log.
 
     Args:
-        filters: Makes the filters of a feed, by its key, with the queries given.
+        filters: Makes the filters of a feed, by its key.
         names: The name of each feed, by its key.
         matched: Called with the outcome of each batch, or parts of it, in their order; may wait.
         joins: The joins between documents.
@@ -48,7 +50,7 @@ class MatchingThread:
 
     def __init__(
         self,
-        filters: Callable[[int], FeedFilters],
+        filters: Callable[[int], FeedQueries],
         names: Callable[[int], str],
         matched: Callable[[MatchedBatch], None],
         joins: JoinedFeeds,
@@ -71,7 +73,7 @@ class MatchingThread:
         self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
         self._next_save = time.monotonic() + _SAVE_SECONDS
-        self._feeds: dict[int, FeedFilters] = {}
+        self._feeds: dict[int, FeedQueries] = {}
         self._slices: dict[int, SliceSize] = {}
         self._backlog: list[Event] = []
         self._waiting: list[Event] = []
@@ -185,7 +187,7 @@ class MatchingThread:
         self._match(blocks)
         self._change(changes)
 
-    def _filters(self, feed: int) -> FeedFilters:
+    def _filters(self, feed: int) -> FeedQueries:
         if feed not in self._feeds:
             self._feeds[feed] = self._make(feed)
         return self._feeds[feed]
@@ -200,7 +202,7 @@ class MatchingThread:
         if not blocks:
             return
         begun = time.perf_counter()
-        batch = MatchedBatch(blocks[-1].position)
+        batch = MatchedBatch(blocks[-1].position, blocks[-1].revision)
         feeds: dict[int, list[ArrivedBlock]] = {}
         for block in blocks:
             feeds.setdefault(block.feed, []).append(block)
@@ -213,6 +215,8 @@ class MatchingThread:
                 self._seen(feed, block.documents)
         for block in blocks:
             self._join(block, batch)
+        for feed, some in feeds.items():
+            self._match_dear(feed, some, batch)
         self._place = (batch.position, blocks[-1].revision)
         self._observe(time.perf_counter() - begun, batch.documents)
         self._matched(batch)
@@ -249,36 +253,48 @@ class MatchingThread:
         filters = self._filters(feed)
         if not len(filters):
             return
-        documents: list[ArrivedDocument] = []
-        times: list[int] = []
-        numbers: list[int] = []
-        for block in blocks:
-            documents += block.documents
-            times += range(block.received, block.received + len(block.documents))
-            numbers += range(block.first, block.first + len(block.documents))
+        documents, times, numbers = _columns(blocks)
         size = self._slices.setdefault(feed, SliceSize())
         start = 0
         while start < len(documents):
             most = max(1, self._most_pairs // len(filters))
             chosen = slice(start, start + min(size.documents, most))
             some = documents[chosen]
-            count = self._tell(feed, filters, some, times[chosen], numbers[chosen], batch)
+            rejected: list[dict[str, Any]] = []
+            told = filters.match(some, rejected, start)
+            count = self._tell(feed, told, some, times[chosen], numbers[chosen], rejected, batch)
             size.observe(len(some), count)
             start += len(some)
+
+    def _match_dear(self, feed: int, blocks: list[ArrivedBlock], batch: MatchedBatch) -> None:
+        """Asks queries that take long; what others are told is written before."""
+        filters = self._filters(feed)
+        if not filters.has_dear:
+            return
+        if batch.told or batch.rejected:
+            self._matched(batch.take_part())
+        documents, times, numbers = _columns(blocks)
+        rejected: list[dict[str, Any]] = []
+        ended: list[SetAside] = []
+        told = filters.match_dear(documents, rejected, ended)
+        self._tell(feed, told, documents, times, numbers, rejected, batch)
+        batch.set_aside += [
+            SetAsideRow(one.key, numbers[one.place], one.reason, now_us()) for one in ended
+        ]
 
     def _tell(
         self,
         feed: int,
-        filters: FeedFilters,
+        told: Iterable[Said],
         documents: list[ArrivedDocument],
         times: list[int],
         numbers: list[int],
+        rejected: list[dict[str, Any]],
         batch: MatchedBatch,
     ) -> int:
-        """Matches a few documents; returns to how many notifications they lead."""
-        rejected: list[dict[str, Any]] = []
+        """Notes what came of a few documents; returns to how many notifications they lead."""
         name, count = self._name(feed), 0
-        for place, keys, said in filters.match(documents, rejected):
+        for place, keys, said in told:
             document = documents[place]
             when = times[place] if document.time is None else document.time
             entry = {
@@ -313,3 +329,17 @@ class MatchingThread:
         """Has a part of an outcome written, if it is much."""
         if batch.is_large():
             self._matched(batch.take_part())
+
+
+def _columns(
+    blocks: Iterable[ArrivedBlock],
+) -> tuple[list[ArrivedDocument], list[int], list[int]]:
+    """The documents of blocks, when each came, and their numbers in the feed."""
+    documents: list[ArrivedDocument] = []
+    times: list[int] = []
+    numbers: list[int] = []
+    for block in blocks:
+        documents += block.documents
+        times += range(block.received, block.received + len(block.documents))
+        numbers += range(block.first, block.first + len(block.documents))
+    return documents, times, numbers

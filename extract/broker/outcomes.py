@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from extract.broker.batches import MatchedBatch
+from extract.broker.feed_queries import LAST_DOCUMENTS, MOST_UNANSWERED
 from extract.broker.journal import Operation, Transaction
 from extract.broker.store import documents as document_rows
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store.rows import BatchMark, NotificationRow
+from extract.broker.store.rows import BatchMark, NotificationRow, RejectionRow, SetAsideRow
+from extract.broker.store.set_aside import set_aside
 
+SET_ASIDE: Final = "set-aside"  # the stage of a subscription that is asked no more
 _ROW_BYTES: Final = 1 << 18  # of notifications in one row, where there is more than one
 Told = Callable[[MatchedBatch, list[int]], None]
 
@@ -37,8 +40,13 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
                 rows.append(NotificationRow(key, last, len(some), batch.position, data))
             registry.numbers[key] = last
         notification_rows.add_notifications(connection, rows)
-        if batch.rejected:
-            notification_rows.add_rejections(connection, batch.rejected)
+        rejected = batch.rejected + [
+            _set_aside(one, transaction)
+            for one in batch.set_aside
+            if one.key in registry.by_key and set_aside(connection, one, batch.revision)
+        ]
+        if rejected:
+            notification_rows.add_rejections(connection, rejected)
         if not batch.is_part:
             size = batch.size + batch.earlier_bytes + sum([len(row.data) for row in rows])
             count = batch.earlier + sum([row.amount for row in rows])
@@ -48,6 +56,18 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
         transaction.afterwards.append(lambda: told(batch, [row.key for row in rows]))
 
     return Operation(apply, lasting=True)
+
+
+def _set_aside(one: SetAsideRow, transaction: Transaction) -> RejectionRow:
+    """Takes note of a subscription that was set aside; returns what its owner is told."""
+    registry = transaction.registry
+    registry.set_aside[one.key] = one
+    feed = registry.by_key[one.key].feed
+    reason = (
+        f"it got no answer on {MOST_UNANSWERED} of its last {LAST_DOCUMENTS} documents "
+        f"({one.reason}), and is asked no more until it is put again"
+    )
+    return RejectionRow(feed, "", str(one.key), SET_ASIDE, reason, 0, 0, transaction.now)
 
 
 def _in_rows(entries: list[bytes]) -> Iterator[list[bytes]]:

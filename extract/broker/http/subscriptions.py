@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from extract.broker.bodies import (
+    SetAsideView,
     SubscriptionBody,
     SubscriptionLine,
     SubscriptionView,
@@ -45,6 +46,8 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
+from extract.broker.times import iso_time
+from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
 
 _MOST_BYTES = 1 << 20  # of one subscription
@@ -110,7 +113,7 @@ async def put_subscription(request: Request) -> Response:
     new = NewSubscription(identifier, encode(kept), has_webhook, secret)
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
-    view = _view(broker.subscriber(identifier), feed, kept)
+    view = _view(broker, broker.subscriber(identifier), feed, kept)
     view.unsatisfiable = reason or UNSET
     view.webhook_secret = secret or UNSET
     return json_response(view, 201 if is_new else 200)
@@ -170,7 +173,10 @@ def _read_lines(
     return some, bodies
 
 
-def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> SubscriptionView:
+def _view(
+    broker: Broker, row: SubscriberRow, feed: str, body: SubscriptionBody
+) -> SubscriptionView:
+    aside = broker.registry.set_aside.get(row.key)
     return SubscriptionView(
         row.id,
         feed,
@@ -183,6 +189,11 @@ def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> Subscription
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
         body.metadata,
+        set_aside=UNSET
+        if aside is None
+        else SetAsideView(
+            iso_time(aside.time), over_http(aside.reason), broker.registry.missed(row.key)
+        ),
     )
 
 
@@ -196,7 +207,7 @@ async def get_subscription(request: Request) -> Response:
         if row.key not in bodies:
             raise not_found("subscription")
         feed = broker.registry.feed_names[row.feed]
-        view = _view(row, feed, read_subscription(bodies[row.key]))
+        view = _view(broker, row, feed, read_subscription(bodies[row.key]))
         view.last_seq = notification_rows.last_number(connection, row.key)
         return view
 
@@ -236,7 +247,7 @@ async def list_subscriptions(request: Request) -> Response:
                 text = bodies.get(one.key)
                 if text is None or not _has(search, one.id, text):
                     continue
-                views.append(_view(one, feed, read_subscription(text)))
+                views.append(_view(broker, one, feed, read_subscription(text)))
                 size += len(text)
                 if len(views) >= most or size >= most_bytes:
                     return views, True

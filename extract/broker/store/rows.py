@@ -148,4 +148,21 @@ class RejectionRow:
     time: int
 
 
+@dataclass(frozen=True, slots=True)
+class SetAsideRow:
+    """A subscription that is asked no more: it got no answer on too many documents.
+
+    Attributes:
+        key: Of the subscriber.
+        number: In its feed, of the last document that it was asked about.
+        reason: Why.
+        time: Since when, in microseconds since 1970.
+    """
+
+    key: int
+    number: int
+    reason: str
+    time: int
+
+
 Row = tuple[Any, ...]

@@ -14,7 +14,7 @@ from extract.broker.store.database import Connection
 from extract.broker.store.past_numbers import raise_past
 from extract.errors import ExtractError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 # Types in braces are the database's; {clustered} makes a table ordered by its key on disk.
 TABLES: Final[dict[str, str]] = {
@@ -44,6 +44,8 @@ TABLES: Final[dict[str, str]] = {
     "query {text} NOT NULL, stage {text} NOT NULL, reason {text} NOT NULL, "
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
     "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
+    "set_aside": "key {key}, number {integer} NOT NULL, reason {text} NOT NULL, "
+    "time {integer} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
 }
 CLUSTERED: Final = frozenset({"notification"})
@@ -75,7 +77,8 @@ MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
         f"CREATE TABLE past_number ({TABLES['past_number']})",
         _forget_deleted,
         "ALTER TABLE subscriber DROP COLUMN active",
-    )
+    ),
+    2: (f"CREATE TABLE set_aside ({TABLES['set_aside']})",),
 }
 
 _BRACES: Final = re.compile(r"\{(\w+)\}")

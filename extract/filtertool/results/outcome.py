@@ -10,7 +10,6 @@ from extract.errors import DocumentError
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.seconds import Seconds
 
-
 COST: Final = "cost"
 """The stage of a query that was given up on a document: it took more than its limits allow."""
 

@@ -243,6 +243,7 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     writer = store.writer
     with writer.transaction():
         writer.execute("DROP TABLE past_number")
+        writer.execute("DROP TABLE set_aside")
         writer.execute("ALTER TABLE subscriber ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
         feeds.set_meta(writer, "version", "1")
         feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
