@@ -25,7 +25,14 @@ from extract.broker.feed_filters import read_body, select_of
 from extract.broker.feed_queries import FeedQueries
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
-from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
+from extract.broker.journal import (
+    Event,
+    JoinRights,
+    Journal,
+    Operation,
+    SubscriptionChange,
+    Transaction,
+)
 from extract.broker.matcher import MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
@@ -36,7 +43,13 @@ from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import barred_among, owner_named, without_right
+from extract.broker.rights import (
+    barred_among,
+    owner_named,
+    present_joins,
+    without_barred_joins,
+    without_right,
+)
 from extract.broker.said_rows import Shown
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
@@ -132,7 +145,7 @@ class Broker:
             start = recover(connection, self.registry.revision)
             self.with_webhook.update([key for key, _, _ in notification_rows.webhooks(connection)])
         self.pending.add(start.documents, start.size)
-        self.matcher.load(start)
+        self.matcher.load(start, self.barred)
 
     async def serve(self) -> None:
         """Begins to deliver and to trim; in the event loop that serves."""
@@ -233,8 +246,6 @@ class Broker:
 
     async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
         """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
-        if name in self.joins.published:
-            raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
 
         def present(key: int) -> dict[str, SubscriptionBody]:
             return self.store.read(
@@ -292,8 +303,8 @@ class Broker:
         chosen = []
         for place, body in enumerate(bodies):
             if select_of(body) is None:
-                feeds, published = self.registry.feeds, self.joins.published
-                check_join(body, client, feeds, published, self.limits)
+                known = {*self.registry.feeds, *self.registry.published.values()}
+                check_join(body, client, known, self.limits)
             else:
                 chosen.append(place)
         schema = self.schema_of(feed)
@@ -310,6 +321,7 @@ class Broker:
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
+            events = transaction.events[-len(some) :]
             keys = [transaction.registry.subscribers[one.id].key for one in some]
             hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
             self.with_webhook.update(hooks)
@@ -317,6 +329,7 @@ class Broker:
                 bodies = dict(zip(keys, [one.body for one in some], strict=True))
                 barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
                 self.barred = (self.barred - set(keys)) | barred
+                transaction.events[-len(some) :] = without_barred_joins(events, barred)
             return answers
 
         answers: list[bool] = await self.journal.ask(apply)
@@ -343,6 +356,7 @@ class Broker:
         def apply(transaction: Transaction) -> None:
             connection, registry = transaction.connection, transaction.registry
             self.barred = without_right(connection, registry, tokens, self.limits)
+            transaction.events.append(JoinRights(present_joins(connection), self.barred))
             self.token_epoch += 1
             transaction.afterwards.append(self.readers.wake_everybody)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from extract.broker.bodies import FeedBody, encode
 from extract.broker.journal import FeedEnd, SubscriptionChange, Transaction
@@ -14,10 +14,12 @@ from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.published import end_published, put_published
 from extract.broker.store.rows import FeedRow, SubscriberRow
 from extract.broker.store.set_aside import take_back
 
 PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
+_OTHER_NAME: Final = "choose a name that is neither a feed nor a stream"
 Apply = Callable[[Transaction], Any]
 
 
@@ -30,12 +32,14 @@ class NewSubscription:
         body: As JSON, without secrets.
         webhook: Whether notifications go to a webhook.
         secret: That signs them.
+        publishes: The stream that it publishes; empty for none.
     """
 
     id: str
     body: bytes
     webhook: bool
     secret: str
+    publishes: str = ""
 
 
 def put_feed(
@@ -51,6 +55,8 @@ def put_feed(
         feed = registry.feeds.get(name)
         is_new = feed is None
         if feed is None:
+            if name in registry.published.values():
+                raise Problem(409, f"{name} is a stream that a join publishes", _OTHER_NAME)
             feed = FeedEntry(registry.next_feed, name, body, transaction.now, 1, [])
             registry.next_feed += 1
             feed_rows.set_meta(connection, "next_feed", str(registry.next_feed))
@@ -86,6 +92,10 @@ def put_subscriptions(
             if before is not None:
                 _check_free(before, entry.key, owner)
             _check_mode(before is not None, one.id, mode)
+        for one in some:
+            if one.publishes in registry.feeds:
+                reason = f"{one.publishes} is a feed; a join cannot publish documents into it"
+                raise Problem(409, reason, _OTHER_NAME)
         answers = [before is None for before in present]
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
@@ -102,6 +112,12 @@ def put_subscriptions(
         again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
         subscription_rows.end_versions(connection, revision, again)
         take_back(connection, [key for key in again if registry.set_aside.pop(key, None)])
+        streams = {row.key: one.publishes for row, one in zip(rows, some, strict=True)}
+        changed = {k: name for k, name in streams.items() if name != registry.published.get(k, "")}
+        put_published(connection, changed)
+        for key, name in changed.items():
+            registry.published.pop(key, None)
+            registry.published |= {key: name} if name else {}
         bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for row, one, is_new in zip(rows, some, answers, strict=True):
@@ -148,6 +164,7 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     revision = _next_revision(transaction)
     keys = [one.key for one in some]
     take_back(connection, [key for key in keys if key in registry.set_aside])
+    end_published(connection, [key for key in keys if key in registry.published])
     past = [(one.id, registry.end_subscriber(one)) for one in some]
     past_numbers.raise_past(connection, past)
     notification_rows.remove_notifications(connection, keys)

@@ -49,10 +49,8 @@ class JoinedFeeds:
     def __len__(self) -> int:
         return len(self._joins)
 
-    @property
-    def published(self) -> Collection[str]:
-        """The names of the streams that joins make."""
-        return self._joins.published
+    def __contains__(self, key: int) -> bool:
+        return str(key) in self._joins
 
     def change(self, key: int, body: SubscriptionBody | None) -> None:
         """Lets a join begin, change or end, from the next document on."""
@@ -69,8 +67,6 @@ class JoinedFeeds:
         self, feed: str, document: ArrivedDocument, time: int
     ) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[Any]]:
         """Takes a document; returns what it leads to, by subscriber, and what was rejected."""
-        if feed in self._joins.published:
-            return iter(()), []
         try:
             rows = self._joins.process(feed, document.name, document.content, iso_time(time))
         except ExtractError as error:
@@ -131,34 +127,37 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
     return set(query.streams), query.publish
 
 
-def may_read(streams: Collection[str], client: KnownClient | None) -> bool:
-    """Whether a client may read all streams of a join."""
-    if client is None:
+def may_join(streams: Collection[str], publish: str, client: KnownClient | None) -> bool:
+    """Whether a client may read all streams of a join, and publish into its stream."""
+    if client is None or (_ANY in streams and client.feeds is not None):
         return False
-    if _ANY in streams and client.feeds is not None:
-        return False
-    return all(client.may("subscribe", name) for name in streams if name != _ANY)
+    may_read = all(client.may("subscribe", name) for name in streams if name != _ANY)
+    return may_read and (not publish or client.may("publish", publish))
 
 
 def check_join(
-    body: SubscriptionBody,
-    client: KnownClient,
-    feeds: Collection[str],
-    published: Collection[str],
-    limits: Limits,
+    body: SubscriptionBody, client: KnownClient, known: Collection[str], limits: Limits
 ) -> None:
-    """Checks that a join reads feeds that are there and that its owner may read.
+    """Checks that a join reads streams that are there, and that its owner may do what it does.
+
+    What is said of a name that the owner has no right to does not depend on whether it is there.
+
+    Args:
+        body: The join.
+        client: Its owner.
+        known: The names of all feeds and published streams.
+        limits: For the query.
 
     Raises:
         Problem: It does not.
     """
     streams, publish = joined_streams(body, limits)
-    for name in sorted(streams - {_ANY}):
-        if (name not in feeds and name not in published) or not client.sees(name):
-            raise not_found(f"feed as {name}")
-    if not may_read(streams, client):
+    if _ANY in streams and client.feeds is not None:
         hint = "a join with S reads every feed; name the feeds instead"
         raise Problem(403, "this token may not read all feeds of the join", hint)
-    if publish and publish in feeds:
-        reason = f"{publish} is a feed; a join cannot publish documents into it"
-        raise Problem(409, reason, "choose a name that no feed has")
+    for name in sorted(streams - {_ANY}):
+        if name not in known or not client.may("subscribe", name):
+            raise not_found(f"feed as {name}")
+    if not may_join(streams, publish, client):
+        hint = "ask for the role publish for that name, or leave PUBLISH out"
+        raise Problem(403, f"this token may not publish into {publish}", hint)

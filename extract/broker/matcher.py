@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +20,8 @@ from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
 from extract.broker.feed_filters import read_body
 from extract.broker.feed_queries import FeedQueries, SetAside
 from extract.broker.joined_feeds import JoinedFeeds
-from extract.broker.journal import Event, FeedEnd, SubscriptionChange
-from extract.broker.recovery import Recovered
+from extract.broker.journal import Event, FeedEnd, JoinRights, SubscriptionChange
+from extract.broker.recovery import Recovered, is_join
 from extract.broker.said_rows import Said
 from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow, SetAsideRow
 from extract.broker.times import iso_time, now_us
@@ -84,8 +84,13 @@ class MatchingThread:
         self._thread = threading.Thread(target=self._run, name="matcher", daemon=True)
         self.failure: BaseException | None = None
 
-    def load(self, start: Recovered) -> None:
-        """Compiles what holds at the start, by feed, and takes what is to be done first."""
+    def load(self, start: Recovered, barred: Collection[int] = ()) -> None:
+        """Compiles what holds at the start, by feed, and takes what is to be done first.
+
+        Args:
+            start: What the last broker left.
+            barred: Subscribers whose joins are not asked, for want of a right.
+        """
         for feed, bodies in start.queries.items():
             self._feeds[feed] = filters = self._make(feed)
             filters.load({key: read_body(body) for key, body in bodies.items()})
@@ -97,8 +102,17 @@ class MatchingThread:
             elif isinstance(event, SubscriptionChange):
                 body = None if event.body is None else read_body(event.body)
                 self._joins.change(event.key, body)
+        every = [one for some in start.queries.values() for one in some.items()]
+        joins = {key: body for key, body in every if is_join(body)}
+        self._join_as_allowed(JoinRights(joins, barred))
         self._backlog = start.backlog
         self._place = (start.position, start.revision)
+
+    def _join_as_allowed(self, rights: JoinRights) -> None:
+        """Ends joins that are not allowed: others would read what they publish; begins the rest."""
+        for key, body in rights.joins.items():
+            if (key in rights.barred) == (key in self._joins):
+                self._joins.change(key, None if key in rights.barred else read_body(body))
 
     def start(self) -> None:
         """Starts the thread."""
@@ -179,6 +193,8 @@ class MatchingThread:
                 self._place = (self._place[0], event.revision)
                 self._joins.change(event.key, body)
                 changes.setdefault(event.feed, {})[event.key] = body
+            elif isinstance(event, JoinRights):
+                self._join_as_allowed(event)
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)

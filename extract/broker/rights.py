@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from extract.broker.feed_filters import read_body
-from extract.broker.joined_feeds import joined_streams, may_read
+from extract.broker.joined_feeds import joined_streams, may_join
+from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.recovery import is_join
 from extract.broker.registry import Registry
 from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
@@ -23,12 +25,17 @@ def owner_named(name: str, tokens: TokenFile) -> KnownClient | None:
     return LOCAL if owner is None and name == LOCAL.name else owner
 
 
+def present_joins(connection: Connection) -> dict[int, bytes]:
+    """The joins among all subscriptions, by the keys of the subscribers."""
+    return {key: body for key, body in every_present_body(connection) if is_join(body)}
+
+
 def without_right(
     connection: Connection, registry: Registry, tokens: TokenFile, limits: Limits
 ) -> frozenset[int]:
-    """The subscribers whose owners may not read their feed, or not all that they join."""
+    """The subscribers whose owners may not read their feed, or not join as they do."""
     barred = set()
-    joins = {key: body for key, body in every_present_body(connection) if is_join(body)}
+    joins = present_joins(connection)
     for row in list(registry.by_key.values()):
         feed = registry.feed_names.get(row.feed)
         if feed is None:
@@ -48,11 +55,26 @@ def barred_among(
     return {key for key, join in joins.items() if not _may_be_told(client, feed, join, limits)}
 
 
+def without_barred_joins(events: Iterable[Event], barred: Collection[int]) -> list[Event]:
+    """Changes of subscriptions, in which joins end that their owners may not have.
+
+    What such a join published, others would read.
+    """
+    return [
+        replace(one, body=None)
+        if isinstance(one, SubscriptionChange)
+        and one.key in barred
+        and one.body is not None
+        and is_join(one.body)
+        else one
+        for one in events
+    ]
+
+
 def _may_be_told(owner: KnownClient | None, feed: str, join: bytes | None, limits: Limits) -> bool:
-    """Whether a client may read a feed, and all that a subscription to it joins."""
+    """Whether a client may read a feed, and join what a subscription to it joins."""
     if owner is None or not owner.may("subscribe", feed):
         return False
     if join is None:
         return True
-    streams, _ = joined_streams(read_body(join), limits)
-    return may_read(streams, owner)
+    return may_join(*joined_streams(read_body(join), limits), owner)

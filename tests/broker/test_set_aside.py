@@ -10,8 +10,6 @@ import pytest
 
 from extract.broker.feed_queries import LAST_DOCUMENTS, MOST_UNANSWERED
 from extract.broker.settings import BrokerLimits, BrokerSettings
-from extract.broker.store.store import BrokerStore
-from extract.broker.store.tables import TABLES
 from extract.filtertool.processes.sandbox import Sandbox, TimeLimit
 from tests.support.broker_server import AskedBroker, served
 
@@ -159,16 +157,3 @@ def test_without_time_a_query_is_given_up_and_no_process_is_started(tmp_path: Pa
         one = _rejections(asked, "dear", "cost")[-1]
         assert one["document"] == "d"
         assert one["reason"].endswith("(the broker's limit query_seconds)")
-
-
-def test_a_store_of_the_version_before_gets_the_table(tmp_path: Path) -> None:
-    folder = str(tmp_path / "store")
-    store = BrokerStore.open(folder, synchronous=False)
-    with store.writer.transaction():
-        store.writer.execute("DROP TABLE set_aside")
-        store.writer.execute("UPDATE meta SET value = '2' WHERE name = 'version'")
-    store.close()
-    store = BrokerStore.open(folder, synchronous=False)
-    assert store.writer.query("SELECT * FROM set_aside") == []
-    assert "set_aside" in TABLES
-    store.close()

@@ -34,6 +34,7 @@ from extract.broker.http.requests import (
     feed_name,
     is_id,
     json_response,
+    may_see,
     number_parameter,
     own_subscriber,
     read_body,
@@ -45,6 +46,7 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
+from extract.broker.store.published import published_stream
 from extract.broker.store.rows import SubscriberRow
 from extract.broker.times import iso_time
 from extract.broker.wording import over_http
@@ -110,7 +112,8 @@ async def put_subscription(request: Request) -> Response:
     (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
-    new = NewSubscription(identifier, encode(kept), has_webhook, secret)
+    text = encode(kept)
+    new = NewSubscription(identifier, text, has_webhook, secret, published_stream(text))
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
     view = _view(broker, broker.subscriber(identifier), feed, kept)
@@ -168,7 +171,8 @@ def _read_lines(
         seen.add(body.id)
         has_webhook = isinstance(body.webhook, str)
         secret = _secret(body) if has_webhook else ""
-        some.append(NewSubscription(body.id, encode(kept), has_webhook, secret))
+        text = encode(kept)
+        some.append(NewSubscription(body.id, text, has_webhook, secret, published_stream(text)))
         bodies.append(kept)
     return some, bodies
 
@@ -235,7 +239,7 @@ async def list_subscriptions(request: Request) -> Response:
         rows = [
             one
             for one in list(broker.registry.by_key.values())
-            if one.feed == key and one.id > after and (one.owner == client.name or client.is_admin)
+            if one.feed == key and one.id > after and may_see(broker, client, one)
         ]
         rows.sort(key=lambda one: one.id)
         views: list[SubscriptionView] = []

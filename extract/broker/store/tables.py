@@ -12,6 +12,7 @@ from typing import Final
 
 from extract.broker.store.database import Connection
 from extract.broker.store.past_numbers import raise_past
+from extract.broker.store.published import published_stream, put_published
 from extract.errors import ExtractError
 
 VERSION: Final = 3
@@ -44,6 +45,7 @@ TABLES: Final[dict[str, str]] = {
     "query {text} NOT NULL, stage {text} NOT NULL, reason {text} NOT NULL, "
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
     "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
+    "published": "key {key}, name {text} NOT NULL",
     "set_aside": "key {key}, number {integer} NOT NULL, reason {text} NOT NULL, "
     "time {integer} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
@@ -71,6 +73,12 @@ def _forget_deleted(connection: Connection) -> None:
     connection.execute("DELETE FROM subscriber WHERE active = 0")
 
 
+def _note_published(connection: Connection) -> None:
+    """The streams that present joins publish, as their queries say."""
+    rows = connection.query("SELECT key, body FROM subscription WHERE until IS NULL")
+    put_published(connection, {int(key): published_stream(bytes(body)) for key, body in rows})
+
+
 # From each older version, what leads to the next: statements, and what no statement can say.
 MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
     1: (
@@ -78,7 +86,11 @@ MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
         _forget_deleted,
         "ALTER TABLE subscriber DROP COLUMN active",
     ),
-    2: (f"CREATE TABLE set_aside ({TABLES['set_aside']})",),
+    2: (
+        f"CREATE TABLE set_aside ({TABLES['set_aside']})",
+        f"CREATE TABLE published ({TABLES['published']})",
+        _note_published,
+    ),
 }
 
 _BRACES: Final = re.compile(r"\{(\w+)\}")

@@ -11,7 +11,6 @@ from extract.filtertool.flwr.tree_outputs import BindingPath, OutputError, TreeO
 from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.matchers.lxml.parsed_unit import local_names
 from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
-from extract.filtertool.results.outcome import GivenUp
 from extract.flwr.query import FlwrQuery
 from extract.flwr.variables import replaced
 from extract.limits import Limits
@@ -85,7 +84,7 @@ class SlowOutputs:
             except OutputError as error:
                 yield number, None, error.reason
             except NoAnswer as error:
-                yield number, None, GivenUp(error.reason(self._limits))
+                yield number, None, error.reason(self._limits)
             except etree.XPathError as error:
                 yield number, None, f"libxml2 cannot evaluate it: {error}"
 

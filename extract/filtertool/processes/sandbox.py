@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
-from extract.limits import Limits
+from extract.limits import GivenUp, Limits
 
 _LENGTH: Final = struct.Struct("!Q")
 # The path is set after the start: as PYTHONPATH it would come before the standard library, of which
@@ -54,29 +54,29 @@ class Before(NamedTuple):
 class NoAnswer(Exception):
     """A call that the child did not answer: it took more than it may."""
 
-    def reason(self, limits: Limits) -> str:
+    def reason(self, limits: Limits) -> GivenUp:
         """Returns why there is no answer, with the limit that was passed.
 
         Args:
             limits: Those of the call.
         """
-        return str(self)
+        return GivenUp(self)
 
 
 class TimeLimit(NoAnswer):
     """A call took too long, and the child that made it was killed."""
 
-    def reason(self, limits: Limits) -> str:
+    def reason(self, limits: Limits) -> GivenUp:
         """Returns the limit of time."""
-        return limits.passed("query_seconds")
+        return GivenUp(limits.passed("query_seconds"))
 
 
 class MemoryLimit(NoAnswer):
     """A call took too much memory, and the child that made it was ended."""
 
-    def reason(self, limits: Limits) -> str:
+    def reason(self, limits: Limits) -> GivenUp:
         """Returns the limit of memory."""
-        return limits.passed("query_memory")
+        return GivenUp(limits.passed("query_memory"))
 
 
 class ChildDied(NoAnswer):

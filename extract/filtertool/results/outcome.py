@@ -9,18 +9,10 @@ from typing import Final, NamedTuple
 from extract.errors import DocumentError
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.seconds import Seconds
+from extract.limits import GivenUp
 
 COST: Final = "cost"
 """The stage of a query that was given up on a document: it took more than its limits allow."""
-
-
-class GivenUp(str):
-    """Why a query was given up on a document: it took more time or memory than its limits allow.
-
-    Any other reason that a query has no rows is a plain string.
-    """
-
-    __slots__ = ()
 
 
 class Rejection(NamedTuple):

@@ -22,7 +22,6 @@ from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described
-from extract.filtertool.results.outcome import GivenUp
 from extract.filtertool.whole.document import OutputLimit, WholeDocument
 from extract.filtertool.whole.elementpath_queries import LaterXPath
 from extract.filtertool.whole.flwr_bindings import FlwrBindings
@@ -104,7 +103,7 @@ class WholeMatcher:
             except OutputLimit as error:
                 failed[number] = str(error)
             except NoAnswer as error:
-                failed[number] = GivenUp(error.reason(self._limits))
+                failed[number] = error.reason(self._limits)
             except Exception as error:  # includes errors of functions such as re:test()
                 if is_out_of_memory(error):  # not the query's fault
                     raise MemoryError from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import uuid
@@ -243,7 +244,8 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     writer = store.writer
     with writer.transaction():
         writer.execute("DROP TABLE past_number")
-        writer.execute("DROP TABLE set_aside")
+        for later in ("set_aside", "published"):
+            writer.execute(f"DROP TABLE {later}")
         writer.execute("ALTER TABLE subscriber ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
         feeds.set_meta(writer, "version", "1")
         feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
@@ -257,6 +259,32 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     made = registry.new_subscriber("s3", 1, "me")
     assert (made.key, made.start) == (4, 30)
     assert registry.new_subscriber("elsewhere", 1, "me").start == 0
+    again.close()
+
+
+def test_a_store_of_version_2_says_what_joins_publish(location: str) -> None:
+    store = BrokerStore.open(location)
+    writer = store.writer
+    joined = "f//a->x[b->y] JOIN{y=z, 1} f//c->w[d->z]"
+    bodies = {
+        1: {"xscl": f"{joined} PUBLISH made"},
+        2: {"xscl": joined},
+        3: {"xpath": "//a", "metadata": {"xscl": f"{joined} PUBLISH no"}},
+        4: {"xscl": "no query any more"},
+    }
+    with writer.transaction():
+        for later in ("set_aside", "published"):
+            writer.execute(f"DROP TABLE {later}")
+        feeds.set_meta(writer, "version", "2")
+        feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
+        rows = [SubscriberRow(key, f"s{key}", 1, "me", 0, 0) for key in bodies]
+        subs.add_subscribers(writer, rows)
+        texts = {key: json.dumps(body).encode() for key, body in bodies.items()}
+        subs.start_versions(writer, 1, 1, texts.items())
+    store.close()
+    again = BrokerStore.open(location)
+    registry = Registry(again.writer)
+    assert (registry.published, registry.set_aside) == ({1: "made"}, {})
     again.close()
 
 

@@ -23,7 +23,6 @@ from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
-from extract.filtertool.results.outcome import GivenUp
 from extract.limits import Limits
 from extract.xpath.functions import Type
 
@@ -207,7 +206,7 @@ class TreeEvaluation:
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, NoAnswer):
-            return GivenUp(error.reason(self._limits))
+            return error.reason(self._limits)
         if isinstance(error, Unplaced):
             return f"it selects {error}, which has no place in a chunk"
         return f"libxml2 cannot evaluate it: {error}"
