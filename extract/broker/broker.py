@@ -43,13 +43,7 @@ from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import (
-    barred_among,
-    owner_named,
-    present_joins,
-    without_barred_joins,
-    without_right,
-)
+from extract.broker.rights import barred_among, owner_named, without_barred_joins
 from extract.broker.said_rows import Shown
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
@@ -303,7 +297,7 @@ class Broker:
         chosen = []
         for place, body in enumerate(bodies):
             if select_of(body) is None:
-                known = {*self.registry.feeds, *self.registry.published.values()}
+                known = {*self.registry.feeds, *self.registry.published()}
                 check_join(body, client, known, self.limits)
             else:
                 chosen.append(place)
@@ -322,12 +316,12 @@ class Broker:
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
             events = transaction.events[-len(some) :]
-            keys = [transaction.registry.subscribers[one.id].key for one in some]
+            rows = [transaction.registry.subscribers[one.id] for one in some]
+            keys = [row.key for row in rows]
             hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
             self.with_webhook.update(hooks)
             if self.tokens is not None:  # what it asks for now may be another thing to read
-                bodies = dict(zip(keys, [one.body for one in some], strict=True))
-                barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
+                barred = barred_among(transaction.registry, self.tokens, rows)
                 self.barred = (self.barred - set(keys)) | barred
                 transaction.events[-len(some) :] = without_barred_joins(events, barred)
             return answers
@@ -343,8 +337,7 @@ class Broker:
         """Hears who may do what, before it starts."""
         self.tokens = tokens
         if tokens is not None:
-            with self.store.reader() as connection:
-                self.barred = without_right(connection, self.registry, tokens, self.limits)
+            self.barred = barred_among(self.registry, tokens, self.registry.by_key.values())
 
     def tokens_changed(self, tokens: TokenFile) -> None:
         """Hears who may do what now; what owners may read is checked again, streams begin again.
@@ -354,9 +347,10 @@ class Broker:
         self.tokens = tokens
 
         def apply(transaction: Transaction) -> None:
-            connection, registry = transaction.connection, transaction.registry
-            self.barred = without_right(connection, registry, tokens, self.limits)
-            transaction.events.append(JoinRights(present_joins(connection), self.barred))
+            registry = transaction.registry
+            self.barred = barred_among(registry, tokens, registry.by_key.values())
+            joins = subscription_rows.present_bodies(transaction.connection, list(registry.joins))
+            transaction.events.append(JoinRights(joins, self.barred))
             self.token_epoch += 1
             transaction.afterwards.append(self.readers.wake_everybody)
 

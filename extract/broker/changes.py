@@ -14,7 +14,7 @@ from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
-from extract.broker.store.published import end_published, put_published
+from extract.broker.store.join_streams import JoinStreams, end_joins, put_joins
 from extract.broker.store.rows import FeedRow, SubscriberRow
 from extract.broker.store.set_aside import take_back
 
@@ -32,14 +32,14 @@ class NewSubscription:
         body: As JSON, without secrets.
         webhook: Whether notifications go to a webhook.
         secret: That signs them.
-        publishes: The stream that it publishes; empty for none.
+        streams: Of a join.
     """
 
     id: str
     body: bytes
     webhook: bool
     secret: str
-    publishes: str = ""
+    streams: JoinStreams | None = None
 
 
 def put_feed(
@@ -55,7 +55,7 @@ def put_feed(
         feed = registry.feeds.get(name)
         is_new = feed is None
         if feed is None:
-            if name in registry.published.values():
+            if name in registry.published():
                 raise Problem(409, f"{name} is a stream that a join publishes", _OTHER_NAME)
             feed = FeedEntry(registry.next_feed, name, body, transaction.now, 1, [])
             registry.next_feed += 1
@@ -93,8 +93,9 @@ def put_subscriptions(
                 _check_free(before, entry.key, owner)
             _check_mode(before is not None, one.id, mode)
         for one in some:
-            if one.publishes in registry.feeds:
-                reason = f"{one.publishes} is a feed; a join cannot publish documents into it"
+            if one.streams is not None and one.streams.publishes in registry.feeds:
+                name = one.streams.publishes
+                reason = f"{name} is a feed; a join cannot publish documents into it"
                 raise Problem(409, reason, _OTHER_NAME)
         answers = [before is None for before in present]
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
@@ -112,12 +113,12 @@ def put_subscriptions(
         again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
         subscription_rows.end_versions(connection, revision, again)
         take_back(connection, [key for key in again if registry.set_aside.pop(key, None)])
-        streams = {row.key: one.publishes for row, one in zip(rows, some, strict=True)}
-        changed = {k: name for k, name in streams.items() if name != registry.published.get(k, "")}
-        put_published(connection, changed)
-        for key, name in changed.items():
-            registry.published.pop(key, None)
-            registry.published |= {key: name} if name else {}
+        pairs = zip(rows, some, strict=True)
+        joins = {row.key: one.streams for row, one in pairs if one.streams is not None}
+        ended = [key for key in again if registry.joins.pop(key, None) and key not in joins]
+        end_joins(connection, ended)
+        put_joins(connection, joins)
+        registry.joins |= joins
         bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for row, one, is_new in zip(rows, some, answers, strict=True):
@@ -164,7 +165,7 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     revision = _next_revision(transaction)
     keys = [one.key for one in some]
     take_back(connection, [key for key in keys if key in registry.set_aside])
-    end_published(connection, [key for key in keys if key in registry.published])
+    end_joins(connection, [key for key in keys if key in registry.joins])
     past = [(one.id, registry.end_subscriber(one)) for one in some]
     past_numbers.raise_past(connection, past)
     notification_rows.remove_notifications(connection, keys)

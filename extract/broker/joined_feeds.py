@@ -15,7 +15,9 @@ from typing import Any
 
 from extract.broker.bodies import SubscriptionBody
 from extract.broker.problems import Problem, not_found
+from extract.broker.rights import may_join
 from extract.broker.security.tokens import KnownClient
+from extract.broker.store.join_streams import JoinStreams
 from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time
 from extract.errors import ExtractError, QuerySyntaxError
@@ -24,9 +26,8 @@ from extract.filtertool.results.outcome import Rejection
 from extract.joins import Joins
 from extract.limits import Limits
 from extract.subscriptions import Subscription
+from extract.xscl.ast import EVERY_STREAM
 from extract.xscl.parser import parse_xscl
-
-_ANY = "S"  # every input stream
 
 
 class JoinedFeeds:
@@ -106,7 +107,7 @@ def _side(document: str, seq: int, time: int) -> dict[str, Any]:
     return {"document": document, "seq": seq, "time": iso_time(time)}
 
 
-def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], str]:
+def joined_streams(body: SubscriptionBody, limits: Limits) -> JoinStreams:
     """The streams that a join reads, and that which it publishes.
 
     Raises:
@@ -124,15 +125,7 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
         raise Problem(422, reason, error.hint, about="query", **place) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
-    return set(query.streams), query.publish
-
-
-def may_join(streams: Collection[str], publish: str, client: KnownClient | None) -> bool:
-    """Whether a client may read all streams of a join, and publish into its stream."""
-    if client is None or (_ANY in streams and client.feeds is not None):
-        return False
-    may_read = all(client.may("subscribe", name) for name in streams if name != _ANY)
-    return may_read and (not publish or client.may("publish", publish))
+    return JoinStreams(tuple(sorted(set(query.streams))), query.publish)
 
 
 def check_join(
@@ -151,13 +144,13 @@ def check_join(
     Raises:
         Problem: It does not.
     """
-    streams, publish = joined_streams(body, limits)
-    if _ANY in streams and client.feeds is not None:
+    streams = joined_streams(body, limits)
+    if EVERY_STREAM in streams.reads and client.feeds is not None:
         hint = "a join with S reads every feed; name the feeds instead"
         raise Problem(403, "this token may not read all feeds of the join", hint)
-    for name in sorted(streams - {_ANY}):
-        if name not in known or not client.may("subscribe", name):
+    for name in streams.reads:
+        if name != EVERY_STREAM and (name not in known or not client.may("subscribe", name)):
             raise not_found(f"feed as {name}")
-    if not may_join(streams, publish, client):
+    if not may_join(streams, client):
         hint = "ask for the role publish for that name, or leave PUBLISH out"
-        raise Problem(403, f"this token may not publish into {publish}", hint)
+        raise Problem(403, f"this token may not publish into {streams.publishes}", hint)

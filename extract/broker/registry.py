@@ -14,7 +14,7 @@ from extract.broker.store import idempotency, past_numbers, retained
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.published import all_published
+from extract.broker.store.join_streams import JoinStreams, all_joins
 from extract.broker.store.rows import SetAsideRow, SubscriberRow
 from extract.broker.store.set_aside import all_set_aside
 
@@ -56,7 +56,7 @@ class Registry:
         feed_names: By key, of all feeds that the matcher may still have documents of.
         subscribers: By id.
         owned: How many subscriptions each client has.
-        published: The streams that joins publish, by the keys of their subscribers.
+        joins: The streams of joins, by the keys of their subscribers.
         set_aside: Subscriptions that are asked no more, by key.
         numbers: The last number of each subscriber whose notifications were written lately.
         past: The last numbers of subscriptions that are gone, by bucket.
@@ -72,7 +72,7 @@ class Registry:
         self.subscribers: dict[str, SubscriberRow] = {}
         self.by_key: dict[int, SubscriberRow] = {}
         self.owned: dict[str, int] = {}
-        self.published: dict[int, str] = {}
+        self.joins: dict[int, JoinStreams] = {}
         self.set_aside: dict[int, SetAsideRow] = {}
         self.numbers: dict[int, int] = {}
         self.position = 0  # in the log; never again that of a block whose feed was deleted
@@ -110,7 +110,7 @@ class Registry:
             feeds_by_key[one.feed].subscribers += 1
         self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
         self.past = past_numbers.past_numbers(connection)
-        self.published = all_published(connection)
+        self.joins = all_joins(connection)
         self.set_aside = all_set_aside(connection)
         self.retained_bytes = retained.retained_bytes(connection)
         self.idempotency_bytes = idempotency.kept_bytes(connection)
@@ -138,12 +138,16 @@ class Registry:
         del self.subscribers[row.id], self.by_key[row.key]
         self.numbers.pop(row.key, None)
         self.set_aside.pop(row.key, None)
-        self.published.pop(row.key, None)
+        self.joins.pop(row.key, None)
         self.owned[row.owner] -= 1
         if not self.owned[row.owner]:
             del self.owned[row.owner]
         self.feeds_by_key[row.feed].subscribers -= 1
         return last
+
+    def published(self) -> set[str]:
+        """The streams that joins publish."""
+        return {one.publishes for one in list(self.joins.values())} - {""}
 
     def missed(self, key: int) -> int:
         """How many documents of its feed came since a subscription was set aside."""

@@ -15,6 +15,7 @@ from extract.broker.bodies import ID_PATTERN, NAME_PATTERN, encode
 from extract.broker.broker import Broker
 from extract.broker.http.traffic import account_of
 from extract.broker.problems import Problem, not_found
+from extract.broker.rights import may_have
 from extract.broker.security.tokens import KnownClient, Role
 from extract.broker.store.rows import RejectionRow, SubscriberRow
 from extract.filtertool.joins.engine import PUBLISH
@@ -121,11 +122,10 @@ def own_subscriber(request: Request) -> SubscriberRow:
 def may_see(broker: Broker, client: KnownClient, row: SubscriberRow) -> bool:
     """Whether a client may see a subscription, and all that it is told.
 
-    Its owner may, while he has the rights that it takes, and admins of its feed.
+    Its owner and admins may, with the rights that it takes.
     """
-    feed = broker.registry.feed_names.get(row.feed, "")
     is_own = row.owner == client.name and row.key not in broker.barred
-    return (is_own or client.is_admin) and client.may("subscribe", feed)
+    return (is_own or client.is_admin) and may_have(client, broker.registry, row)
 
 
 def shown_document(client: KnownClient, row: RejectionRow) -> str:

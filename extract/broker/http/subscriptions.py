@@ -46,7 +46,7 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.published import published_stream
+from extract.broker.store.join_streams import streams_of
 from extract.broker.store.rows import SubscriberRow
 from extract.broker.times import iso_time
 from extract.broker.wording import over_http
@@ -107,13 +107,14 @@ async def put_subscription(request: Request) -> Response:
     client = client_of(request)
     owner = client.name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and client.is_admin:
+    if before is not None and client.is_admin and may_see(broker, client, before):
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
+    for who in {client, broker.owner(owner, client)}:  # an admin shows himself nothing more, either
+        (reason,) = await broker.check_queries(feed, who, [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
     text = encode(kept)
-    new = NewSubscription(identifier, text, has_webhook, secret, published_stream(text))
+    new = NewSubscription(identifier, text, has_webhook, secret, streams_of(text))
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
     view = _view(broker, broker.subscriber(identifier), feed, kept)
@@ -172,7 +173,7 @@ def _read_lines(
         has_webhook = isinstance(body.webhook, str)
         secret = _secret(body) if has_webhook else ""
         text = encode(kept)
-        some.append(NewSubscription(body.id, text, has_webhook, secret, published_stream(text)))
+        some.append(NewSubscription(body.id, text, has_webhook, secret, streams_of(text)))
         bodies.append(kept)
     return some, bodies
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from extract.broker.store.database import Connection
+from extract.broker.store.join_streams import put_joins, streams_of
 from extract.broker.store.past_numbers import raise_past
-from extract.broker.store.published import published_stream, put_published
 from extract.errors import ExtractError
 
 VERSION: Final = 3
@@ -45,7 +45,7 @@ TABLES: Final[dict[str, str]] = {
     "query {text} NOT NULL, stage {text} NOT NULL, reason {text} NOT NULL, "
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
     "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
-    "published": "key {key}, name {text} NOT NULL",
+    "join_streams": "key {key}, reads {blob} NOT NULL, publishes {text} NOT NULL",
     "set_aside": "key {key}, number {integer} NOT NULL, reason {text} NOT NULL, "
     "time {integer} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
@@ -73,10 +73,11 @@ def _forget_deleted(connection: Connection) -> None:
     connection.execute("DELETE FROM subscriber WHERE active = 0")
 
 
-def _note_published(connection: Connection) -> None:
-    """The streams that present joins publish, as their queries say."""
+def _note_joins(connection: Connection) -> None:
+    """The streams of present joins, as their queries say."""
     rows = connection.query("SELECT key, body FROM subscription WHERE until IS NULL")
-    put_published(connection, {int(key): published_stream(bytes(body)) for key, body in rows})
+    streams = {int(key): streams_of(bytes(body)) for key, body in rows}
+    put_joins(connection, {key: one for key, one in streams.items() if one is not None})
 
 
 # From each older version, what leads to the next: statements, and what no statement can say.
@@ -88,8 +89,8 @@ MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
     ),
     2: (
         f"CREATE TABLE set_aside ({TABLES['set_aside']})",
-        f"CREATE TABLE published ({TABLES['published']})",
-        _note_published,
+        f"CREATE TABLE join_streams ({TABLES['join_streams']})",
+        _note_joins,
     ),
 }
 

@@ -92,11 +92,12 @@ def calls_put_off() -> Iterator[None]:
 
     For a caller that makes them later, when others no longer wait for it.
     """
+    before = getattr(_put_off, "now", False)
     _put_off.now = True
     try:
         yield
     finally:
-        _put_off.now = False
+        _put_off.now = before
 
 
 class Sandbox:

@@ -15,6 +15,7 @@ from extract.broker.registry import Registry
 from extract.broker.store import documents, feeds, idempotency, notifications, retained
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subs
+from extract.broker.store.join_streams import JoinStreams
 from extract.broker.store.rows import (
     ArrivedBlock,
     ArrivedDocument,
@@ -244,7 +245,7 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     writer = store.writer
     with writer.transaction():
         writer.execute("DROP TABLE past_number")
-        for later in ("set_aside", "published"):
+        for later in ("set_aside", "join_streams"):
             writer.execute(f"DROP TABLE {later}")
         writer.execute("ALTER TABLE subscriber ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
         feeds.set_meta(writer, "version", "1")
@@ -262,7 +263,7 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     again.close()
 
 
-def test_a_store_of_version_2_says_what_joins_publish(location: str) -> None:
+def test_a_store_of_version_2_gets_the_streams_of_joins(location: str) -> None:
     store = BrokerStore.open(location)
     writer = store.writer
     joined = "f//a->x[b->y] JOIN{y=z, 1} f//c->w[d->z]"
@@ -273,7 +274,7 @@ def test_a_store_of_version_2_says_what_joins_publish(location: str) -> None:
         4: {"xscl": "no query any more"},
     }
     with writer.transaction():
-        for later in ("set_aside", "published"):
+        for later in ("set_aside", "join_streams"):
             writer.execute(f"DROP TABLE {later}")
         feeds.set_meta(writer, "version", "2")
         feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
@@ -284,7 +285,12 @@ def test_a_store_of_version_2_says_what_joins_publish(location: str) -> None:
     store.close()
     again = BrokerStore.open(location)
     registry = Registry(again.writer)
-    assert (registry.published, registry.set_aside) == ({1: "made"}, {})
+    assert registry.set_aside == {}
+    assert registry.joins == {
+        1: JoinStreams(("f",), "made"),
+        2: JoinStreams(("f",)),
+        4: JoinStreams(("S",)),  # who reads every stream may have it
+    }
     again.close()
 
 
