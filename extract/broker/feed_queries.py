@@ -37,13 +37,13 @@ class SetAside(NamedTuple):
     reason: str
 
 
-class Unanswered:
+class AnswerRecord:
     """On which of its last documents a query got no answer.
 
-    >>> some = Unanswered()
+    >>> some = AnswerRecord()
     >>> [some.note(answered) for answered in (False, True, False, False)]
     [False, False, False, True]
-    >>> some = Unanswered()
+    >>> some = AnswerRecord()
     >>> any([some.note(n % 50 != 0) for n in range(1_000)])
     False
     """
@@ -75,7 +75,7 @@ class FeedQueries:
     def __init__(self, limits: Limits, shown: Shown, room: int) -> None:
         self._quick = FeedFilters(limits, shown, room, patient=False)
         self._dear = FeedFilters(limits, shown, room)
-        self._unanswered: dict[int, Unanswered] = {}  # of dear queries
+        self._records: dict[int, AnswerRecord] = {}  # of dear queries
         self._first: dict[int, int] = {}  # the place that a query is dear from, if it is new
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ class FeedQueries:
     def _forget(self, keys: Sequence[int]) -> None:
         self._dear.change(dict.fromkeys(keys))
         for key in keys:
-            del self._unanswered[key]
+            del self._records[key]
             self._first.pop(key, None)
 
     def states(self) -> int:
@@ -135,7 +135,7 @@ class FeedQueries:
         rejected += [row for row in rows if not _is_put_off(row, dear)]
         self._dear.take(dear, self._quick)
         for key, place in dear.items():
-            self._unanswered[key] = Unanswered()
+            self._records[key] = AnswerRecord()
             self._first[key] = first + place
 
     def match_dear(
@@ -167,7 +167,7 @@ class FeedQueries:
                 if not row["query"] or first.get(int(row["query"]), 0) <= place:
                     rejected.append({**row, "document": str(place)})
             for key in asked:
-                if self._unanswered[key].note(answered=key not in given_up):
+                if self._records[key].note(answered=key not in given_up):
                     set_aside.append(SetAside(key, place, given_up[key]["reason"]))
                     self._forget([key])
 

@@ -10,7 +10,7 @@ import pytest
 
 from extract.broker.feed_queries import LAST_DOCUMENTS, MOST_UNANSWERED
 from extract.broker.settings import BrokerLimits, BrokerSettings
-from extract.filtertool.processes.sandbox import Sandbox, TimeLimit
+from extract.filtertool.processes.sandbox import Before, Sandbox, TimeLimit
 from tests.support.broker_server import AskedBroker, served
 
 # A regular expression may take for ever, so it always has a process of its own.
@@ -34,12 +34,10 @@ class _Children:
         self.given_up = 0
         self.may_answer = threading.Event()
         self.may_answer.set()
-        self._document = b""
 
-    def call(self, function: Any, args: Any, seconds: float, memory: int | None) -> Any:
-        if memory is None:  # a document that is opened
-            self._document = args[0]
-        elif b"<a>" in self._document:
+    def call(self, function: Any, args: Any, before: Before) -> Any:
+        before.function(*before.args)
+        if b"<a>" in before.args[0]:
             self.given_up += 1
             assert self.may_answer.wait(60), "others were not told while a query took long"
             raise TimeLimit("it took too long")
@@ -48,8 +46,13 @@ class _Children:
 
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
-    made = _Children()
-    monkeypatch.setattr(Sandbox, "_call", lambda _, *args: made.call(*args))
+    made, asked = _Children(), Sandbox.call
+
+    def call(sandbox: Sandbox, function: Any, *args: Any, before: Any, **limits: Any) -> Any:
+        asked(sandbox, max, 1, 2, **limits)  # raises where calls are put off
+        return made.call(function, args, before)
+
+    monkeypatch.setattr(Sandbox, "call", call)
     return made
 
 
