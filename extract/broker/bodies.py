@@ -112,7 +112,7 @@ class SetAsideView(Struct):
 
     since: str
     reason: str
-    missed: Annotated[int, Meta(description="Documents of its feed that came since.")]
+    missed: Annotated[int, Meta(description="Documents that it was not asked about.")]
 
 
 class SubscriptionView(Struct, omit_defaults=True):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from extract.broker.bodies import SubscriptionBody
+from extract.broker.feed_queries import AnswerRecord
 from extract.broker.problems import Problem, not_found
 from extract.broker.rights import may_join
 from extract.broker.security.tokens import KnownClient
@@ -22,12 +24,40 @@ from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time
 from extract.errors import ExtractError, QuerySyntaxError
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.results.outcome import COST, Rejection
 from extract.joins import Joins
 from extract.limits import Limits
 from extract.subscriptions import Subscription
 from extract.xscl.ast import EVERY_STREAM
 from extract.xscl.parser import parse_xscl
+
+
+class _Unanswered(NamedTuple):
+    """A join that got no answer on some document, and the streams that it reads."""
+
+    record: AnswerRecord
+    streams: frozenset[str]
+
+
+@dataclass(slots=True)
+class AsideJoin:
+    """A join that is asked no more.
+
+    Attributes:
+        key: Of its subscriber.
+        reason: Why it got no answer the last time.
+        streams: Those that it reads.
+        missed: Documents that it was not asked about since.
+    """
+
+    key: int
+    reason: str
+    streams: frozenset[str]
+    missed: int = 0
+
+    def miss(self, feed: str) -> None:
+        """Counts a document, if it would have been asked about it."""
+        self.missed += bool(self.streams & {feed, EVERY_STREAM})
 
 
 class JoinedFeeds:
@@ -43,6 +73,8 @@ class JoinedFeeds:
         self._max_state = max_state
         self._joins = self._empty()
         self.changed = False  # since the last snapshot
+        self._records: dict[int, _Unanswered] = {}
+        self.set_aside: set[int] = set()  # subscribers whose joins are asked no more
 
     def _empty(self) -> Joins:
         return Joins({}, max_state=self._max_state, when_full="drop", limits=self._limits)
@@ -56,6 +88,8 @@ class JoinedFeeds:
     def change(self, key: int, body: SubscriptionBody | None) -> None:
         """Lets a join begin, change or end, from the next document on."""
         name = str(key)
+        self._records.pop(key, None)
+        self.set_aside.discard(key)
         if name in self._joins:
             self._joins.remove([name])
             self.changed = True
@@ -74,6 +108,31 @@ class JoinedFeeds:
             return iter(()), [Rejection(document.name, None, "join", error.reason)]
         self.changed = True
         return map(_told, rows), list(self._joins.rejected)
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether a join got no answer on some document, and may get none on the next."""
+        return bool(self._records)
+
+    def note_unanswered(self, feed: str, rejected: Iterable[Rejection]) -> Iterator[AsideJoin]:
+        """Sets joins aside that got no answer on too many of their last documents.
+
+        Args:
+            feed: Of the last document.
+            rejected: What was rejected there.
+        """
+        given_up = {int(row.query or 0): row.reason for row in rejected if row.stage == COST}
+        for key in given_up:
+            if key not in self._records:
+                streams = self._joins.queries[str(key)].streams
+                self._records[key] = _Unanswered(AnswerRecord(), frozenset(streams))
+        for key, one in list(self._records.items()):
+            if key not in given_up and not one.streams & {feed, EVERY_STREAM}:
+                continue
+            if one.record.note(answered=key not in given_up):
+                self.change(key, None)
+                self.set_aside.add(key)
+                yield AsideJoin(key, given_up[key], one.streams)
 
     def save(self) -> bytes:
         """The state, as bytes."""

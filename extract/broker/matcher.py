@@ -19,7 +19,7 @@ import msgspec
 from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
 from extract.broker.feed_filters import read_body
 from extract.broker.feed_queries import FeedQueries, SetAside
-from extract.broker.joined_feeds import JoinedFeeds
+from extract.broker.joined_feeds import AsideJoin, JoinedFeeds
 from extract.broker.journal import Event, FeedEnd, JoinRights, SubscriptionChange
 from extract.broker.recovery import Recovered, is_join
 from extract.broker.said_rows import Said
@@ -96,12 +96,15 @@ class MatchingThread:
             filters.load({key: read_body(body) for key, body in bodies.items()})
         if start.join_state:
             self._joins.restore(start.join_state)
+        for key in start.set_aside:
+            self._joins.change(key, None)
         for event in start.replay:
             if isinstance(event, ArrivedBlock):
                 self._join(event, None)
             elif isinstance(event, SubscriptionChange):
                 body = None if event.body is None else read_body(event.body)
                 self._joins.change(event.key, body)
+        self._joins.set_aside.update(start.set_aside)
         every = [one for some in start.queries.values() for one in some.items()]
         joins = {key: body for key, body in every if is_join(body)}
         self._join_as_allowed(JoinRights(joins, barred))
@@ -111,6 +114,8 @@ class MatchingThread:
     def _join_as_allowed(self, rights: JoinRights) -> None:
         """Ends joins that are not allowed: others would read what they publish; begins the rest."""
         for key, body in rights.joins.items():
+            if key in self._joins.set_aside:
+                continue
             if (key in rights.barred) == (key in self._joins):
                 self._joins.change(key, None if key in rights.barred else read_body(body))
 
@@ -229,17 +234,29 @@ class MatchingThread:
             self._match_feed(feed, some, batch)
             for block in some:
                 self._seen(feed, block.documents)
+        aside: list[AsideJoin] = []
+        if self._joins.has_unanswered:  # others need not wait for it
+            self._write_part(batch)
         for block in blocks:
-            self._join(block, batch)
+            self._join(block, batch, aside)
+        batch.set_aside += [SetAsideRow(a.key, a.reason, now_us(), a.missed) for a in aside]
         for feed, some in feeds.items():
             self._match_dear(feed, some, batch)
         self._place = (batch.position, blocks[-1].revision)
         self._observe(time.perf_counter() - begun, batch.documents)
         self._matched(batch)
 
-    def _join(self, block: ArrivedBlock, batch: MatchedBatch | None) -> None:
-        """Gives documents to the joins; without a batch what they lead to is told already."""
-        if not len(self._joins):
+    def _join(
+        self, block: ArrivedBlock, batch: MatchedBatch | None, aside: list[AsideJoin] | None = None
+    ) -> None:
+        """Gives documents to the joins; without a batch what they lead to is told already.
+
+        Args:
+            block: The documents.
+            batch: Gets what they lead to.
+            aside: Gets joins that are asked no more; those that it has miss these documents.
+        """
+        if not len(self._joins) and not aside:
             return
         name = self._name(block.feed)
         for place, document in enumerate(block.documents):
@@ -258,6 +275,10 @@ class MatchingThread:
                     block.feed, document_name, query, one.stage, one.reason, 0, 0, when
                 )
                 batch.rejected.append(row)
+            if aside is not None:
+                for gone in aside:
+                    gone.miss(name)
+                aside += self._joins.note_unanswered(name, rejected)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""
@@ -287,15 +308,15 @@ class MatchingThread:
         filters = self._filters(feed)
         if not filters.has_dear:
             return
-        if batch.told or batch.rejected:
-            self._matched(batch.take_part())
+        self._write_part(batch)
         documents, times, numbers = _columns(blocks)
         rejected: list[dict[str, Any]] = []
         ended: list[SetAside] = []
         told = filters.match_dear(documents, rejected, ended)
         self._tell(feed, told, documents, times, numbers, rejected, batch)
         batch.set_aside += [
-            SetAsideRow(one.key, numbers[one.place], one.reason, now_us()) for one in ended
+            SetAsideRow(one.key, one.reason, now_us(), len(documents) - 1 - one.place)
+            for one in ended
         ]
 
     def _tell(
@@ -340,6 +361,11 @@ class MatchingThread:
                 )
             )
         return count
+
+    def _write_part(self, batch: MatchedBatch) -> None:
+        """Has what there is of an outcome written."""
+        if batch.told or batch.rejected:
+            self._matched(batch.take_part())
 
     def _write_large(self, batch: MatchedBatch) -> None:
         """Has a part of an outcome written, if it is much."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from extract.broker.batches import MatchedBatch
@@ -10,7 +11,7 @@ from extract.broker.feed_queries import LAST_DOCUMENTS, MOST_UNANSWERED
 from extract.broker.journal import Operation, Transaction
 from extract.broker.store import documents as document_rows
 from extract.broker.store import notifications as notification_rows
-from extract.broker.store.rows import BatchMark, NotificationRow, RejectionRow, SetAsideRow
+from extract.broker.store.rows import BatchMark, NotificationRow, RejectionRow
 from extract.broker.store.set_aside import set_aside
 
 SET_ASIDE: Final = "set-aside"  # the stage of a subscription that is asked no more
@@ -40,11 +41,7 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
                 rows.append(NotificationRow(key, last, len(some), batch.position, data))
             registry.numbers[key] = last
         notification_rows.add_notifications(connection, rows)
-        rejected = batch.rejected + [
-            _set_aside(one, transaction)
-            for one in batch.set_aside
-            if one.key in registry.by_key and set_aside(connection, one, batch.revision)
-        ]
+        rejected = [*batch.rejected, *_set_aside(batch, transaction)]
         if rejected:
             notification_rows.add_rejections(connection, rejected)
         if not batch.is_part:
@@ -58,16 +55,28 @@ def outcome_operation(batch: MatchedBatch, barred: Collection[int], told: Told) 
     return Operation(apply, lasting=True)
 
 
-def _set_aside(one: SetAsideRow, transaction: Transaction) -> RejectionRow:
-    """Takes note of a subscription that was set aside; returns what its owner is told."""
-    registry = transaction.registry
-    registry.set_aside[one.key] = one
-    feed = registry.by_key[one.key].feed
-    reason = (
-        f"it got no answer on {MOST_UNANSWERED} of its last {LAST_DOCUMENTS} documents "
-        f"({one.reason}), and is asked no more until it is put again"
-    )
-    return RejectionRow(feed, "", str(one.key), SET_ASIDE, reason, 0, 0, transaction.now)
+def _set_aside(batch: MatchedBatch, transaction: Transaction) -> Iterator[RejectionRow]:
+    """Takes note of subscriptions that are set aside; yields what their owners are told."""
+    registry, connection = transaction.registry, transaction.connection
+    for one in batch.set_aside:
+        if one.key not in registry.by_key:
+            continue
+        numbers = {
+            feed.key: feed.next_number
+            - 1
+            - document_rows.waiting(connection, feed.key, batch.position)
+            for feed in registry.feeds_of(one.key)
+        }
+        row = replace(one, numbers=numbers)
+        if not set_aside(connection, row, batch.revision):
+            continue  # it was put again since
+        registry.set_aside[one.key] = row
+        reason = (
+            f"it got no answer on {MOST_UNANSWERED} of its last {LAST_DOCUMENTS} documents "
+            f"({one.reason}), and is asked no more until it is put again"
+        )
+        feed = registry.by_key[one.key].feed
+        yield RejectionRow(feed, "", str(one.key), SET_ASIDE, reason, 0, 0, transaction.now)
 
 
 def _in_rows(entries: list[bytes]) -> Iterator[list[bytes]]:

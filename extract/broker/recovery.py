@@ -68,7 +68,9 @@ def recover(connection: Connection, revision: int) -> Recovered:
     if saved is not None or has_joins:
         position, since, state = (0, 0, b"") if saved is None else saved
         versions = [
-            one for one in subscription_rows.versions_after(connection, since) if is_join(one.body)
+            one
+            for one in subscription_rows.versions_after(connection, since)
+            if is_join(one.body) and one.key not in aside
         ]
         if saved is None and versions:  # documents before the first join are not for it
             earliest = min([one.since for one in versions])

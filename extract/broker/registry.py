@@ -17,6 +17,7 @@ from extract.broker.store.database import Connection
 from extract.broker.store.join_streams import JoinStreams, all_joins
 from extract.broker.store.rows import SetAsideRow, SubscriberRow
 from extract.broker.store.set_aside import all_set_aside
+from extract.xscl.ast import EVERY_STREAM
 
 
 @dataclass(slots=True)
@@ -150,12 +151,19 @@ class Registry:
         return {one.publishes for one in list(self.joins.values())} - {""}
 
     def missed(self, key: int) -> int:
-        """How many documents of its feed came since a subscription was set aside."""
-        aside, row = self.set_aside.get(key), self.by_key.get(key)
-        feed = None if row is None else self.feeds_by_key.get(row.feed)
-        if aside is None or feed is None:
-            return 0
-        return feed.next_number - 1 - aside.number
+        """How many documents a subscription was not asked about since it was set aside."""
+        aside = self.set_aside[key]
+        since = [one.next_number - 1 - aside.numbers.get(one.key, 0) for one in self.feeds_of(key)]
+        return aside.missed + sum(since)
+
+    def feeds_of(self, key: int) -> list[FeedEntry]:
+        """The feeds whose documents a subscription is asked about."""
+        streams = self.joins.get(key)
+        feeds = list(self.feeds.values())
+        if streams is None:
+            return [one for one in feeds if one.key == self.by_key[key].feed]
+        every = EVERY_STREAM in streams.reads
+        return [one for one in feeds if every or one.name in streams.reads]
 
     def last_number(self, key: int) -> int:
         """The last number of a subscriber; in the thread of the journal."""

@@ -130,6 +130,43 @@ def test_others_are_told_while_one_takes_long(children: _Children, tmp_path: Pat
         assert len(_rejections(asked, "dear", "cost")) == MOST_UNANSWERED
 
 
+def test_a_join_that_never_answers_is_set_aside(children: _Children, tmp_path: Path) -> None:
+    """Its patterns are asked as other queries are; it misses documents of all feeds it reads."""
+    dear = "f//a->x1[b[re:test(., '(x+x+)+y')]->x2] JOIN{x2=x4, 60} g//a->x3[b->x4]"
+    quick = "f//a->x1[b->x2] JOIN{x2=x4, 60} g//a->x3[b->x4]"
+    with served(tmp_path / "store", synchronous=False) as asked:
+        for feed in ("f", "g", "other"):
+            asked.put_feed(feed)
+        asked.put("dear", xscl=dear, namespaces=_NAMESPACES)
+        asked.put("quick", xscl=quick)
+        documents = [(f"d{n}", f"<a><b>{n}</b></a>") for n in range(10)]
+        asked.post_lines(documents)
+        asked.post_lines(documents, feed="g")
+        asked.post_lines(documents, feed="other")
+        assert len(asked.all_notifications("quick", 10)) == 10
+        _matched(asked, 10)
+        assert children.given_up == MOST_UNANSWERED
+        assert len(_rejections(asked, "dear", "cost")) == MOST_UNANSWERED
+        assert len(_rejections(asked, "dear", "set-aside")) == 1
+        missed = 10 - MOST_UNANSWERED + 10 + 1  # of f, of g, and that of `_matched`
+        assert _view(asked, "dear")["set_aside"]["missed"] == missed
+        asked.post("<a><b>x</b></a>", feed="other")
+        assert _view(asked, "dear")["set_aside"]["missed"] == missed
+    for _ in range(2):  # with the saved state of the joins, and with what is read again
+        with served(tmp_path / "store", synchronous=False) as asked:
+            asked.post("<a><b>x</b></a>", feed="g")
+            _matched(asked, asked.ask("GET", "/feeds/f").json["documents"])
+            assert children.given_up == MOST_UNANSWERED
+            missed += 2
+            assert _view(asked, "dear")["set_aside"]["missed"] == missed
+    with served(tmp_path / "store", synchronous=False) as asked:
+        assert asked.put("dear", xscl=dear, namespaces=_NAMESPACES).status == 200
+        asked.post("<a><b>x</b></a>")
+        _matched(asked, asked.ask("GET", "/feeds/f").json["documents"])
+        assert children.given_up == MOST_UNANSWERED + 1
+        assert "set_aside" not in _view(asked, "dear")
+
+
 def test_one_that_answers_on_most_documents_is_asked_on(
     children: _Children, tmp_path: Path
 ) -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
+
+import msgspec
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SetAsideRow
 
-_COLUMNS = "key, number, reason, time"
+_COLUMNS: Final = "key, reason, time, missed, numbers"
+_numbers: Final = msgspec.json.Decoder(dict[int, int])
 
 
 def all_set_aside(connection: Connection) -> dict[int, SetAsideRow]:
     """All of them, by the keys of the subscribers."""
     rows = connection.query(f"SELECT {_COLUMNS} FROM set_aside")
-    return {int(row[0]): SetAsideRow(*row) for row in rows}
+    return {
+        int(key): SetAsideRow(int(key), reason, time, missed, _numbers.decode(numbers))
+        for key, reason, time, missed, numbers in rows
+    }
 
 
 def set_aside(connection: Connection, row: SetAsideRow, revision: int) -> bool:
@@ -26,8 +33,8 @@ def set_aside(connection: Connection, row: SetAsideRow, revision: int) -> bool:
         return False
     connection.execute("DELETE FROM set_aside WHERE key = ?", (row.key,))
     connection.execute(
-        f"INSERT INTO set_aside ({_COLUMNS}) VALUES (?, ?, ?, ?)",
-        (row.key, row.number, row.reason, row.time),
+        f"INSERT INTO set_aside ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
+        (row.key, row.reason, row.time, row.missed, msgspec.json.encode(row.numbers)),
     )
     return True
 

@@ -46,8 +46,8 @@ TABLES: Final[dict[str, str]] = {
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
     "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
     "join_streams": "key {key}, reads {blob} NOT NULL, publishes {text} NOT NULL",
-    "set_aside": "key {key}, number {integer} NOT NULL, reason {text} NOT NULL, "
-    "time {integer} NOT NULL",
+    "set_aside": "key {key}, reason {text} NOT NULL, time {integer} NOT NULL, "
+    "missed {integer} NOT NULL, numbers {blob} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
 }
 CLUSTERED: Final = frozenset({"notification"})

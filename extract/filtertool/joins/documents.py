@@ -9,6 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.whole.document import WholeDocument
 from extract.limits import Limits
 
@@ -89,6 +90,10 @@ class DocumentTree:
         self._whole = WholeDocument(data, name, limits)
         self.tree = self._whole.tree
         self._paths: dict[Locator, str] = {}
+
+    def affords(self, bound: Bound) -> bool:
+        """Whether an expression with a bound of its cost is fast enough on it."""
+        return bound.affords(self._whole.size, self._whole.named)
 
     @cached_property
     def _nodes(self) -> list[Any]:

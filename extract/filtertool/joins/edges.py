@@ -16,11 +16,13 @@ from typing import Any, Final
 from lxml import etree
 
 from extract.filtertool.flwr.bound_nodes import BoundExpression
+from extract.filtertool.matchers.cost_bound import Bound
 from extract.xpath.ast import FilterPath, LocationPath, Step, Variable
 from extract.xpath.traverse import prefixes_in
 from extract.xscl.ast import PatternNode
 
 _NODE: Final = "node"
+_DOWN: Final = frozenset({"child", "attribute", "self", "descendant", "descendant-or-self"})
 ROOT: Final = -1
 
 
@@ -48,6 +50,7 @@ class PatternEdge:
     uses: int = 0
     compared: int = 0
     _compiled: Any = None
+    _bound: Bound | None = None
 
     def nodes(self, start: Any) -> list[Any]:
         """Returns the nodes that the edge leads to.
@@ -62,6 +65,20 @@ class PatternEdge:
             self._compiled = self._compile()
         found: list[Any] = self._compiled(start)
         return found
+
+    @property
+    def bound(self) -> Bound | None:
+        """The bound of what it costs to follow the edge once; None if that is always little."""
+        if self._bound is None and not self._is_simple():
+            self._bound = Bound(str(LocationPath(True, self.path.steps)))
+        return self._bound
+
+    def _is_simple(self) -> bool:
+        return all(step.axis in _DOWN and not step.predicates for step in self.path.steps)
+
+    def bare(self) -> PatternEdge:
+        """Returns the edge for another process: without others, and not compiled."""
+        return PatternEdge(self.number, self.stream, self.above, self.path, self.namespaces)
 
     def _compile(self) -> Any:
         namespaces = dict(self.namespaces)
