@@ -39,6 +39,7 @@ class PatternEdge:
         below: The edges that go on from there.
         uses: How many patterns have it.
         compared: How many queries compare the values of the nodes that it leads to.
+        is_quick: Whether it costs little to follow it once, on whatever document.
     """
 
     number: int
@@ -50,7 +51,12 @@ class PatternEdge:
     uses: int = 0
     compared: int = 0
     _compiled: Any = None
+    is_quick: bool = field(init=False)
     _bound: Bound | None = None
+
+    def __post_init__(self) -> None:
+        steps = self.path.steps
+        self.is_quick = all(step.axis in _DOWN and not step.predicates for step in steps)
 
     def nodes(self, start: Any) -> list[Any]:
         """Returns the nodes that the edge leads to.
@@ -67,14 +73,11 @@ class PatternEdge:
         return found
 
     @property
-    def bound(self) -> Bound | None:
-        """The bound of what it costs to follow the edge once; None if that is always little."""
-        if self._bound is None and not self._is_simple():
+    def bound(self) -> Bound:
+        """The bound of what it costs to follow the edge once."""
+        if self._bound is None:
             self._bound = Bound(str(LocationPath(True, self.path.steps)))
         return self._bound
-
-    def _is_simple(self) -> bool:
-        return all(step.axis in _DOWN and not step.predicates for step in self.path.steps)
 
     def bare(self) -> PatternEdge:
         """Returns the edge for another process: without others, and not compiled."""

@@ -57,11 +57,14 @@ class WitnessFinder:
         ]
         while waiting:
             edge, above, start = waiting.pop()
-            if edge.number in failed:
+            if failed and edge.number in failed:
                 continue
             reason = ""
             try:
-                nodes = self._nodes(edge, start)
+                if edge.is_quick or self._tree.affords(edge.bound):
+                    nodes = edge.nodes(start)
+                else:
+                    nodes = self._nodes_by_child(edge, start)
             except NoAnswer as error:
                 reason = error.reason(self._limits)
             except etree.XPathError as error:
@@ -82,11 +85,8 @@ class WitnessFinder:
                 waiting += [(further, n, node) for n, node in zip(numbers, nodes, strict=True)]
         return failures
 
-    def _nodes(self, edge: PatternEdge, start: Any) -> list[Any]:
-        """The nodes that an edge leads to; in a process of its own where that may take long."""
-        bound = edge.bound
-        if bound is None or self._tree.affords(bound):
-            return edge.nodes(start)
+    def _nodes_by_child(self, edge: PatternEdge, start: Any) -> list[Any]:
+        """The nodes that an edge leads to, found in a process that can be killed."""
         left = self._seconds.get(edge.number, self._limits.query_seconds)
         begun = time.monotonic()
         locators = shared_sandbox().call(
