@@ -1,10 +1,10 @@
 """All queries of a feed, in two turns: quick ones, then those that take a process of their own.
 
 libxml2 cannot be interrupted, so a query that may take very long runs in a process that is killed
-when its time is up. Nobody else waits for that: on its first turn such a query is given up at once,
-and from then on it is dear. Dear queries are asked document by document, when all others were told.
-One that has got no answer on a few of its last documents is set aside: it is asked no more, and
-costs nobody anything, until somebody puts it again.
+when its time is up. Where a quick query would need one it is given up at once, and is dear from
+this document on. Dear queries are asked document by document, when the quick ones have told of all
+documents. One that has got no answer on a few of its last documents is set aside: it is asked no
+more until somebody puts it again.
 """
 
 from __future__ import annotations

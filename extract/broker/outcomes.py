@@ -59,13 +59,14 @@ def _set_aside(batch: MatchedBatch, transaction: Transaction) -> Iterator[Reject
     """Takes note of subscriptions that are set aside; yields what their owners are told."""
     registry, connection = transaction.registry, transaction.connection
     for one in batch.set_aside:
-        if one.key not in registry.by_key:
-            continue
+        subscriber = registry.by_key.get(one.key)
+        if subscriber is None:
+            continue  # deleted since
         numbers = {
             feed.key: feed.next_number
             - 1
             - document_rows.waiting(connection, feed.key, batch.position)
-            for feed in registry.feeds_of(one.key)
+            for feed in registry.feeds_of(subscriber)
         }
         row = replace(one, numbers=numbers)
         if not set_aside(connection, row, batch.revision):
@@ -75,8 +76,9 @@ def _set_aside(batch: MatchedBatch, transaction: Transaction) -> Iterator[Reject
             f"it got no answer on {MOST_UNANSWERED} of its last {LAST_DOCUMENTS} documents "
             f"({one.reason}), and is asked no more until it is put again"
         )
-        feed = registry.by_key[one.key].feed
-        yield RejectionRow(feed, "", str(one.key), SET_ASIDE, reason, 0, 0, transaction.now)
+        yield RejectionRow(
+            subscriber.feed, "", str(one.key), SET_ASIDE, reason, 0, 0, transaction.now
+        )
 
 
 def _in_rows(entries: list[bytes]) -> Iterator[list[bytes]]:

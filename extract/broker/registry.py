@@ -150,18 +150,17 @@ class Registry:
         """The streams that joins publish."""
         return {one.publishes for one in list(self.joins.values())} - {""}
 
-    def missed(self, key: int) -> int:
+    def missed(self, row: SubscriberRow, aside: SetAsideRow) -> int:
         """How many documents a subscription was not asked about since it was set aside."""
-        aside = self.set_aside[key]
-        since = [one.next_number - 1 - aside.numbers.get(one.key, 0) for one in self.feeds_of(key)]
+        since = [one.next_number - 1 - aside.numbers.get(one.key, 0) for one in self.feeds_of(row)]
         return aside.missed + sum(since)
 
-    def feeds_of(self, key: int) -> list[FeedEntry]:
+    def feeds_of(self, row: SubscriberRow) -> list[FeedEntry]:
         """The feeds whose documents a subscription is asked about."""
-        streams = self.joins.get(key)
+        streams = self.joins.get(row.key)
         feeds = list(self.feeds.values())
         if streams is None:
-            return [one for one in feeds if one.key == self.by_key[key].feed]
+            return [one for one in feeds if one.key == row.feed]
         every = EVERY_STREAM in streams.reads
         return [one for one in feeds if every or one.name in streams.reads]
 

@@ -47,7 +47,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.join_streams import streams_of
-from extract.broker.store.rows import SubscriberRow
+from extract.broker.store.rows import SetAsideRow, SubscriberRow
 from extract.broker.times import iso_time
 from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
@@ -194,12 +194,13 @@ def _view(
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
         body.metadata,
-        set_aside=UNSET
-        if aside is None
-        else SetAsideView(
-            iso_time(aside.time), over_http(aside.reason), broker.registry.missed(row.key)
-        ),
+        set_aside=UNSET if aside is None else _aside_view(broker, row, aside),
     )
+
+
+def _aside_view(broker: Broker, row: SubscriberRow, aside: SetAsideRow) -> SetAsideView:
+    missed = broker.registry.missed(row, aside)
+    return SetAsideView(iso_time(aside.time), over_http(aside.reason), missed)
 
 
 async def get_subscription(request: Request) -> Response:
