@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from extract.broker.registry import Registry
-from extract.broker.store import documents, feeds, idempotency, notifications, retained
+from extract.broker.store import (
+    documents,
+    feeds,
+    idempotency,
+    notifications,
+    retained,
+    set_aside,
+)
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subs
 from extract.broker.store.join_streams import JoinStreams
@@ -24,6 +31,7 @@ from extract.broker.store.rows import (
     FeedRow,
     NotificationRow,
     RejectionRow,
+    SetAsideRow,
     SubscriberRow,
 )
 from extract.broker.store.store import BrokerStore, database_of
@@ -292,6 +300,19 @@ def test_a_store_of_version_2_gets_the_streams_of_joins(location: str) -> None:
         4: JoinStreams(("S",)),  # who reads every stream may have it
     }
     again.close()
+
+
+def test_one_that_was_put_again_since_is_not_set_aside(store: BrokerStore) -> None:
+    writer = store.writer
+    row = SetAsideRow(1, "it took too long", 9, 2, {1: 30, 7: 4})
+    with writer.transaction():
+        subs.start_versions(writer, 1, 5, [(1, b"{}")])
+        assert not set_aside.set_aside(writer, row, 4)  # matched with the version before
+        assert set_aside.set_aside(writer, row, 5)
+    assert set_aside.all_set_aside(writer) == {1: row}
+    with writer.transaction():
+        set_aside.take_back(writer, [1])
+    assert set_aside.all_set_aside(writer) == {}
 
 
 def test_places_that_are_no_store(tmp_path: Path) -> None:
