@@ -23,6 +23,15 @@ nor other queries have a part in it."""
 RAISE: Final = "raise the limit if you trust the input"
 
 
+class GivenUp(str):
+    """Why a query was given up on a document: it took more time or memory than its limits allow.
+
+    Any other reason that a query has no rows is a plain string.
+    """
+
+    __slots__ = ()
+
+
 def _limit(
     default: Any,
     group: Group,

@@ -107,6 +107,14 @@ class SubscriptionLine(SubscriptionBody, kw_only=True, omit_defaults=True):
     id: SubscriptionId
 
 
+class SetAsideView(Struct):
+    """A subscription that is asked no more: too many documents took its queries too long."""
+
+    since: str
+    reason: str
+    missed: Annotated[int, Meta(description="Documents that it was not asked about.")]
+
+
 class SubscriptionView(Struct, omit_defaults=True):
     """A subscription."""
 
@@ -123,6 +131,7 @@ class SubscriptionView(Struct, omit_defaults=True):
     metadata: dict[str, Any] | UnsetType = UNSET
     unsatisfiable: str | UnsetType = UNSET
     last_seq: int | UnsetType = UNSET
+    set_aside: SetAsideView | UnsetType = UNSET
 
 
 class DocumentLine(Struct):

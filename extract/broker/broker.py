@@ -22,10 +22,18 @@ from extract.broker.changes import (
 from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
-from extract.broker.feed_filters import FeedFilters, read_body, select_of
+from extract.broker.feed_filters import read_body, select_of
+from extract.broker.feed_queries import FeedQueries
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
-from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
+from extract.broker.journal import (
+    Event,
+    JoinRights,
+    Journal,
+    Operation,
+    SubscriptionChange,
+    Transaction,
+)
 from extract.broker.matcher import MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
@@ -36,7 +44,7 @@ from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import barred_among, owner_named, without_right
+from extract.broker.rights import barred_among, owner_named, without_barred_joins
 from extract.broker.said_rows import Shown
 from extract.broker.schemas import check_queries
 from extract.broker.security.rates import Connections, Rates, Sockets
@@ -103,7 +111,7 @@ class Broker:
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         shown = Shown(limits.notification_matches, limits.notification_bytes)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(self.limits, shown, limits.matching_bytes),
+            lambda key: FeedQueries(self.limits, shown, limits.matching_bytes),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
@@ -134,7 +142,7 @@ class Broker:
             start = recover(connection, self.registry.revision)
             self.with_webhook.update([key for key, _, _ in notification_rows.webhooks(connection)])
         self.pending.add(start.documents, start.size)
-        self.matcher.load(start)
+        self.matcher.load(start, self.barred)
 
     async def serve(self) -> None:
         """Begins to deliver and to trim; in the event loop that serves."""
@@ -244,8 +252,6 @@ class Broker:
 
     async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
         """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
-        if name in self.joins.published:
-            raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
 
         def present(key: int) -> dict[str, SubscriptionBody]:
             return self.store.read(
@@ -303,8 +309,8 @@ class Broker:
         chosen = []
         for place, body in enumerate(bodies):
             if select_of(body) is None:
-                feeds, published = self.registry.feeds, self.joins.published
-                check_join(body, client, feeds, published, self.limits)
+                known = {*self.registry.feeds, *self.registry.published()}
+                check_join(body, client, known, self.limits)
             else:
                 chosen.append(place)
         schema = self.schema_of(feed)
@@ -321,13 +327,15 @@ class Broker:
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
-            keys = [transaction.registry.subscribers[one.id].key for one in some]
+            events = transaction.events[-len(some) :]
+            rows = [transaction.registry.subscribers[one.id] for one in some]
+            keys = [row.key for row in rows]
             hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
             self.with_webhook.update(hooks)
             if self.tokens is not None:  # what it asks for now may be another thing to read
-                bodies = dict(zip(keys, [one.body for one in some], strict=True))
-                barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
+                barred = barred_among(transaction.registry, self.tokens, rows)
                 self.barred = (self.barred - set(keys)) | barred
+                transaction.events[-len(some) :] = without_barred_joins(events, barred)
             return answers
 
         answers: list[bool] = await self.journal.ask(apply)
@@ -341,8 +349,7 @@ class Broker:
         """Hears who may do what, before it starts."""
         self.tokens = tokens
         if tokens is not None:
-            with self.store.reader() as connection:
-                self.barred = without_right(connection, self.registry, tokens, self.limits)
+            self.barred = barred_among(self.registry, tokens, self.registry.by_key.values())
 
     def tokens_changed(self, tokens: TokenFile) -> None:
         """Hears who may do what now; what owners may read is checked again, streams begin again.
@@ -352,8 +359,10 @@ class Broker:
         self.tokens = tokens
 
         def apply(transaction: Transaction) -> None:
-            connection, registry = transaction.connection, transaction.registry
-            self.barred = without_right(connection, registry, tokens, self.limits)
+            registry = transaction.registry
+            self.barred = barred_among(registry, tokens, registry.by_key.values())
+            joins = subscription_rows.present_bodies(transaction.connection, list(registry.joins))
+            transaction.events.append(JoinRights(joins, self.barred))
             self.token_epoch += 1
             transaction.afterwards.append(self.readers.wake_everybody)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from extract.broker.bodies import FeedBody, encode
 from extract.broker.journal import FeedEnd, SubscriptionChange, Transaction
@@ -14,9 +14,12 @@ from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.join_streams import JoinStreams, end_joins, put_joins
 from extract.broker.store.rows import FeedRow, SubscriberRow
+from extract.broker.store.set_aside import take_back
 
 PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
+_OTHER_NAME: Final = "choose a name that is neither a feed nor a stream"
 Apply = Callable[[Transaction], Any]
 
 
@@ -29,12 +32,14 @@ class NewSubscription:
         body: As JSON, without secrets.
         webhook: Whether notifications go to a webhook.
         secret: That signs them.
+        streams: Of a join.
     """
 
     id: str
     body: bytes
     webhook: bool
     secret: str
+    streams: JoinStreams | None = None
 
 
 def put_feed(
@@ -50,6 +55,8 @@ def put_feed(
         feed = registry.feeds.get(name)
         is_new = feed is None
         if feed is None:
+            if name in registry.published():
+                raise Problem(409, f"{name} is a stream that a join publishes", _OTHER_NAME)
             feed = FeedEntry(registry.next_feed, name, body, transaction.now, 1, [])
             registry.next_feed += 1
             feed_rows.set_meta(connection, "next_feed", str(registry.next_feed))
@@ -85,6 +92,11 @@ def put_subscriptions(
             if before is not None:
                 _check_free(before, entry.key, owner)
             _check_mode(before is not None, one.id, mode)
+        for one in some:
+            if one.streams is not None and one.streams.publishes in registry.feeds:
+                name = one.streams.publishes
+                reason = f"{name} is a feed; a join cannot publish documents into it"
+                raise Problem(409, reason, _OTHER_NAME)
         answers = [before is None for before in present]
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
@@ -100,6 +112,13 @@ def put_subscriptions(
             feed_rows.set_meta(connection, "next_subscriber", str(registry.next_subscriber))
         again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
         subscription_rows.end_versions(connection, revision, again)
+        take_back(connection, [key for key in again if registry.set_aside.pop(key, None)])
+        pairs = zip(rows, some, strict=True)
+        joins = {row.key: one.streams for row, one in pairs if one.streams is not None}
+        ended = [key for key in again if registry.joins.pop(key, None) and key not in joins]
+        end_joins(connection, ended)
+        put_joins(connection, joins)
+        registry.joins |= joins
         bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for row, one, is_new in zip(rows, some, answers, strict=True):
@@ -145,6 +164,8 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     registry, connection = transaction.registry, transaction.connection
     revision = _next_revision(transaction)
     keys = [one.key for one in some]
+    take_back(connection, [key for key in keys if key in registry.set_aside])
+    end_joins(connection, [key for key in keys if key in registry.joins])
     past = [(one.id, registry.end_subscriber(one)) for one in some]
     past_numbers.raise_past(connection, past)
     notification_rows.remove_notifications(connection, keys)

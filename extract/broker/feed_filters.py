@@ -6,14 +6,14 @@ depend on one, and so a feed may change it while documents come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from extract.broker.bodies import SubscriptionBody
 from extract.broker.bounded_answers import BoundedAnswers
-from extract.broker.said_rows import Said, Shown, rejections, said_rows
+from extract.broker.said_rows import Said, Shown, rejections, said_rows, table_of
 from extract.broker.store.rows import ArrivedDocument
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
@@ -51,17 +51,26 @@ class FeedFilters:
         limits: For documents and answers.
         shown: How much a notification shows of the nodes of its query.
         room: Bytes that the rows of nodes and results may take at a time, about.
+        patient: Whether a query may take a process of its own, for seconds; without it, one that
+            would is rejected with the stage `COST`.
     """
 
-    def __init__(self, limits: Limits, shown: Shown, room: int) -> None:
+    def __init__(self, limits: Limits, shown: Shown, room: int, patient: bool = True) -> None:
         self._limits = limits
         self._shown = shown
         self._room = room
+        self._patient = patient
         self._filters: dict[Select, Filter | BoundedAnswers] = {}
         self._selects: dict[int, Select] = {}
 
     def __len__(self) -> int:
         return len(self._selects)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(list(self._selects))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._selects
 
     def load(self, bodies: Mapping[int, SubscriptionBody]) -> None:
         """Compiles many queries at once; the filters must be empty."""
@@ -77,8 +86,9 @@ class FeedFilters:
     def _compile(self, select: Select, queries: Sequence[Subscription]) -> None:
         chosen = Subscriptions.of(queries)
         if select == "nodes" or select == "output":
-            answers = BoundedAnswers(select, chosen, self._limits, self._shown, self._room)
-            self._filters[select] = answers
+            self._filters[select] = BoundedAnswers(
+                select, chosen, self._limits, self._shown, self._room, self._patient
+            )
         else:
             scheme = prepare(None, chosen, limits=self._limits)
             self._filters[select] = Filter(scheme, select, limits=self._limits)
@@ -97,6 +107,19 @@ class FeedFilters:
                 self._selects[key] = select
         for name, identifiers in removed.items():
             self._filters[name].remove(identifiers)
+        self._add(added)
+
+    def take(self, keys: Iterable[int], other: FeedFilters) -> None:
+        """Takes queries over from other filters, which have them no longer."""
+        taken: dict[Select, list[Subscription]] = {}
+        for key in keys:
+            select = self._selects[key] = other._selects.pop(key)
+            source = other._filters[select]
+            taken.setdefault(select, []).append(source.query(str(key)))
+            source.remove([str(key)])
+        self._add(taken)
+
+    def _add(self, added: Mapping[Select, Sequence[Subscription]]) -> None:
         for name, queries in added.items():
             present = self._filters.get(name)
             if present is None or not len(present):
@@ -126,6 +149,6 @@ class FeedFilters:
             if isinstance(compiled, BoundedAnswers):
                 yield from compiled.match(batch, rejected)
                 continue
-            table = compiled.table(batch)
+            table = table_of(compiled, batch, self._patient)
             rejected += rejections(compiled)
             yield from said_rows(select, table, self._shown)

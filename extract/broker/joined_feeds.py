@@ -9,24 +9,55 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from extract.broker.bodies import SubscriptionBody
+from extract.broker.feed_queries import AnswerRecord
 from extract.broker.problems import Problem, not_found
+from extract.broker.rights import may_join
 from extract.broker.security.tokens import KnownClient
+from extract.broker.store.join_streams import JoinStreams
 from extract.broker.store.rows import ArrivedDocument
 from extract.broker.times import iso_time
 from extract.errors import ExtractError, QuerySyntaxError
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.results.outcome import Rejection
+from extract.filtertool.results.outcome import COST, Rejection
 from extract.joins import Joins
 from extract.limits import Limits
 from extract.subscriptions import Subscription
+from extract.xscl.ast import EVERY_STREAM
 from extract.xscl.parser import parse_xscl
 
-_ANY = "S"  # every input stream
+
+class _Unanswered(NamedTuple):
+    """A join that got no answer on some document, and the streams that it reads."""
+
+    record: AnswerRecord
+    streams: frozenset[str]
+
+
+@dataclass(slots=True)
+class AsideJoin:
+    """A join that is asked no more.
+
+    Attributes:
+        key: Of its subscriber.
+        reason: Why it got no answer the last time.
+        streams: Those that it reads.
+        missed: Documents that it was not asked about since.
+    """
+
+    key: int
+    reason: str
+    streams: frozenset[str]
+    missed: int = 0
+
+    def miss(self, feed: str) -> None:
+        """Counts a document, if it would have been asked about it."""
+        self.missed += bool(self.streams & {feed, EVERY_STREAM})
 
 
 class JoinedFeeds:
@@ -42,6 +73,8 @@ class JoinedFeeds:
         self._max_state = max_state
         self._joins = self._empty()
         self.changed = False  # since the last snapshot
+        self._records: dict[int, _Unanswered] = {}
+        self.set_aside: set[int] = set()  # subscribers whose joins are asked no more
 
     def _empty(self) -> Joins:
         return Joins({}, max_state=self._max_state, when_full="drop", limits=self._limits)
@@ -54,14 +87,14 @@ class JoinedFeeds:
         """How many documents the state has."""
         return self._joins.state.documents
 
-    @property
-    def published(self) -> Collection[str]:
-        """The names of the streams that joins make."""
-        return self._joins.published
+    def __contains__(self, key: int) -> bool:
+        return str(key) in self._joins
 
     def change(self, key: int, body: SubscriptionBody | None) -> None:
         """Lets a join begin, change or end, from the next document on."""
         name = str(key)
+        self._records.pop(key, None)
+        self.set_aside.discard(key)
         if name in self._joins:
             self._joins.remove([name])
             self.changed = True
@@ -74,14 +107,37 @@ class JoinedFeeds:
         self, feed: str, document: ArrivedDocument, time: int
     ) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[Any]]:
         """Takes a document; returns what it leads to, by subscriber, and what was rejected."""
-        if feed in self._joins.published:
-            return iter(()), []
         try:
             rows = self._joins.process(feed, document.name, document.content, iso_time(time))
         except ExtractError as error:
             return iter(()), [Rejection(document.name, None, "join", error.reason)]
         self.changed = True
         return map(_told, rows), list(self._joins.rejected)
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether a join got no answer on some document, and may get none on the next."""
+        return bool(self._records)
+
+    def note_unanswered(self, feed: str, rejected: Iterable[Rejection]) -> Iterator[AsideJoin]:
+        """Sets joins aside that got no answer on too many of their last documents.
+
+        Args:
+            feed: Of the last document.
+            rejected: What was rejected there.
+        """
+        given_up = {int(row.query or 0): row.reason for row in rejected if row.stage == COST}
+        for key in given_up:
+            if key not in self._records:
+                streams = self._joins.queries[str(key)].streams
+                self._records[key] = _Unanswered(AnswerRecord(), frozenset(streams))
+        for key, one in list(self._records.items()):
+            if key not in given_up and not one.streams & {feed, EVERY_STREAM}:
+                continue
+            if one.record.note(answered=key not in given_up):
+                self.change(key, None)
+                self.set_aside.add(key)
+                yield AsideJoin(key, given_up[key], one.streams)
 
     def save(self) -> bytes:
         """The state, as bytes."""
@@ -115,7 +171,7 @@ def _side(document: str, seq: int, time: int) -> dict[str, Any]:
     return {"document": document, "seq": seq, "time": iso_time(time)}
 
 
-def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], str]:
+def joined_streams(body: SubscriptionBody, limits: Limits) -> JoinStreams:
     """The streams that a join reads, and that which it publishes.
 
     Raises:
@@ -133,37 +189,32 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
         raise Problem(422, reason, error.hint, about="query", **place) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
-    return set(query.streams), query.publish
-
-
-def may_read(streams: Collection[str], client: KnownClient | None) -> bool:
-    """Whether a client may read all streams of a join."""
-    if client is None:
-        return False
-    if _ANY in streams and client.feeds is not None:
-        return False
-    return all(client.may("subscribe", name) for name in streams if name != _ANY)
+    return JoinStreams(tuple(sorted(set(query.streams))), query.publish)
 
 
 def check_join(
-    body: SubscriptionBody,
-    client: KnownClient,
-    feeds: Collection[str],
-    published: Collection[str],
-    limits: Limits,
+    body: SubscriptionBody, client: KnownClient, known: Collection[str], limits: Limits
 ) -> None:
-    """Checks that a join reads feeds that are there and that its owner may read.
+    """Checks that a join reads streams that are there, and that its owner may do what it does.
+
+    What is said of a name that the owner has no right to does not depend on whether it is there.
+
+    Args:
+        body: The join.
+        client: Its owner.
+        known: The names of all feeds and published streams.
+        limits: For the query.
 
     Raises:
         Problem: It does not.
     """
-    streams, publish = joined_streams(body, limits)
-    for name in sorted(streams - {_ANY}):
-        if (name not in feeds and name not in published) or not client.sees(name):
-            raise not_found(f"feed as {name}")
-    if not may_read(streams, client):
+    streams = joined_streams(body, limits)
+    if EVERY_STREAM in streams.reads and client.feeds is not None:
         hint = "a join with S reads every feed; name the feeds instead"
         raise Problem(403, "this token may not read all feeds of the join", hint)
-    if publish and publish in feeds:
-        reason = f"{publish} is a feed; a join cannot publish documents into it"
-        raise Problem(409, reason, "choose a name that no feed has")
+    for name in streams.reads:
+        if name != EVERY_STREAM and (name not in known or not client.may("subscribe", name)):
+            raise not_found(f"feed as {name}")
+    if not may_join(streams, client):
+        hint = "ask for the role publish for that name, or leave PUBLISH out"
+        raise Problem(403, f"this token may not publish into {streams.publishes}", hint)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -55,7 +55,20 @@ class FeedEnd:
     feed: int
 
 
-Event = ArrivedBlock | SubscriptionChange | FeedEnd
+@dataclass(frozen=True, slots=True)
+class JoinRights:
+    """All joins that there are, after rights have changed.
+
+    Attributes:
+        joins: Their subscriptions as JSON, by the keys of the subscribers.
+        barred: Subscribers whose joins are not asked, for want of a right.
+    """
+
+    joins: Mapping[int, bytes]
+    barred: Collection[int]
+
+
+Event = ArrivedBlock | SubscriptionChange | FeedEnd | JoinRights
 
 
 @dataclass(slots=True)

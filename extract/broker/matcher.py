@@ -11,18 +11,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
 from extract.broker.bodies import SubscriptionBody
-from extract.broker.feed_filters import FeedFilters, read_body
-from extract.broker.joined_feeds import JoinedFeeds
-from extract.broker.journal import Event, FeedEnd, SubscriptionChange
-from extract.broker.recovery import ReadBlocks, Recovered, Replay
-from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
+from extract.broker.feed_filters import read_body
+from extract.broker.feed_queries import FeedQueries, SetAside
+from extract.broker.joined_feeds import AsideJoin, JoinedFeeds
+from extract.broker.journal import Event, FeedEnd, JoinRights, SubscriptionChange
+from extract.broker.recovery import ReadBlocks, Recovered, Replay, is_join
+from extract.broker.said_rows import Said
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow, SetAsideRow
 from extract.broker.store.tables import StoreError
 from extract.broker.times import iso_time, now_us
 
@@ -38,7 +40,7 @@ class MatchingThread:
     """Matches documents in the order of the log.
 
     Args:
-        filters: Makes the filters of a feed, by its key, with the queries given.
+        filters: Makes the filters of a feed, by its key.
         names: The name of each feed, by its key.
         matched: Called with the outcome of each batch, or parts of it, in their order; may wait.
         joins: The joins between documents.
@@ -53,7 +55,7 @@ class MatchingThread:
 
     def __init__(
         self,
-        filters: Callable[[int], FeedFilters],
+        filters: Callable[[int], FeedQueries],
         names: Callable[[int], str],
         matched: Callable[[MatchedBatch], None],
         joins: JoinedFeeds,
@@ -75,11 +77,13 @@ class MatchingThread:
         self._saved = saved
         self._read = read
         self._replay: Replay | None = None
+        self._set_aside: Collection[int] = ()  # subscribers, at the start
+        self._rights = JoinRights({}, ())
         self._seen = seen
         self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
         self._next_save = time.monotonic() + _SAVE_SECONDS
-        self._feeds: dict[int, FeedFilters] = {}
+        self._feeds: dict[int, FeedQueries] = {}
         self._slices: dict[int, SliceSize] = {}
         self._backlog: list[Event] = []
         self._waiting: list[Event] = []
@@ -90,16 +94,33 @@ class MatchingThread:
         self._thread = threading.Thread(target=self._run, name="matcher", daemon=True)
         self.failure: BaseException | None = None
 
-    def load(self, start: Recovered) -> None:
-        """Compiles what holds at the start, by feed, and takes what is to be done first."""
+    def load(self, start: Recovered, barred: Collection[int] = ()) -> None:
+        """Compiles what holds at the start, by feed, and takes what is to be done first.
+
+        Args:
+            start: What the last broker left.
+            barred: Subscribers whose joins are not asked, for want of a right.
+        """
         for feed, bodies in start.queries.items():
             self._feeds[feed] = filters = self._make(feed)
             filters.load({key: read_body(body) for key, body in bodies.items()})
         if start.join_state:
             self._joins.restore(start.join_state)
-        self._replay = start.replay
+        for key in start.set_aside:
+            self._joins.change(key, None)
+        self._replay, self._set_aside = start.replay, start.set_aside
+        every = [one for some in start.queries.values() for one in some.items()]
+        self._rights = JoinRights({key: body for key, body in every if is_join(body)}, barred)
         self._backlog = start.backlog
         self._place = (start.position, start.revision)
+
+    def _join_as_allowed(self, rights: JoinRights) -> None:
+        """Ends joins that are not allowed: others would read what they publish; begins the rest."""
+        for key, body in rights.joins.items():
+            if key in self._joins.set_aside:
+                continue
+            if (key in rights.barred) == (key in self._joins):
+                self._joins.change(key, None if key in rights.barred else read_body(body))
 
     def start(self) -> None:
         """Starts the thread."""
@@ -178,6 +199,8 @@ class MatchingThread:
                     count = size = 0
         if self._stopping:
             return False
+        self._joins.set_aside.update(self._set_aside)
+        self._join_as_allowed(self._rights)
         self._place = place
         self._replay = None
         return True
@@ -234,6 +257,8 @@ class MatchingThread:
                 return
             if isinstance(event, SubscriptionChange):
                 changes.setdefault(event.feed, {})[event.key] = self._change_join(event)
+            elif isinstance(event, JoinRights):
+                self._join_as_allowed(event)
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
@@ -242,7 +267,7 @@ class MatchingThread:
         self._match(blocks)
         self._change(changes)
 
-    def _filters(self, feed: int) -> FeedFilters:
+    def _filters(self, feed: int) -> FeedQueries:
         if feed not in self._feeds:
             self._feeds[feed] = self._make(feed)
         return self._feeds[feed]
@@ -257,7 +282,7 @@ class MatchingThread:
         if not blocks:
             return
         begun = time.perf_counter()
-        batch = MatchedBatch(blocks[-1].position)
+        batch = MatchedBatch(blocks[-1].position, blocks[-1].revision)
         feeds: dict[int, list[ArrivedBlock]] = {}
         for block in blocks:
             feeds.setdefault(block.feed, []).append(block)
@@ -268,15 +293,29 @@ class MatchingThread:
             self._match_feed(feed, some, batch)
             for block in some:
                 self._seen(feed, block.documents)
+        aside: list[AsideJoin] = []
+        if self._joins.has_unanswered:  # others need not wait for it
+            self._write_part(batch)
         for block in blocks:
-            self._join(block, batch)
+            self._join(block, batch, aside)
+        batch.set_aside += [SetAsideRow(a.key, a.reason, now_us(), a.missed) for a in aside]
+        for feed, some in feeds.items():
+            self._match_dear(feed, some, batch)
         self._place = (batch.position, blocks[-1].revision)
         self._observe(time.perf_counter() - begun, batch.documents)
         self._matched(batch)
 
-    def _join(self, block: ArrivedBlock, batch: MatchedBatch | None) -> None:
-        """Gives documents to the joins; without a batch what they lead to is told already."""
-        if not len(self._joins):
+    def _join(
+        self, block: ArrivedBlock, batch: MatchedBatch | None, aside: list[AsideJoin] | None = None
+    ) -> None:
+        """Gives documents to the joins; without a batch what they lead to is told already.
+
+        Args:
+            block: The documents.
+            batch: Gets what they lead to.
+            aside: Gets joins that are asked no more; those that it has miss these documents.
+        """
+        if not len(self._joins) and not aside:
             return
         name = self._name(block.feed)
         for place, document in enumerate(block.documents):
@@ -296,6 +335,10 @@ class MatchingThread:
                 )
                 batch.rejected.append(row)
             self._write_large(batch)
+            if aside is not None:
+                for gone in aside:
+                    gone.miss(name)
+                aside += self._joins.note_unanswered(name, rejected)
 
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""
@@ -307,36 +350,48 @@ class MatchingThread:
         filters = self._filters(feed)
         if not len(filters):
             return
-        documents: list[ArrivedDocument] = []
-        times: list[int] = []
-        numbers: list[int] = []
-        for block in blocks:
-            documents += block.documents
-            times += range(block.received, block.received + len(block.documents))
-            numbers += range(block.first, block.first + len(block.documents))
+        documents, times, numbers = _columns(blocks)
         size = self._slices.setdefault(feed, SliceSize())
         start = 0
         while start < len(documents):
             most = max(1, self._most_pairs // len(filters))
             chosen = slice(start, start + min(size.documents, most))
             some = documents[chosen]
-            count = self._tell(feed, filters, some, times[chosen], numbers[chosen], batch)
+            rejected: list[dict[str, Any]] = []
+            told = filters.match(some, rejected, start)
+            count = self._tell(feed, told, some, times[chosen], numbers[chosen], rejected, batch)
             size.observe(len(some), count)
             start += len(some)
+
+    def _match_dear(self, feed: int, blocks: list[ArrivedBlock], batch: MatchedBatch) -> None:
+        """Asks queries that take long; what others are told is written before."""
+        filters = self._filters(feed)
+        if not filters.has_dear:
+            return
+        self._write_part(batch)
+        documents, times, numbers = _columns(blocks)
+        rejected: list[dict[str, Any]] = []
+        ended: list[SetAside] = []
+        told = filters.match_dear(documents, rejected, ended)
+        self._tell(feed, told, documents, times, numbers, rejected, batch)
+        batch.set_aside += [
+            SetAsideRow(one.key, one.reason, now_us(), len(documents) - 1 - one.place)
+            for one in ended
+        ]
 
     def _tell(
         self,
         feed: int,
-        filters: FeedFilters,
+        told: Iterable[Said],
         documents: list[ArrivedDocument],
         times: list[int],
         numbers: list[int],
+        rejected: list[dict[str, Any]],
         batch: MatchedBatch,
     ) -> int:
-        """Matches a few documents; returns to how many notifications they lead."""
-        rejected: list[dict[str, Any]] = []
+        """Notes what came of a few documents; returns to how many notifications they lead."""
         name, count = self._name(feed), 0
-        for place, keys, said in filters.match(documents, rejected):
+        for place, keys, said in told:
             document = documents[place]
             when = times[place] if document.time is None else document.time
             entry = {
@@ -367,7 +422,26 @@ class MatchingThread:
             )
         return count
 
+    def _write_part(self, batch: MatchedBatch) -> None:
+        """Has what there is of an outcome written."""
+        if batch.told or batch.rejected:
+            self._matched(batch.take_part())
+
     def _write_large(self, batch: MatchedBatch) -> None:
         """Has a part of an outcome written, if it is much."""
         if batch.is_large():
             self._matched(batch.take_part())
+
+
+def _columns(
+    blocks: Iterable[ArrivedBlock],
+) -> tuple[list[ArrivedDocument], list[int], list[int]]:
+    """The documents of blocks, when each came, and their numbers in the feed."""
+    documents: list[ArrivedDocument] = []
+    times: list[int] = []
+    numbers: list[int] = []
+    for block in blocks:
+        documents += block.documents
+        times += range(block.received, block.received + len(block.documents))
+        numbers += range(block.first, block.first + len(block.documents))
+    return documents, times, numbers

@@ -10,6 +10,7 @@ from extract.broker.feed_filters import read_body, select_of
 from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
+from extract.broker.store import set_aside
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
@@ -60,6 +61,7 @@ class Recovered:
         replay: What joins saw after that.
         revision: Of the first document to match.
         position: Up to which all is matched.
+        set_aside: Subscribers whose present queries are not asked; their `queries` are left out.
     """
 
     queries: dict[int, dict[int, bytes]]
@@ -70,6 +72,7 @@ class Recovered:
     replay: Replay
     revision: int
     position: int
+    set_aside: frozenset[int] = frozenset()
 
 
 def recover(connection: Connection, revision: int) -> Recovered:
@@ -82,10 +85,12 @@ def recover(connection: Connection, revision: int) -> Recovered:
     matched = document_rows.matched_position(connection)
     blocks = document_rows.blocks_after(connection, matched, _ALL)
     first = blocks[0].revision if blocks else revision
+    aside = frozenset(set_aside.all_set_aside(connection))
     queries: dict[int, dict[int, bytes]] = {}
     has_joins = False
     for one in subscription_rows.versions_at(connection, first):
-        queries.setdefault(one.feed, {})[one.key] = one.body
+        if one.key not in aside:
+            queries.setdefault(one.feed, {})[one.key] = one.body
         has_joins = has_joins or is_join(one.body)
     later = subscription_rows.versions_after(connection, first)
     backlog = _merged(_changes(later, first), blocks)
@@ -94,7 +99,9 @@ def recover(connection: Connection, revision: int) -> Recovered:
     if saved is not None or has_joins:
         position, since, state = (0, 0, b"") if saved is None else saved
         versions = [
-            one for one in subscription_rows.versions_after(connection, since) if is_join(one.body)
+            one
+            for one in subscription_rows.versions_after(connection, since)
+            if is_join(one.body) and one.key not in aside
         ]
         if saved is None and versions:  # documents before the first join are not for it
             earliest = min([one.since for one in versions])
@@ -104,7 +111,7 @@ def recover(connection: Connection, revision: int) -> Recovered:
     documents = sum([len(block.documents) for block in blocks])
     size = sum([len(one.content) for block in blocks for one in block.documents])
     state = b"" if saved is None else saved[2]
-    return Recovered(queries, backlog, documents, size, state, replay, first, matched)
+    return Recovered(queries, backlog, documents, size, state, replay, first, matched, aside)
 
 
 def is_join(body: bytes) -> bool:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.processes.sandbox import calls_put_off
 from extract.live_filter import Filter
 
 FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
@@ -116,6 +117,14 @@ def _parts(table: Any) -> Iterator[Any]:
         return
     for start in range(0, table.num_rows, _ROWS):
         yield table.slice(start, _ROWS)
+
+
+def table_of(used: Filter, batch: Sequence[tuple[str, bytes]], patient: bool) -> Any:
+    """The rows of a batch; without patience, no query may take a process of its own."""
+    if patient:
+        return used.table(batch)
+    with calls_put_off():
+        return used.table(batch)
 
 
 def rejections(used: Filter) -> list[dict[str, Any]]:

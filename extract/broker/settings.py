@@ -34,6 +34,7 @@ class BrokerLimits:
         notification_matches: Nodes in one notification.
         notification_bytes: Of the values of nodes in one notification, beyond the first node.
         answer_bytes: That one query may select or make in one document.
+        query_seconds: That a query may take in one document, where it may take very long.
         matching_bytes: That rows may take while documents are matched, about.
         matching_pairs: Documents times subscriptions that are matched in one call.
         unwritten_bytes: Of notifications that are matched and not yet on disk.
@@ -69,6 +70,7 @@ class BrokerLimits:
     notification_matches: int = 1_000
     notification_bytes: int = _MIB
     answer_bytes: int = 16 * _MIB
+    query_seconds: float = 10
     matching_bytes: int = 256 * _MIB
     matching_pairs: int = 16_000_000
     unwritten_bytes: int = 64 * _MIB
@@ -171,7 +173,7 @@ class BrokerSettings:
             document_bytes=self.limits.document_bytes,
             whole_bytes=self.limits.document_bytes,
             value_bytes=1 << 20,
-            query_seconds=10.0,
+            query_seconds=self.limits.query_seconds,
             query_rows=1_000_000,
             query_bytes=self.limits.answer_bytes,
             published=self.limits.published,

@@ -336,7 +336,7 @@ class BatchFilter:
         return {
             place: tuple(
                 [
-                    Rejection(batch.names[place], ids[number], "filter", why)
+                    Rejection.of_query(batch.names[place], ids[number], why)
                     for number, why in sorted(failed.items())
                 ]
             )

@@ -285,7 +285,7 @@ class OutputFilter:
         try:
             for number, text, reason in self._slow.make(data, chosen):
                 if reason:
-                    failed.append(Rejection(done.document, self._flwr.id(number), "filter", reason))
+                    failed.append(Rejection.of_query(done.document, self._flwr.id(number), reason))
                 elif text is not None:
                     made.append((number, text))
         except etree.XMLSyntaxError as error:

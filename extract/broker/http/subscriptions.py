@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from extract.broker.bodies import (
+    SetAsideView,
     SubscriptionBody,
     SubscriptionLine,
     SubscriptionView,
@@ -33,6 +34,7 @@ from extract.broker.http.requests import (
     feed_name,
     is_id,
     json_response,
+    may_see,
     number_parameter,
     own_subscriber,
     read_body,
@@ -44,7 +46,10 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import SubscriberRow
+from extract.broker.store.join_streams import streams_of
+from extract.broker.store.rows import SetAsideRow, SubscriberRow
+from extract.broker.times import iso_time
+from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
 
 _MOST_BYTES = 1 << 20  # of one subscription
@@ -102,15 +107,17 @@ async def put_subscription(request: Request) -> Response:
     client = client_of(request)
     owner = client.name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and client.is_admin:
+    if before is not None and client.is_admin and may_see(broker, client, before):
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
+    for who in {client, broker.owner(owner, client)}:  # an admin shows himself nothing more, either
+        (reason,) = await broker.check_queries(feed, who, [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
-    new = NewSubscription(identifier, encode(kept), has_webhook, secret)
+    text = encode(kept)
+    new = NewSubscription(identifier, text, has_webhook, secret, streams_of(text))
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
-    view = _view(broker.subscriber(identifier), feed, kept)
+    view = _view(broker, broker.subscriber(identifier), feed, kept)
     view.unsatisfiable = reason or UNSET
     view.webhook_secret = secret or UNSET
     return json_response(view, 201 if is_new else 200)
@@ -165,12 +172,16 @@ def _read_lines(
         seen.add(body.id)
         has_webhook = isinstance(body.webhook, str)
         secret = _secret(body) if has_webhook else ""
-        some.append(NewSubscription(body.id, encode(kept), has_webhook, secret))
+        text = encode(kept)
+        some.append(NewSubscription(body.id, text, has_webhook, secret, streams_of(text)))
         bodies.append(kept)
     return some, bodies
 
 
-def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> SubscriptionView:
+def _view(
+    broker: Broker, row: SubscriberRow, feed: str, body: SubscriptionBody
+) -> SubscriptionView:
+    aside = broker.registry.set_aside.get(row.key)
     return SubscriptionView(
         row.id,
         feed,
@@ -183,7 +194,13 @@ def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> Subscription
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
         body.metadata,
+        set_aside=UNSET if aside is None else _aside_view(broker, row, aside),
     )
+
+
+def _aside_view(broker: Broker, row: SubscriberRow, aside: SetAsideRow) -> SetAsideView:
+    missed = broker.registry.missed(row, aside)
+    return SetAsideView(iso_time(aside.time), over_http(aside.reason), missed)
 
 
 async def get_subscription(request: Request) -> Response:
@@ -196,7 +213,7 @@ async def get_subscription(request: Request) -> Response:
         if row.key not in bodies:
             raise not_found("subscription")
         feed = broker.registry.feed_names[row.feed]
-        view = _view(row, feed, read_subscription(bodies[row.key]))
+        view = _view(broker, row, feed, read_subscription(bodies[row.key]))
         view.last_seq = notification_rows.last_number(connection, row.key)
         return view
 
@@ -224,7 +241,7 @@ async def list_subscriptions(request: Request) -> Response:
         rows = [
             one
             for one in list(broker.registry.by_key.values())
-            if one.feed == key and one.id > after and (one.owner == client.name or client.is_admin)
+            if one.feed == key and one.id > after and may_see(broker, client, one)
         ]
         rows.sort(key=lambda one: one.id)
         views: list[SubscriptionView] = []
@@ -236,7 +253,7 @@ async def list_subscriptions(request: Request) -> Response:
                 text = bodies.get(one.key)
                 if text is None or not _has(search, one.id, text):
                     continue
-                views.append(_view(one, feed, read_subscription(text)))
+                views.append(_view(broker, one, feed, read_subscription(text)))
                 size += len(text)
                 if len(views) >= most or size >= most_bytes:
                     return views, True

@@ -85,6 +85,12 @@ def last_position(connection: Connection) -> int:
     return max(rows[0][0] or 0, matched_position(connection))
 
 
+def waiting(connection: Connection, feed: int, position: int) -> int:
+    """How many documents of a feed are behind a position of the log."""
+    statement = "SELECT COALESCE(SUM(documents), 0) FROM block WHERE feed = ? AND position > ?"
+    return int(connection.query(statement, (feed, position))[0][0])
+
+
 def next_numbers(connection: Connection) -> dict[int, int]:
     """For each feed, the number that its next document gets."""
     rows = connection.query("SELECT feed, MAX(first + documents) FROM block GROUP BY feed")

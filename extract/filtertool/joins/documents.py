@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from lxml import etree
 
 from extract.filtertool.flwr.bound_nodes import OUTSIDE
+from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.whole.document import WholeDocument
 from extract.limits import Limits
 
@@ -94,6 +95,10 @@ class DocumentTree:
         self._whole = WholeDocument(data, name, limits)
         self.tree = self._whole.tree
         self._paths: dict[Locator, str] = {}
+
+    def affords(self, bound: Bound) -> bool:
+        """Whether an expression with a bound of its cost is fast enough on it."""
+        return bound.affords(self._whole.size, self._whole.named)
 
     @cached_property
     def _nodes(self) -> list[Any]:

@@ -26,8 +26,8 @@ from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
 from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.store import WitnessStore
 from extract.filtertool.joins.witnesses import WitnessFinder
-from extract.filtertool.results.outcome import Rejection
-from extract.limits import Limits
+from extract.filtertool.results.outcome import COST, Rejection
+from extract.limits import GivenUp, Limits
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
 
 _TAIL_BYTES: Final = 700  # of bindings, paths and names that rows of several queries share
@@ -180,7 +180,7 @@ class JoinEngine:
             return [Rejection(document.name, None, PUBLISH, error.reason)]
         self._trees.keep(document, tree)
         failures: list[tuple[PatternEdge, str]] = []
-        finder = WitnessFinder(document, tree)
+        finder = WitnessFinder(document, tree, self._limits)
         for stream in streams_of(document):
             chosen = None if candidates is None else candidates(stream, document.data)
             failures += finder.find(*self.edges.select(stream, chosen))
@@ -189,7 +189,8 @@ class JoinEngine:
     def _failed(self, document: JoinDocument, edge: PatternEdge, why: str) -> Iterable[Rejection]:
         for member, named, _ in self._queries.values():
             if edge.number in (*named.graph.left.edges, *named.graph.right.edges):
-                yield Rejection(document.name, member.id, "join", why)
+                stage = COST if isinstance(why, GivenUp) else "join"
+                yield Rejection(document.name, member.id, stage, why)
 
     def keep(self, document: JoinDocument) -> None:
         """Keeps a document, if later ones may need it."""

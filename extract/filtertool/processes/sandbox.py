@@ -21,10 +21,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
+from extract.limits import GivenUp, Limits
 
 _LENGTH: Final = struct.Struct("!Q")
 # The path is set after the start: as PYTHONPATH it would come before the standard library, of which
@@ -50,16 +51,53 @@ class Before(NamedTuple):
     args: tuple[Any, ...]
 
 
-class TimeLimit(Exception):
+class NoAnswer(Exception):
+    """A call that the child did not answer: it took more than it may."""
+
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns why there is no answer, with the limit that was passed.
+
+        Args:
+            limits: Those of the call.
+        """
+        return GivenUp(self)
+
+
+class TimeLimit(NoAnswer):
     """A call took too long, and the child that made it was killed."""
 
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns the limit of time."""
+        return GivenUp(limits.passed("query_seconds"))
 
-class MemoryLimit(Exception):
+
+class MemoryLimit(NoAnswer):
     """A call took too much memory, and the child that made it was ended."""
 
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns the limit of memory."""
+        return GivenUp(limits.passed("query_memory"))
 
-class ChildDied(Exception):
+
+class ChildDied(NoAnswer):
     """The child ended during a call, perhaps for lack of memory."""
+
+
+_put_off: Final = threading.local()
+
+
+@contextlib.contextmanager
+def calls_put_off() -> Iterator[None]:
+    """Makes no calls of this thread in the block: each raises `TimeLimit` at once.
+
+    For a caller that makes them later, when others no longer wait for it.
+    """
+    before = getattr(_put_off, "now", False)
+    _put_off.now = True
+    try:
+        yield
+    finally:
+        _put_off.now = before
 
 
 class Sandbox:
@@ -98,6 +136,8 @@ class Sandbox:
             MemoryError: There was no memory left, below the limit.
             ChildDied: The child ended before it answered.
         """
+        if seconds <= 0 or getattr(_put_off, "now", False):
+            raise TimeLimit("it took too long")
         with self._lock:
             if before is not None and (self._child is None or self._done != before.key):
                 self._done = None

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from extract.filtertool.processes.sandbox import ChildDied, MemoryLimit, Sandbox, TimeLimit
+from extract.filtertool.processes.sandbox import (
+    ChildDied,
+    MemoryLimit,
+    Sandbox,
+    TimeLimit,
+    calls_put_off,
+)
 
 
 def test_a_module_beside_a_script_does_not_hide_the_standard_library(
@@ -35,3 +42,14 @@ def test_a_child_that_dies_is_replaced() -> None:
     assert sandbox.call(len, bytes(1 << 20), seconds=60, memory=1 << 26) == 1 << 20
     assert sandbox.call(max, 3, 2, seconds=60) == 3
     sandbox.close()
+
+
+def test_calls_that_are_put_off_are_not_made() -> None:
+    """For who asks again, when nobody waits: no process is started, in this thread alone."""
+    with calls_put_off(), pytest.raises(TimeLimit):
+        Sandbox().call(max, 1, 2, seconds=60)
+    with calls_put_off(), ThreadPoolExecutor(1) as other:
+        assert other.submit(Sandbox().call, max, 1, 2, seconds=60).result() == 2
+    assert Sandbox().call(max, 1, 2, seconds=60) == 2
+    with pytest.raises(TimeLimit):
+        Sandbox().call(max, 1, 2, seconds=0)
