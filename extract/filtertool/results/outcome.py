@@ -41,6 +41,7 @@ class Rejection(NamedTuple):
         if self.document is None:
             return self
         return self._replace(document=document_name(self.document, xml))
+
     @classmethod
     def of_query(cls, document: str, query: str, reason: str) -> Rejection:
         """Returns the rejection of a query that could not be evaluated on a document.
