@@ -18,7 +18,7 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.rights import may_have
 from extract.broker.security.tokens import KnownClient, Role
 from extract.broker.store.rows import RejectionRow, SubscriberRow
-from extract.filtertool.joins.engine import PUBLISH
+from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.room import STATE
 
 _T = TypeVar("_T")
