@@ -35,7 +35,7 @@ from extract.xpath.types import conjuncts, is_positional, may_be_document, type_
 
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _CONSTANT: Final = frozenset({"true", "false", "id"})  # functions that do not ask the context node
-_MOST_LIFTED: Final = 50
+_MOST_LIFTED: Final = 16  # steps whose filters are moved, and filters of one that are tried
 _Steps = tuple[Step, ...]
 
 
@@ -76,7 +76,7 @@ def _lifted(steps: _Steps, absolute: bool, most: int = _MOST_LIFTED) -> list[_St
                     return [one for way in ways for one in _lifted(way, absolute, most - 1)]
         if number and absolute:
             filters = _divided(step.predicates, lambda one: one if _ancestor(one) else None)
-            for asked in filters.moved:
+            for asked in filters.moved[:_MOST_LIFTED]:
                 rest = [*filters.kept, *[one for one in filters.moved if one is not asked]]
                 way = _to_ancestor(steps, number, asked, rest)
                 if way is not None:
