@@ -1,4 +1,4 @@
-"""How many steps the push engine takes: as many as a document has nodes, for each step of a query."""
+"""Steps of the push engine: as many as a document has nodes, for each step of a query."""
 
 from __future__ import annotations
 
