@@ -71,3 +71,14 @@ def test_a_pattern_that_takes_for_ever_is_given_up_alone(monkeypatch: pytest.Mon
         ("good", "first"),
         ("good", "second"),
     ]
+
+
+def test_a_pattern_that_fails_is_rejected_alone() -> None:
+    space = {"re": "http://exslt.org/regular-expressions"}
+    joins = Joins({})
+    joins.add(Subscription("bad", PAIRS.replace("k->y", "k[re:test('x', string(.))]->y"), space))
+    joins.add(Subscription("good", PAIRS))
+    document = b"<a><k>(</k></a>"  # no regular expression
+    joins.process("s", "first", document, 1.0)
+    assert [(one.query, one.stage) for one in joins.rejected] == [("bad", "join")]
+    assert {row.query for row in joins.process("s", "second", document, 2.0)} == {"good"}

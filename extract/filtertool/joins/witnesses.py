@@ -11,6 +11,7 @@ from lxml import etree
 from extract.filtertool.flwr.tree_outputs import string_value
 from extract.filtertool.joins.documents import DocumentTree, JoinDocument, Locator, key_of
 from extract.filtertool.joins.edges import ROOT, PatternEdge
+from extract.filtertool.processes.memory import is_out_of_memory
 from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
 from extract.limits import Limits
 
@@ -59,7 +60,7 @@ class WitnessFinder:
             edge, above, start = waiting.pop()
             if failed and edge.number in failed:
                 continue
-            reason = ""
+            reason: str | None = None
             try:
                 if edge.is_quick or self._tree.affords(edge.bound):
                     nodes = edge.nodes(start)
@@ -70,7 +71,7 @@ class WitnessFinder:
                 reason = error.reason(self._limits)
             except etree.XPathError as error:
                 reason = str(error)
-            if reason:
+            if reason is not None:
                 failures.append((edge, reason))
                 failed.add(edge.number)
                 self._links.pop(edge.number, None)  # so it leads to no rows at all
@@ -89,7 +90,7 @@ class WitnessFinder:
         """The nodes that an edge leads to, found in a process that can be killed."""
         left = self._seconds.get(edge.number, self._limits.query_seconds)
         begun = time.monotonic()
-        locators = shared_sandbox().call(
+        locators: list[Locator] | str = shared_sandbox().call(
             _nodes_in_child,
             edge.bare(),
             None if edge.above == ROOT else self._tree.locator(start),
@@ -98,6 +99,8 @@ class WitnessFinder:
             before=self._opening,
         )
         self._seconds[edge.number] = left - (time.monotonic() - begun)
+        if isinstance(locators, str):
+            raise etree.XPathError(locators)
         return [self._tree.node(one) for one in locators]
 
     def _number(self, node: Any) -> int:
@@ -119,8 +122,13 @@ def _open_in_child(data: bytes, limits: Limits) -> None:
     _open = DocumentTree(data, "", limits)
 
 
-def _nodes_in_child(edge: PatternEdge, start: Locator | None) -> list[Locator]:
-    """The places of the nodes that an edge leads to."""
+def _nodes_in_child(edge: PatternEdge, start: Locator | None) -> list[Locator] | str:
+    """The places of the nodes that an edge leads to, or why they cannot be found."""
     assert _open is not None
-    nodes = edge.nodes(_open.tree if start is None else _open.node(start))
+    try:
+        nodes = edge.nodes(_open.tree if start is None else _open.node(start))
+    except Exception as error:  # includes errors of functions such as re:test()
+        if is_out_of_memory(error):
+            raise
+        return str(error)
     return [_open.locator(node) for node in nodes]
