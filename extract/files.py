@@ -122,12 +122,15 @@ def check_written(directory: str | Path, written: Callable[[Path], Collection[st
 def entries(directory: Path) -> Iterator[str]:
     """Yields all files and directories in a directory, as `check_written` names them.
 
+    One that is not there has none.
+
     Raises:
         OSError: One of the directories cannot be read.
     """
 
     def fail(error: OSError) -> None:
-        raise error
+        if not isinstance(error, FileNotFoundError):
+            raise error
 
     for folder, folders, files in os.walk(directory, onerror=fail):
         inside = os.path.relpath(folder, directory)
