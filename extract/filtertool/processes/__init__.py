@@ -1,8 +1,8 @@
 """Processes: work that may take too long or too much, in a process that may end.
 
 Usage:
-    ``with open_workers(size, function) as workers: ...``; ``with guarded(limits): ...`` in a worker;
-    ``each_in_child(items, function, limits)``; ``Sandbox(...).call(...)``.
+    ``with open_workers(size, function) as workers: ...``; ``each_in_child(items, function,
+    limits)``; ``with guarded(limits): ...`` in a worker; ``Sandbox(...).call(...)``.
 
 When to use which:
     `workers` are processes that answer items at the same time, each through a pipe of its own, so
