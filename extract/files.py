@@ -77,6 +77,7 @@ def whole_directory(
     """
     token = secrets.token_hex(4)
     partial = target.with_name(f".{target.name}.{token}.partial")
+    replaces = False
     try:  # from here on: a signal may come between any two steps
         with _named_by_user(partial, target if given is None else given):
             partial.mkdir()
@@ -85,6 +86,7 @@ def whole_directory(
                 _sync_tree(partial)
             if target.exists():
                 shutil.copymode(target, partial)
+                replaces = True
                 _exchange(partial, target)
                 if (name := _other_entry(partial, written)) is not None:
                     _exchange(partial, target)
@@ -97,7 +99,8 @@ def whole_directory(
             if durable:
                 _sync(target.parent)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        if not replaces or _other_entry(partial, written) is None:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_written(directory: str | Path, written: Callable[[Path], Collection[str]]) -> None:
@@ -122,12 +125,15 @@ def check_written(directory: str | Path, written: Callable[[Path], Collection[st
 def entries(directory: Path) -> Iterator[str]:
     """Yields all files and directories in a directory, as `check_written` names them.
 
+    One that is not there has none.
+
     Raises:
         OSError: One of the directories cannot be read.
     """
 
     def fail(error: OSError) -> None:
-        raise error
+        if not isinstance(error, FileNotFoundError):
+            raise error
 
     for folder, folders, files in os.walk(directory, onerror=fail):
         inside = os.path.relpath(folder, directory)
