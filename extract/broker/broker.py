@@ -65,7 +65,7 @@ from extract.xpath.ast import forget_shared
 
 _T = TypeVar("_T")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
-_TRIM_SECONDS: Final = 5.0
+TRIM_SECONDS: Final = 5.0
 CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
 _WEBHOOK_BYTES: Final = 1 << 20  # of notifications that are read for a webhook, beyond the first
 
@@ -163,7 +163,7 @@ class Broker:
                 more = await self.journal.ask(
                     lambda transaction: trim_store(transaction, self.settings, self.has_joins)
                 )
-            await asyncio.sleep(0 if more else _TRIM_SECONDS)
+            await asyncio.sleep(0 if more else TRIM_SECONDS)
 
     @property
     def has_joins(self) -> bool:
