@@ -69,6 +69,8 @@ class JoinedFeeds:
             namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
             self._joins.add(Subscription(name, body.xscl, namespaces))
             self.changed = True
+        if not len(self._joins):
+            self._joins = self._empty()  # as after a start without joins
 
     def process(
         self, feed: str, document: ArrivedDocument, time: int
@@ -84,7 +86,10 @@ class JoinedFeeds:
         return map(_told, rows), list(self._joins.rejected)
 
     def save(self) -> bytes:
-        """The state, as bytes."""
+        """The state, as bytes; none if there is no join."""
+        if not len(self._joins):
+            self.changed = False
+            return b""
         with tempfile.TemporaryDirectory(prefix="extract-joins-") as folder:
             self._joins.save(Path(folder, "state"))
             packed = io.BytesIO()
