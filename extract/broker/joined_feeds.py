@@ -62,14 +62,15 @@ class JoinedFeeds:
     def change(self, key: int, body: SubscriptionBody | None) -> None:
         """Lets a join begin, change or end, from the next document on."""
         name = str(key)
-        if name in self._joins:
+        ends = name in self._joins
+        if ends:
             self._joins.remove([name])
             self.changed = True
         if body is not None and isinstance(body.xscl, str):
             namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
             self._joins.add(Subscription(name, body.xscl, namespaces))
             self.changed = True
-        if not len(self._joins):
+        if ends and not len(self._joins):
             self._joins = self._empty()  # as after a start without joins
 
     def process(
