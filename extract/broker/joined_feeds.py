@@ -95,13 +95,16 @@ class JoinedFeeds:
         name = str(key)
         self._records.pop(key, None)
         self.set_aside.discard(key)
-        if name in self._joins:
+        ends = name in self._joins
+        if ends:
             self._joins.remove([name])
             self.changed = True
         if body is not None and isinstance(body.xscl, str):
             namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
             self._joins.add(Subscription(name, body.xscl, namespaces))
             self.changed = True
+        if ends and not len(self._joins):
+            self._joins = self._empty()  # as after a start without joins
 
     def process(
         self, feed: str, document: ArrivedDocument, time: int
@@ -140,7 +143,10 @@ class JoinedFeeds:
                 yield AsideJoin(key, given_up[key], one.streams)
 
     def save(self) -> bytes:
-        """The state, as bytes."""
+        """The state, as bytes; none if there is no join."""
+        if not len(self._joins):
+            self.changed = False
+            return b""
         with tempfile.TemporaryDirectory(prefix="extract-joins-") as folder:
             self._joins.save(Path(folder, "state"))
             packed = io.BytesIO()

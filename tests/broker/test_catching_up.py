@@ -12,7 +12,6 @@ from unittest import mock
 
 import pytest
 
-from extract.broker import matcher
 from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Operation
 from extract.broker.retention import trim_store
@@ -30,8 +29,8 @@ REQUESTS, EACH = 12, 10
 @pytest.fixture(autouse=True)
 def few_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state is saved after so many documents that are read again, and never after a time."""
-    monkeypatch.setattr(matcher, "_REPLAY_DOCUMENTS", 15)
-    monkeypatch.setattr(matcher, "_SAVE_SECONDS", float("inf"))
+    monkeypatch.setattr("extract.broker.matcher._REPLAY_DOCUMENTS", 15)
+    monkeypatch.setattr("extract.broker.matcher._SAVE_SECONDS", float("inf"))
 
 
 def crash_image(source: Path, target: Path) -> Path:
@@ -160,10 +159,33 @@ def test_what_joins_need_again_is_not_removed_meanwhile(killed: Path) -> None:
         assert asked.all_notifications("j", 2)[1]["left"]["document"] == "o119"
 
 
+def test_a_join_that_ended_is_not_there_after_a_kill(killed: Path, tmp_path: Path) -> None:
+    settings = BrokerSettings(retain_seconds=1e-6)
+    with served(killed, synchronous=False) as asked:
+        asked.post("<p><k>1</k></p>", "p1")
+        asked.all_notifications("j", 2)
+    assert place(killed) is not None  # the end of the broker saved it
+    with served(killed, settings, synchronous=False) as asked:
+        asked.put("all", xpath="/p", select="doc")
+        assert asked.ask("DELETE", "/feeds/f/subscriptions/j").status == 204
+        asked.post("<p><k>2</k></p>", "p2")
+        asked.all_notifications("all", 1)
+        has_joins = asked.broker.has_joins
+        asked.broker.journal.submit(Operation(lambda t: trim_store(t, settings, has_joins)))
+        written(asked)
+        image = crash_image(killed, tmp_path / "again")
+    assert place(killed) is None  # nothing is kept for joins that are not there
+    with served(image, settings, synchronous=False) as asked:
+        asked.put("all2", xpath="/p", select="doc")
+        asked.post("<p><k>3</k></p>", "p3")
+        asked.all_notifications("all2", 1)
+        assert not len(asked.broker.joins)
+
+
 def test_a_store_that_does_not_answer_is_asked_again(
     killed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matcher, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("extract.broker.matcher._AGAIN_SECONDS", 0.0)
     read, answers = BrokerStore.read, iter([False, False])
 
     def unreachable(store: BrokerStore, call: Any) -> Any:

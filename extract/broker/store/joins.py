@@ -27,9 +27,10 @@ def last_place(connection: Connection) -> tuple[int, int] | None:
 
 
 def save_state(connection: Connection, position: int, revision: int, data: bytes) -> None:
-    """Saves a state in the place of the last one."""
+    """Saves a state in the place of the last one; an empty one leaves none."""
     connection.execute("DELETE FROM join_state")
-    connection.execute(
-        "INSERT INTO join_state (position, revision, data) VALUES (?, ?, ?)",
-        (position, revision, sealed(data, position, revision)),
-    )
+    if data:
+        connection.execute(
+            "INSERT INTO join_state (position, revision, data) VALUES (?, ?, ?)",
+            (position, revision, sealed(data, position, revision)),
+        )

@@ -48,14 +48,12 @@ class _Reason(NamedTuple):
 
     def holds(self, needs: Needs) -> bool:
         """Whether one of the documents is needed."""
-        if any(until >= needs.horizon(*stream) for stream, until in self.until.items()):
-            return True
+        for stream in reversed(self.until):  # the last are most likely needed
+            if self.until[stream] >= needs.horizon(*stream):
+                return True
         if self.seq >= needs.seq:
             return True
         return any(needs.place(stream, place) for stream, place in self.places.items())
-
-
-_NO_REASON: Final = _Reason({}, -1, {})
 
 
 def _any_time(stream: str, published: bool) -> int:
@@ -91,7 +89,7 @@ class WitnessStore:
         self._open: dict[int, tuple[JoinDocument, Hold]] = {}
         self._values: dict[bytes, list[tuple[int, int]]] = {}
         self._open_bytes = 0
-        self._reason = _NO_REASON
+        self._reason = _Reason({}, -1, {})
         self._at_hand: OrderedDict[int, JoinDocument] = OrderedDict()
         self._at_hand_bytes = 0
         self._found: dict[int, tuple[WitnessBlock, int]] = {}  # of the last search
@@ -277,7 +275,7 @@ class WitnessStore:
 
     def _clear_open(self) -> None:
         self._open, self._values, self._open_bytes = {}, {}, 0
-        self._reason = _NO_REASON
+        self._reason = _Reason({}, -1, {})
         self._count()
 
     def _count(self) -> None:
@@ -311,7 +309,7 @@ def _reason_of(documents: list[tuple[JoinDocument, Hold]], before: _Reason) -> _
     for document, hold in documents:
         if hold.until != NEVER:
             stream = document.stream, document.published
-            until = {**until, stream: max(hold.until, until.get(stream, NEVER))}
+            until[stream] = max(hold.until, until.pop(stream, NEVER))
         if hold.held & BY_SEQ:
             seq = max(seq, document.seq)
         if hold.held & BY_PLACE:

@@ -214,7 +214,7 @@ def published_rows(joins: ValueJoins, batches: Iterator[Any]) -> Iterator[tuple[
     for batch in batches:
         for row in batch.to_pylist():
             if row["publish"] and joins.reads(row["publish"]):
-                joined = Joined(**{name: row[name] for name in Joined._fields})
+                joined = Joined(**{name: row[name] for name in Joined.__annotations__})
                 joined = joined._replace(bindings=dict(joined.bindings))
                 trigger, order, left, right, rank = (row[name] for name in PLACES[1:])
                 placed = PlacedRow(trigger, order, left, right, rank, row["publish"], joined)
