@@ -89,6 +89,11 @@ class BoundedAnswers:
     def __len__(self) -> int:
         return len(self._answering)
 
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of the present queries."""
+        return self._answering.scheme
+
     def add(self, queries: Subscriptions) -> None:
         """Adds queries."""
         for one in (self._counting, self._answering):
@@ -270,7 +275,7 @@ class BoundedAnswers:
                 yield Said(one.place, keys, said)
             elif query.id in failed:
                 reason = failed[query.id]["reason"]
-                rejected += [_rejection(one.place, key, reason) for key in keys]
+                rejected += [rejection(one.place, key, reason) for key in keys]
                 yield self._without(one, numbers)
 
     def _without(self, one: _Counted, numbers: Sequence[int]) -> Said:
@@ -281,7 +286,8 @@ class BoundedAnswers:
         return Said(one.place, one.keys[list(numbers)].tolist(), said)
 
 
-def _rejection(place: int, key: int, reason: str) -> dict[str, Any]:
+def rejection(place: int, key: int, reason: str) -> dict[str, Any]:
+    """A rejection of a query on the document at a place, as `rejections` gives them."""
     names = {"document": str(place), "query": str(key)}
     return {**names, "stage": "match", "reason": reason, "line": None, "offset": None}
 

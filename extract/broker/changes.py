@@ -15,6 +15,7 @@ from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.rows import FeedRow, SubscriberRow
+from extract.xscl.ast import XsclQuery
 
 PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
 Apply = Callable[[Transaction], Any]
@@ -29,12 +30,14 @@ class NewSubscription:
         body: As JSON, without secrets.
         webhook: Whether notifications go to a webhook.
         secret: That signs them.
+        join: The query of a join, parsed; None for other queries.
     """
 
     id: str
     body: bytes
     webhook: bool
     secret: str
+    join: XsclQuery | None = None
 
 
 def put_feed(
@@ -89,6 +92,7 @@ def put_subscriptions(
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
             raise Problem(403, reason, "delete some, or ask for more")
+        registry.streams.change({one.id: one.join for one in some})
         revision = _next_revision(transaction)
         rows = [
             registry.new_subscriber(one.id, entry.key, owner) if before is None else before

@@ -2,31 +2,83 @@
 
 Queries are called by the numbers of their subscribers. The filters know no schema: answers do not
 depend on one, and so a feed may change it while documents come.
+
+Filters are compiled here and nowhere else: by the matcher, and on trial when a subscription is put
+(`refusals`), so what is taken can be compiled. What cannot is left out, and told; a query that
+fails in a way that nobody foresaw is found by halving, and hurts no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from extract.broker.bodies import SubscriptionBody
-from extract.broker.bounded_answers import BoundedAnswers
+from extract.broker.bounded_answers import BoundedAnswers, rejection
 from extract.broker.said_rows import Said, Shown, rejections, said_rows
 from extract.broker.store.rows import ArrivedDocument
+from extract.errors import ExtractError
 from extract.filtertool.matchers.protocol import Select
 from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.pipeline import prepare
+from extract.scheme.registered import Rejected
 from extract.subscriptions import Subscription, Subscriptions
+from extract.xpath.later import FIRST
 
+_log: Final = logging.getLogger("extract.broker.filters")
+_T = TypeVar("_T")
+_TRIAL: Final = ArrivedDocument("", None, b"<a/>")
+_SHOWN: Final = Shown(1, 1)  # of a trial
+_ROOM: Final = 1 << 26
 _body = msgspec.json.Decoder(SubscriptionBody)
 
 
 def read_body(body: bytes) -> SubscriptionBody:
     """A subscription as the store has it."""
     return _body.decode(body)
+
+
+def stored_body(body: bytes) -> SubscriptionBody | None:
+    """A subscription as the store has it; None if it cannot be read."""
+    try:
+        return read_body(body)
+    except msgspec.MsgspecError:
+        return None
+
+
+def failure_reason(error: Exception) -> str:
+    """What clients are told of an error; of one that nobody foresaw the log says more."""
+    if isinstance(error, ExtractError):
+        return error.reason
+    return f"extract failed ({type(error).__name__}); the log of the broker says where"
+
+
+def failing(
+    call: Callable[[Sequence[_T]], object], items: Sequence[_T], most: int = 1 << 62
+) -> dict[_T, Exception]:
+    """The items with which a call fails, each alone, found by halving.
+
+    Args:
+        call: The call.
+        items: The items.
+        most: After how many the search may end.
+
+    >>> failing(lambda some: [8 // one for one in some], [1, 0, 2])
+    {0: ZeroDivisionError('integer division or modulo by zero')}
+    """
+    try:
+        call(items)
+    except Exception as error:
+        if len(items) == 1:
+            return {items[0]: error}
+        half = len(items) // 2
+        first = failing(call, items[:half], most)
+        return first if len(first) > most else first | failing(call, items[half:], most)
+    return {}
 
 
 def select_of(body: SubscriptionBody) -> Select | None:
@@ -41,7 +93,41 @@ def as_subscription(key: int, body: SubscriptionBody) -> Subscription:
     text = body.flwr if isinstance(body.flwr, str) else body.xpath
     assert isinstance(text, str)
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    return Subscription(str(key), text, namespaces)
+    version = body.version if isinstance(body.version, str) else FIRST
+    return Subscription(str(key), text, namespaces, version=version)
+
+
+def refusals(bodies: Sequence[SubscriptionBody], limits: Limits) -> dict[int, Rejected]:
+    """Why queries cannot be answered, by their places.
+
+    They are compiled as the matcher compiles them, and answered on a small document, because some
+    parts are compiled for the first one. Queries in later versions of XPath, whose evaluation may
+    take long, are only compiled.
+    """
+
+    def attempt(places: Sequence[int]) -> dict[int, Rejected]:
+        filters = FeedFilters(limits, _SHOWN, _ROOM)
+        refused = filters.load({place: bodies[place] for place in places})
+        if as_subscription(places[0], bodies[places[0]]).version == FIRST:
+            for _ in filters.match([_TRIAL], []):
+                pass
+        return refused
+
+    refused: dict[int, Rejected] = {}
+    versions: dict[bool, list[int]] = {}
+    for place, body in enumerate(bodies):
+        versions.setdefault(as_subscription(place, body).version == FIRST, []).append(place)
+    for places in versions.values():
+        try:
+            refused |= attempt(places)
+        except Exception as error:
+            _log.error("queries cannot be compiled together", exc_info=error)
+            bad = failing(attempt, places)
+            for place, reason in bad.items():
+                text = as_subscription(place, bodies[place]).xpath
+                refused[place] = Rejected(str(place), text, failure_reason(reason))
+            refused |= attempt([place for place in places if place not in bad])
+    return refused
 
 
 class FeedFilters:
@@ -59,50 +145,93 @@ class FeedFilters:
         self._room = room
         self._filters: dict[Select, Filter | BoundedAnswers] = {}
         self._selects: dict[int, Select] = {}
+        self.apart: dict[int, FeedFilters] = {}  # of queries that have failed: each for itself
 
     def __len__(self) -> int:
-        return len(self._selects)
+        return len(self._selects) + len(self.apart)
 
-    def load(self, bodies: Mapping[int, SubscriptionBody]) -> None:
-        """Compiles many queries at once; the filters must be empty."""
+    def load(
+        self, bodies: Mapping[int, SubscriptionBody], apart: Collection[int] = ()
+    ) -> dict[int, Rejected]:
+        """Compiles many queries at once; the filters must be empty.
+
+        Args:
+            bodies: The queries, by the keys of their subscribers.
+            apart: The keys of queries that get filters of their own: what fails there hurts no
+                other.
+
+        Returns:
+            The queries that cannot be compiled; they are left out.
+        """
+        refused: dict[int, Rejected] = {}
         groups: dict[Select, list[Subscription]] = {}
         for key, body in bodies.items():
             select = select_of(body)
-            if select is not None:
+            if select is not None and key in apart:
+                self.apart[key] = FeedFilters(self._limits, self._shown, self._room)
+                refused |= self.apart[key].load({key: body})
+            elif select is not None:
                 groups.setdefault(select, []).append(as_subscription(key, body))
-                self._selects[key] = select
         for select, queries in groups.items():
-            self._compile(select, queries)
+            refused |= self._compile(select, queries)
+        return refused
 
-    def _compile(self, select: Select, queries: Sequence[Subscription]) -> None:
-        chosen = Subscriptions.of(queries)
-        if select == "nodes" or select == "output":
-            answers = BoundedAnswers(select, chosen, self._limits, self._shown, self._room)
-            self._filters[select] = answers
-        else:
+    def _compile(self, select: Select, queries: Sequence[Subscription]) -> dict[int, Rejected]:
+        refused: dict[int, Rejected] = {}
+
+        def make(some: Sequence[Subscription]) -> Filter | BoundedAnswers:
+            chosen = Subscriptions.of(some)
+            if select == "nodes" or select == "output":
+                return BoundedAnswers(select, chosen, self._limits, self._shown, self._room)
             scheme = prepare(None, chosen, limits=self._limits)
-            self._filters[select] = Filter(scheme, select, limits=self._limits)
+            return Filter(scheme, select, limits=self._limits)
 
-    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> None:
-        """Lets queries begin, change or end, from the next batch on."""
+        try:
+            self._filters[select] = made = make(queries)
+        except Exception as error:
+            _log.error("queries cannot be compiled together", exc_info=error)
+            bad = failing(make, queries)
+            queries = [one for one in queries if one not in bad]
+            for one, reason in bad.items():
+                refused[int(one.id)] = Rejected(one.id, one.xpath, failure_reason(reason))
+            self._filters[select] = made = make(queries)
+        rejected = made.scheme.rejected
+        if rejected:  # what a filter has of it would stay until it is removed
+            made.remove([one.id for one in rejected])
+            refused |= {int(one.id): one for one in rejected}
+        self._selects |= {int(one.id): select for one in queries if int(one.id) not in refused}
+        return refused
+
+    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> dict[int, Rejected]:
+        """Lets queries begin, change or end, from the next batch on.
+
+        Returns:
+            The queries that cannot be compiled; they are left out.
+
+        Raises:
+            Exception: Something has failed; the filters must be loaded again.
+        """
         removed: dict[Select, list[str]] = {}
         added: dict[Select, list[Subscription]] = {}
+        refused: dict[int, Rejected] = {}
         for key, body in changes.items():
+            self.apart.pop(key, None)  # whoever puts a query again may have changed it
             before = self._selects.pop(key, None)
             if before is not None:
                 removed.setdefault(before, []).append(str(key))
             select = None if body is None else select_of(body)
             if body is not None and select is not None:
                 added.setdefault(select, []).append(as_subscription(key, body))
-                self._selects[key] = select
         for name, identifiers in removed.items():
             self._filters[name].remove(identifiers)
         for name, queries in added.items():
             present = self._filters.get(name)
             if present is None or not len(present):
-                self._compile(name, queries)
+                refused |= self._compile(name, queries)
             else:
                 present.add(Subscriptions.of(queries))
+                self._selects |= {int(one.id): name for one in queries}
+        return refused
 
     def states(self) -> int:
         """States of the engine's automata."""
@@ -118,6 +247,9 @@ class FeedFilters:
             documents: The documents.
             rejected: Gets what was rejected, with the place as ``document`` and the key as
                 ``query``.
+
+        Raises:
+            Exception: Something has failed, and not all is told.
         """
         batch = [(str(n), one.content) for n, one in enumerate(documents)]
         for select, compiled in self._filters.items():
@@ -129,3 +261,20 @@ class FeedFilters:
             table = compiled.table(batch)
             rejected += rejections(compiled)
             yield from said_rows(select, table, self._shown)
+        for key, own in self.apart.items():
+            for place, document in enumerate(documents):
+                yield from own.match_one(place, key, document, rejected)
+
+    def match_one(
+        self, place: int, key: int, document: ArrivedDocument, rejected: list[dict[str, Any]]
+    ) -> list[Said]:
+        """What the one query here is told of a document; where it fails, that is a rejection."""
+        rows: list[dict[str, Any]] = []
+        try:
+            found = [one._replace(place=place) for one in self.match([document], rows)]
+        except Exception as error:
+            _log.error("the query %d fails on a document", key, exc_info=error)
+            rejected.append(rejection(place, key, failure_reason(error)))
+            return []
+        rejected += [{**row, "document": str(place)} for row in rows]
+        return found

@@ -7,13 +7,15 @@ and then with its position in the log; after a crash the documents since then ar
 from __future__ import annotations
 
 import io
+import logging
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from extract.broker.bodies import SubscriptionBody
+from extract.broker.feed_filters import failure_reason
 from extract.broker.problems import Problem, not_found
 from extract.broker.security.tokens import KnownClient
 from extract.broker.store.rows import ArrivedDocument
@@ -23,9 +25,12 @@ from extract.filtertool.joins.joined import Joined
 from extract.filtertool.results.outcome import Rejection
 from extract.joins import Joins
 from extract.limits import Limits
+from extract.scheme.registered import Rejected
 from extract.subscriptions import Subscription
-from extract.xscl.parser import parse_xscl
+from extract.xpath.later import FIRST
+from extract.xscl.ast import XsclQuery
 
+_log: Final = logging.getLogger("extract.broker.joins")
 _ANY = "S"  # every input stream
 
 
@@ -54,16 +59,31 @@ class JoinedFeeds:
         """The names of the streams that joins make."""
         return self._joins.published
 
-    def change(self, key: int, body: SubscriptionBody | None) -> None:
-        """Lets a join begin, change or end, from the next document on."""
-        name = str(key)
-        if name in self._joins:
-            self._joins.remove([name])
+    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> dict[int, Rejected]:
+        """Lets joins begin, change or end, from the next document on.
+
+        All that end or change go before any begins: what is put together may publish to each other
+        in another way than before.
+
+        Returns:
+            The joins that cannot be evaluated; they are left out.
+        """
+        refused: dict[int, Rejected] = {}
+        gone = [str(key) for key in changes if str(key) in self._joins]
+        if gone:
+            self._joins.remove(gone)
             self.changed = True
-        if body is not None and isinstance(body.xscl, str):
-            namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-            self._joins.add(Subscription(name, body.xscl, namespaces))
+        for key, body in changes.items():
+            if body is None or not isinstance(body.xscl, str):
+                continue
             self.changed = True
+            try:
+                self._joins.add(as_join(str(key), body))
+            except Exception as error:
+                if not isinstance(error, ExtractError):
+                    _log.error("the join %d cannot be added", key, exc_info=error)
+                refused[key] = Rejected(str(key), body.xscl, failure_reason(error))
+        return refused
 
     def process(
         self, feed: str, document: ArrivedDocument, time: int
@@ -73,8 +93,10 @@ class JoinedFeeds:
             return iter(()), []
         try:
             rows = self._joins.process(feed, document.name, document.content, iso_time(time))
-        except ExtractError as error:
-            return iter(()), [Rejection(document.name, None, "join", error.reason)]
+        except Exception as error:
+            if not isinstance(error, ExtractError):
+                _log.error("joins fail on a document", exc_info=error)
+            return iter(()), [Rejection(document.name, None, "join", failure_reason(error))]
         self.changed = True
         return map(_told, rows), list(self._joins.rejected)
 
@@ -88,12 +110,21 @@ class JoinedFeeds:
         self.changed = False
         return packed.getvalue()
 
-    def restore(self, data: bytes) -> None:
-        """Goes on where a state was saved."""
+    def restore(self, data: bytes) -> dict[int, Rejected]:
+        """Goes on where a state was saved.
+
+        Returns:
+            The joins of the state that cannot be evaluated any more; they are left out.
+
+        Raises:
+            Exception: The state cannot be read.
+        """
         with tempfile.TemporaryDirectory(prefix="extract-joins-") as folder:
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:
                 archive.extractall(folder, filter="data")
             self._joins = Joins.restore(Path(folder, "state"), limits=self._limits)
+        bad = self._joins.rejected_queries
+        return {int(one.query or 0): Rejected(one.query or "", "", one.reason) for one in bad}
 
 
 def _told(row: Joined) -> tuple[int, dict[str, Any]]:
@@ -110,16 +141,23 @@ def _side(document: str, seq: int, time: int) -> dict[str, Any]:
     return {"document": document, "seq": seq, "time": iso_time(time)}
 
 
-def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], str]:
-    """The streams that a join reads, and that which it publishes.
+def as_join(name: str, body: SubscriptionBody) -> Subscription:
+    """A join as the library knows it."""
+    namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
+    version = body.version if isinstance(body.version, str) else FIRST
+    return Subscription(name, str(body.xscl), namespaces, version=version)
+
+
+def parsed_join(body: SubscriptionBody, limits: Limits) -> XsclQuery:
+    """A join that can be evaluated, added as the matcher adds it.
 
     Raises:
-        Problem: The query cannot be evaluated.
+        Problem: It cannot.
     """
-    namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
+    joins = Joins({}, limits=limits)
     try:
-        Joins({}, limits=limits).add(Subscription("0", str(body.xscl), namespaces))
-        query = parse_xscl(str(body.xscl), namespaces, limits)
+        joins.add(as_join("0", body))
+        return joins.queries["0"]
     except QuerySyntaxError as error:
         place: dict[str, Any] = {"query": str(body.xscl), "offset": error.offset}
         if error.offset >= 0:
@@ -128,7 +166,6 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> tuple[set[str], st
         raise Problem(422, reason, error.hint, about="query", **place) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
-    return set(query.streams), query.publish
 
 
 def may_read(streams: Collection[str], client: KnownClient | None) -> bool:
@@ -146,13 +183,14 @@ def check_join(
     feeds: Collection[str],
     published: Collection[str],
     limits: Limits,
-) -> None:
-    """Checks that a join reads feeds that are there and that its owner may read.
+) -> XsclQuery:
+    """The parsed join, if it reads feeds that are there and that its owner may read.
 
     Raises:
         Problem: It does not.
     """
-    streams, publish = joined_streams(body, limits)
+    query = parsed_join(body, limits)
+    streams, publish = set(query.streams), query.publish
     for name in sorted(streams - {_ANY}):
         if (name not in feeds and name not in published) or not client.sees(name):
             raise not_found(f"feed as {name}")
@@ -162,3 +200,4 @@ def check_join(
     if publish and publish in feeds:
         reason = f"{publish} is a feed; a join cannot publish documents into it"
         raise Problem(409, reason, "choose a name that no feed has")
+    return query

@@ -4,6 +4,11 @@ It hears what is committed, in the order of the log. Blocks that wait are matche
 feed; a change of a subscription stands between those before it and those after it. The outcome is
 written by the journal: notifications and the mark "matched up to here" in one transaction. After a
 crash it starts at the mark, with the subscriptions as they were there.
+
+Nothing that fails in one feed, join or save ends the thread. A subscription that cannot be compiled
+is rejected and left out. Where matching fails, the filters of the feed are compiled again from the
+store; documents, and then subscriptions, are tried by halves until those are found with which it
+fails: these pairs are rejected, and all others are answered.
 """
 
 from __future__ import annotations
@@ -11,23 +16,39 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from extract.broker.batches import BATCH_DOCUMENTS, MatchedBatch, SliceSize
-from extract.broker.feed_filters import FeedFilters, read_body
+from extract.broker.bodies import SubscriptionBody
+from extract.broker.feed_filters import (
+    FeedFilters,
+    failing,
+    failure_reason,
+    select_of,
+    stored_body,
+)
 from extract.broker.joined_feeds import JoinedFeeds
 from extract.broker.journal import Event, FeedEnd, SubscriptionChange
 from extract.broker.recovery import Recovered
+from extract.broker.said_rows import Said
 from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow
 from extract.broker.times import iso_time, now_us
+from extract.scheme.registered import Rejected
 
 _log: Final = logging.getLogger("extract.broker.matcher")
 _BATCH_BYTES: Final = 16 << 20
 _SAVE_SECONDS: Final = 30.0  # between two saved states of joins
+_AGAIN_SECONDS: Final = 1.0  # until a store that cannot be read is asked again
+_APART: Final = 16  # subscriptions that fail on one document, before it is the document
 _encode = msgspec.json.Encoder().encode
+
+
+class _Stopped(Exception):
+    """The broker stops while the store cannot be read."""
 
 
 class MatchingThread:
@@ -41,9 +62,16 @@ class MatchingThread:
         saved: Called with a state of the joins, and its position and revision.
         seen: Called with the documents of a feed that were matched.
         ended: Called with a feed that is gone, when no document of it is left.
+        stored: Reads the subscriptions of a feed that hold at a revision, by their keys.
+        rejected: Called with subscriptions that cannot be compiled.
         max_delay: How many seconds a document may wait for others.
         most_pairs: Documents times subscriptions that are matched in one call.
         observe: Called with the seconds and documents of each batch.
+
+    Attributes:
+        refused: Why subscriptions cannot be compiled, by their keys.
+        unsaved: Why the state of joins cannot be saved; empty if it can.
+        failure: What has ended the thread.
     """
 
     def __init__(
@@ -55,10 +83,16 @@ class MatchingThread:
         saved: Callable[[int, int, bytes], None],
         seen: Callable[[int, Sequence[ArrivedDocument]], None],
         ended: Callable[[int], None],
+        stored: Callable[[int, int], Mapping[int, bytes]],
+        rejected: Callable[[list[RejectionRow]], None],
         max_delay: float,
         most_pairs: int,
         observe: Callable[[float, int], None] = lambda seconds, documents: None,
     ) -> None:
+        self._stored = stored
+        self._rejected = rejected
+        self.refused: dict[int, str] = {}
+        self.unsaved = ""
         self._make = filters
         self._name = names
         self._matched = matched
@@ -85,16 +119,18 @@ class MatchingThread:
     def load(self, start: Recovered) -> None:
         """Compiles what holds at the start, by feed, and takes what is to be done first."""
         for feed, bodies in start.queries.items():
-            self._feeds[feed] = filters = self._make(feed)
-            filters.load({key: read_body(body) for key, body in bodies.items()})
+            self._load(feed, bodies)
         if start.join_state:
-            self._joins.restore(start.join_state)
+            self._reject(0, self._joins.restore(start.join_state))
+        changes: list[SubscriptionChange] = []
         for event in start.replay:
             if isinstance(event, ArrivedBlock):
+                self._change_joins(changes)
+                changes.clear()
                 self._join(event, None)
             elif isinstance(event, SubscriptionChange):
-                body = None if event.body is None else read_body(event.body)
-                self._joins.change(event.key, body)
+                changes.append(event)
+        self._change_joins(changes)
         self._backlog = start.backlog
         self._place = (start.position, start.revision)
 
@@ -135,6 +171,8 @@ class MatchingThread:
                     return
                 self._process(events)
                 self._save_joins(_SAVE_SECONDS)
+        except _Stopped:
+            return  # what was not matched is matched at the next start
         except BaseException as error:
             self.failure = error
             _log.critical("matching stopped: %s", error, exc_info=error)
@@ -159,7 +197,7 @@ class MatchingThread:
         """Matches blocks up to the next change, makes the changes, and so on."""
         blocks: list[ArrivedBlock] = []
         documents = size = 0
-        changes: dict[int, dict[int, Any]] = {}
+        changes: list[SubscriptionChange] = []
         for event in events:
             if isinstance(event, ArrivedBlock):
                 self._change(changes)
@@ -173,10 +211,7 @@ class MatchingThread:
             if self._stopping:
                 return
             if isinstance(event, SubscriptionChange):
-                body = None if event.body is None else read_body(event.body)
-                self._place = (self._place[0], event.revision)
-                self._joins.change(event.key, body)
-                changes.setdefault(event.feed, {})[event.key] = body
+                changes.append(event)
             elif isinstance(event, FeedEnd):
                 self._change(changes)
                 self._feeds.pop(event.feed, None)
@@ -185,16 +220,103 @@ class MatchingThread:
         self._match(blocks)
         self._change(changes)
 
+    # -- subscriptions
+
     def _filters(self, feed: int) -> FeedFilters:
         if feed not in self._feeds:
             self._feeds[feed] = self._make(feed)
         return self._feeds[feed]
 
-    def _change(self, changes: dict[int, dict[int, Any]]) -> None:
+    def _change(self, changes: list[SubscriptionChange]) -> None:
         """Makes changes of subscriptions that came one after the other."""
-        for feed, some in changes.items():
-            self._filters(feed).change(some)
+        if not changes:
+            return
+        feeds: dict[int, dict[int, bytes | None]] = {}
+        for one in changes:
+            feeds.setdefault(one.feed, {})[one.key] = one.body
+        revision = changes[-1].revision
+        self._change_joins(changes)
+        for feed, some in feeds.items():
+            try:
+                refused = self._filters(feed).change(self._readable(feed, some))
+            except Exception as error:
+                _log.error("the changes of feed %d fail", feed, exc_info=error)
+                self._load_again(feed, revision)
+            else:
+                self._reject(feed, refused)
+        self._place = (self._place[0], revision)
         changes.clear()
+
+    def _change_joins(self, changes: Sequence[SubscriptionChange]) -> None:
+        """Makes changes of joins; of those of one join the last one counts, in its place."""
+        for one in changes:
+            self.refused.pop(one.key, None)
+        last = {one.key: one for one in changes}
+        some = [one for one in changes if last[one.key] is one]
+        bodies = {one.key: None if one.body is None else stored_body(one.body) for one in some}
+        self._reject(some[0].feed if some else 0, self._joins.change(bodies))
+
+    def _readable(
+        self, feed: int, bodies: Mapping[int, bytes | None]
+    ) -> dict[int, SubscriptionBody | None]:
+        """Subscriptions as values; one that cannot be read is rejected, as if it were gone."""
+        values = {key: None if body is None else stored_body(body) for key, body in bodies.items()}
+        reason = "the subscription cannot be read"
+        self._reject(
+            feed,
+            {
+                key: Rejected(str(key), "", reason)
+                for key, body in bodies.items()
+                if body is not None and values[key] is None
+            },
+        )
+        return values
+
+    def _load(self, feed: int, bodies: Mapping[int, bytes], apart: Collection[int] = ()) -> None:
+        """Compiles the filters of a feed; what cannot be compiled is rejected and left out."""
+        read = self._readable(feed, bodies)
+        values = {key: body for key, body in read.items() if body is not None}
+        self._feeds[feed] = filters = self._make(feed)
+        try:
+            self._reject(feed, filters.load(values, apart))
+        except Exception as error:
+            _log.error("no subscription of feed %d can be compiled", feed, exc_info=error)
+            self._feeds[feed] = self._make(feed)
+            reason = failure_reason(error)
+            self._reject(feed, {key: Rejected(str(key), "", reason) for key in values})
+
+    def _load_again(self, feed: int, revision: int, apart: Collection[int] = ()) -> None:
+        """Compiles the filters of a feed as the store has them, after something has failed."""
+        self._load(feed, self._read(feed, revision), apart)
+
+    def _read(self, feed: int, revision: int) -> Mapping[int, bytes]:
+        """Reads the subscriptions of a feed, as soon as the store can be read.
+
+        Raises:
+            _Stopped: The broker stops meanwhile.
+        """
+        while True:
+            try:
+                return self._stored(feed, revision)
+            except Exception as error:
+                _log.error("the subscriptions of feed %d cannot be read: %s", feed, error)
+            with self._condition:
+                if self._condition.wait_for(lambda: self._stopping, _AGAIN_SECONDS):
+                    raise _Stopped
+
+    def _reject(self, feed: int, refused: Mapping[int, Rejected]) -> None:
+        """Tells of subscriptions that cannot be compiled, each once."""
+        fresh = {key: one for key, one in refused.items() if key not in self.refused}
+        self.refused |= {key: one.reason for key, one in fresh.items()}
+        now = now_us()
+        rows = [
+            RejectionRow(feed, "", str(key), "prepare", one.reason, 0, 0, now)
+            for key, one in fresh.items()
+        ]
+        if rows:
+            self._rejected(rows)
+
+    # -- documents
 
     def _match(self, blocks: list[ArrivedBlock]) -> None:
         if not blocks:
@@ -210,7 +332,10 @@ class MatchingThread:
         for feed, some in feeds.items():
             self._match_feed(feed, some, batch)
             for block in some:
-                self._seen(feed, block.documents)
+                try:
+                    self._seen(feed, block.documents)
+                except Exception as error:
+                    _log.error("the schema of feed %d is not widened", feed, exc_info=error)
         for block in blocks:
             self._join(block, batch)
         self._place = (batch.position, blocks[-1].revision)
@@ -242,8 +367,13 @@ class MatchingThread:
     def _save_joins(self, every: float) -> None:
         """Has the state of joins saved, if it has changed and the last time is long ago."""
         if self._joins.changed and (not every or time.monotonic() >= self._next_save):
-            self._saved(*self._place, self._joins.save())
             self._next_save = time.monotonic() + every
+            try:
+                self._saved(*self._place, self._joins.save())
+                self.unsaved = ""
+            except Exception as error:  # such as a full disk: documents are kept until it succeeds
+                self.unsaved = failure_reason(error)
+                _log.error("the state of joins cannot be saved now: %s", error, exc_info=error)
 
     def _match_feed(self, feed: int, blocks: list[ArrivedBlock], batch: MatchedBatch) -> None:
         filters = self._filters(feed)
@@ -259,57 +389,125 @@ class MatchingThread:
         size = self._slices.setdefault(feed, SliceSize())
         start = 0
         while start < len(documents):
-            most = max(1, self._most_pairs // len(filters))
+            filters = self._filters(feed)  # which may have been compiled again
+            most = max(1, self._most_pairs // max(1, len(filters)))
             chosen = slice(start, start + min(size.documents, most))
             some = documents[chosen]
-            count = self._tell(feed, filters, some, times[chosen], numbers[chosen], batch)
-            size.observe(len(some), count)
+            slice_ = _Slice(feed, blocks[-1].revision, some, times[chosen], numbers[chosen], batch)
+            size.observe(len(some), self._match_slice(slice_))
             start += len(some)
 
-    def _tell(
-        self,
-        feed: int,
-        filters: FeedFilters,
-        documents: list[ArrivedDocument],
-        times: list[int],
-        numbers: list[int],
-        batch: MatchedBatch,
-    ) -> int:
+    def _match_slice(self, some: _Slice) -> int:
         """Matches a few documents; returns to how many notifications they lead."""
+        told: list[tuple[int, Sequence[int]]] = []
         rejected: list[dict[str, Any]] = []
-        name, count = self._name(feed), 0
-        for place, keys, said in filters.match(documents, rejected):
-            document = documents[place]
-            when = times[place] if document.time is None else document.time
-            entry = {
-                "feed": name,
-                "document": document.name,
-                "number": numbers[place],
-                "time": iso_time(when),
-                **said,
-            }
-            written = _encode(entry)
-            for key in keys:
-                batch.tell(key, written)
-                self._write_large(batch)
-            count += len(keys)
-        for row in rejected:
-            document = documents[int(row["document"])]
-            batch.rejected.append(
-                RejectionRow(
-                    feed,
-                    document.name,
-                    row["query"] or "",
-                    row["stage"],
-                    row["reason"],
-                    row["line"] or 0,
-                    row["offset"] or 0,
-                    now_us(),
-                )
-            )
-        return count
+        name, filters = self._name(some.feed), self._filters(some.feed)
+        try:
+            for said in filters.match(some.documents, rejected):
+                told.append((said.place, said.keys))
+                self._tell(some, name, said)
+        except Exception as error:
+            _log.error("the documents of feed %s cannot be matched", name, exc_info=error)
+            pairs = {(place, key) for place, keys in told for key in keys}
+            rejected = self._match_halves(some, pairs)
+        some.batch.rejected += [some.rejection(row) for row in rejected]
+        return sum([len(keys) for _, keys in told])
+
+    def _tell(self, some: _Slice, name: str, said: Said) -> None:
+        place, document = said.place, some.documents[said.place]
+        when = some.times[place] if document.time is None else document.time
+        entry = {
+            "feed": name,
+            "document": document.name,
+            "number": some.numbers[place],
+            "time": iso_time(when),
+            **said.said,
+        }
+        written = _encode(entry)
+        for key in said.keys:
+            some.batch.tell(key, written)
+            self._write_large(some.batch)
+
+    def _match_halves(self, some: _Slice, told: set[tuple[int, int]]) -> list[dict[str, Any]]:
+        """Matches documents again of which some fail, and returns what is rejected.
+
+        Args:
+            some: The documents.
+            told: The places and subscribers of what is told already.
+        """
+        rejected: list[dict[str, Any]] = []
+        name = self._name(some.feed)
+        self._load_again(some.feed, some.revision, self._filters(some.feed).apart)
+
+        def attempt(places: Sequence[int]) -> None:
+            rows: list[dict[str, Any]] = []
+            documents = [some.documents[place] for place in places]
+            found = list(self._filters(some.feed).match(documents, rows))
+            for one in found:
+                place = places[one.place]
+                keys = [key for key in one.keys if (place, key) not in told]
+                if keys:
+                    told.update([(place, key) for key in keys])
+                    self._tell(some, name, Said(place, keys, one.said))
+            rejected.extend([{**row, "document": places[int(row["document"])]} for row in rows])
+
+        for place in failing(attempt, range(len(some.documents))):
+            if self._set_apart(some, some.documents[place]) and not failing(attempt, [place]):
+                continue
+            reason = "extract failed on this document; the log of the broker says where"
+            row = {"document": place, "query": "", "stage": "match", "reason": reason}
+            rejected.append({**row, "line": 0, "offset": 0})
+        return rejected
+
+    def _set_apart(self, some: _Slice, document: ArrivedDocument) -> bool:
+        """Gives the subscriptions that fail on a document filters of their own.
+
+        Returns:
+            Whether there are any, and few: what fails with many is the document.
+        """
+        bodies = {key: stored_body(b) for key, b in self._read(some.feed, some.revision).items()}
+        values = {key: body for key, body in bodies.items() if body is not None}
+
+        def attempt(keys: Sequence[int]) -> None:
+            filters = self._make(some.feed)
+            filters.load({key: values[key] for key in keys})
+            for _ in filters.match([document], []):
+                pass
+
+        apart = self._filters(some.feed).apart
+        keys = [key for key, body in values.items() if select_of(body) and key not in apart]
+        bad = failing(attempt, keys, _APART) if keys else {}
+        if not 0 < len(bad) <= _APART:
+            return False
+        self._load_again(some.feed, some.revision, {*apart, *bad})
+        return True
 
     def _write_large(self, batch: MatchedBatch) -> None:
         """Has a part of an outcome written, if it is much."""
         if batch.is_large():
             self._matched(batch.take_part())
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """Documents of a feed that are matched in one call, and where the outcome goes."""
+
+    feed: int
+    revision: int
+    documents: list[ArrivedDocument]
+    times: list[int]
+    numbers: list[int]
+    batch: MatchedBatch
+
+    def rejection(self, row: Mapping[str, Any]) -> RejectionRow:
+        """A rejection as the store keeps it."""
+        return RejectionRow(
+            self.feed,
+            self.documents[int(row["document"])].name,
+            row["query"] or "",
+            row["stage"],
+            row["reason"],
+            row["line"] or 0,
+            row["offset"] or 0,
+            now_us(),
+        )

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from extract.broker.bodies import FeedBody
+from extract.broker.published_streams import PublishedStreams
 from extract.broker.store import documents as document_rows
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import idempotency, past_numbers, retained
@@ -58,10 +59,12 @@ class Registry:
         past: The last numbers of subscriptions that are gone, by bucket.
         retained_bytes: Of documents and notifications that are kept.
         idempotency_bytes: Of answers that are kept for repeated requests.
+        streams: What joins publish, and for whom.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.streams = PublishedStreams()
         self.feeds: dict[str, FeedEntry] = {}
         self.feeds_by_key: dict[int, FeedEntry] = {}
         self.feed_names: dict[int, str] = {}
@@ -102,6 +105,9 @@ class Registry:
         for one in rows:
             owned[one.owner] = owned.get(one.owner, 0) + 1
             feeds_by_key[one.feed].subscribers += 1
+        if not self.streams.is_loaded:
+            present = subscription_rows.every_present_body(connection)
+            self.streams.load((by_key[key].id, body) for key, body in present if key in by_key)
         self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
         self.past = past_numbers.past_numbers(connection)
         self.retained_bytes = retained.retained_bytes(connection)
@@ -128,6 +134,7 @@ class Registry:
         if last:
             self.past[bucket] = max(last, self.past.get(bucket, 0))
         del self.subscribers[row.id], self.by_key[row.key]
+        self.streams.change({row.id: None})
         self.numbers.pop(row.key, None)
         self.owned[row.owner] -= 1
         if not self.owned[row.owner]:

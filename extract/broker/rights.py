@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from extract.broker.feed_filters import read_body
-from extract.broker.joined_feeds import joined_streams, may_read
+from extract.broker.feed_filters import stored_body
+from extract.broker.joined_feeds import may_read, parsed_join
+from extract.broker.problems import Problem
 from extract.broker.recovery import is_join
 from extract.broker.registry import Registry
 from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
@@ -54,5 +55,8 @@ def _may_be_told(owner: KnownClient | None, feed: str, join: bytes | None, limit
         return False
     if join is None:
         return True
-    streams, _ = joined_streams(read_body(join), limits)
-    return may_read(streams, owner)
+    body = stored_body(join)
+    try:
+        return body is not None and may_read(parsed_join(body, limits).streams, owner)
+    except Problem:  # it cannot be evaluated any more, so nobody knows what it reads
+        return False

@@ -15,7 +15,9 @@ async def get_health(request: Request) -> Response:
     reason = broker.failure()
     if reason:
         return json_response({"status": "failing", "reason": reason}, 503)
-    return json_response({"status": "ok", "version": __version__})
+    troubles = broker.troubles()
+    more = {"troubles": troubles} if troubles else {}
+    return json_response({"status": "ok", "version": __version__, **more})
 
 
 async def get_metrics(request: Request) -> Response:

@@ -6,6 +6,7 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast, get_args
 
 import msgspec
@@ -46,6 +47,7 @@ from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import SubscriberRow
 from extract.flwr.parser import is_flwr
+from extract.xpath.later import FIRST
 
 _MOST_BYTES = 1 << 20  # of one subscription
 _MOST_METADATA = 1 << 16
@@ -65,13 +67,19 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         raise Problem(
             422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
         )
-    if isinstance(body.xpath, str) and is_flwr(body.xpath):
+    version = body.version if isinstance(body.version, str) else FIRST
+    if version != FIRST and not isinstance(body.xpath, str):
+        raise Problem(422, f"FLWR and XSCL are in XPath {FIRST}, not {version}", "leave it out")
+    if isinstance(body.xpath, str) and version == FIRST and is_flwr(body.xpath):
         raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
     elif isinstance(body.webhook_secret, str):
         raise Problem(422, "webhook_secret belongs to a webhook")
     metadata = gather_metadata(raw, body.metadata)
+    if "version" in metadata:
+        hint = 'write "version" beside "xpath", or call the metadata otherwise'
+        raise Problem(422, "version is that of the query, and no metadata", hint)
     if len(encode(metadata)) > _MOST_METADATA:
         raise Problem(422, f"metadata of more than {_MOST_METADATA:,} bytes")
     return SubscriptionBody(
@@ -79,6 +87,7 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         flwr=body.flwr,
         xscl=body.xscl,
         namespaces=body.namespaces,
+        version=body.version,
         webhook=body.webhook,
         select=body.select,
         metadata=metadata or UNSET,
@@ -104,14 +113,14 @@ async def put_subscription(request: Request) -> Response:
     before = broker.registry.subscribers.get(identifier)
     if before is not None and client.is_admin:
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
+    (query,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
-    new = NewSubscription(identifier, encode(kept), has_webhook, secret)
+    new = NewSubscription(identifier, encode(kept), has_webhook, secret, query.join)
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
     view = _view(broker.subscriber(identifier), feed, kept)
-    view.unsatisfiable = reason or UNSET
+    view.unsatisfiable = query.unsatisfiable or UNSET
     view.webhook_secret = secret or UNSET
     return json_response(view, 201 if is_new else 200)
 
@@ -130,9 +139,11 @@ async def post_subscriptions(request: Request) -> Response:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     account_of(request).arrived(len(content))
     some, kept = await broker.in_thread(_read_lines, lines, broker)
-    reasons = await broker.check_queries(feed, client, kept)
+    queries = await broker.check_queries(feed, client, kept)
+    some = [replace(one, join=query.join) for one, query in zip(some, queries, strict=True)]
     answers = await broker.put_subscriptions(feed, client.name, some, mode)
-    unsatisfiable = [one.id for one, reason in zip(some, reasons, strict=True) if reason]
+    pairs = zip(some, queries, strict=True)
+    unsatisfiable = [one.id for one, query in pairs if query.unsatisfiable]
     return json_response(
         {"created": sum(answers), "changed": len(answers) - sum(answers)}
         | ({"unsatisfiable": unsatisfiable} if unsatisfiable else {})
@@ -179,6 +190,7 @@ def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> Subscription
         body.flwr,
         body.xscl,
         body.namespaces,
+        body.version,
         body.webhook,
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
