@@ -77,7 +77,9 @@ def failing(
             return {items[0]: error}
         half = len(items) // 2
         first = failing(call, items[:half], most)
-        return first if len(first) > most else first | failing(call, items[half:], most)
+        if len(first) > most:
+            return first
+        return first | failing(call, items[half:], most - len(first))
     return {}
 
 

@@ -439,10 +439,13 @@ class MatchingThread:
         name = self._name(some.feed)
         self._load_again(some.feed, some.revision, self._filters(some.feed).apart)
 
-        def attempt(places: Sequence[int]) -> None:
+        def succeeds(places: Sequence[int]) -> bool:
             rows: list[dict[str, Any]] = []
             documents = [some.documents[place] for place in places]
-            found = list(self._filters(some.feed).match(documents, rows))
+            try:
+                found = list(self._filters(some.feed).match(documents, rows))
+            except Exception:
+                return False
             for one in found:
                 place = places[one.place]
                 keys = [key for key in one.keys if (place, key) not in told]
@@ -450,13 +453,23 @@ class MatchingThread:
                     told.update([(place, key) for key in keys])
                     self._tell(some, name, Said(place, keys, one.said))
             rejected.extend([{**row, "document": places[int(row["document"])]} for row in rows])
+            return True
 
-        for place in failing(attempt, range(len(some.documents))):
-            if self._set_apart(some, some.documents[place]) and not failing(attempt, [place]):
-                continue
-            reason = "extract failed on this document; the log of the broker says where"
-            row = {"document": place, "query": "", "stage": "match", "reason": reason}
-            rejected.append({**row, "line": 0, "offset": 0})
+        def halve(places: Sequence[int]) -> None:  # in order, as notifications are
+            if succeeds(places):
+                return
+            if len(places) > 1:
+                half = len(places) // 2
+                halve(places[:half])
+                halve(places[half:])
+                return
+            apart = self._set_apart(some, some.documents[places[0]])
+            if not apart or not succeeds(places):
+                reason = "extract failed on this document; the log of the broker says where"
+                row = {"document": places[0], "query": "", "stage": "match", "reason": reason}
+                rejected.append({**row, "line": 0, "offset": 0})
+
+        halve(range(len(some.documents)))
         return rejected
 
     def _set_apart(self, some: _Slice, document: ArrivedDocument) -> bool:

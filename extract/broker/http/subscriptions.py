@@ -20,6 +20,7 @@ from extract.broker.bodies import (
     SubscriptionView,
     encode,
     gather_metadata,
+    query_version,
 )
 from extract.broker.broker import Broker
 from extract.broker.changes import NewSubscription, PutMode
@@ -67,10 +68,7 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         raise Problem(
             422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
         )
-    version = body.version if isinstance(body.version, str) else FIRST
-    if version != FIRST and not isinstance(body.xpath, str):
-        raise Problem(422, f"FLWR and XSCL are in XPath {FIRST}, not {version}", "leave it out")
-    if isinstance(body.xpath, str) and version == FIRST and is_flwr(body.xpath):
+    if query_version(body) == FIRST and isinstance(body.xpath, str) and is_flwr(body.xpath):
         raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
