@@ -7,9 +7,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from extract.broker.problems import Problem
-from extract.xpath.later import FIRST
-
 # Printable, no slash: names and ids are path segments and log fields, never file names.
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$"
 # Clients resolve "." and ".." in a path: whoever deleted such an id would delete its feed.
@@ -82,20 +79,6 @@ class QueryFields(Struct, omit_defaults=True):
     xscl: QueryText | UnsetType = UNSET
     namespaces: dict[str, str] | UnsetType = UNSET
     version: VersionName | UnsetType = UNSET
-
-
-def query_version(body: QueryFields) -> str:
-    """The version of XPath of a query.
-
-    Raises:
-        Problem: It is one that FLWR and XSCL are not in.
-    """
-    if not isinstance(body.version, str) or body.version == FIRST:
-        return FIRST
-    if not isinstance(body.xpath, str):
-        reason = f"FLWR and XSCL are in XPath {FIRST}, not {body.version}"
-        raise Problem(422, reason, "leave the version out")
-    return body.version
 
 
 class SubscriptionBody(QueryFields, omit_defaults=True):

@@ -16,8 +16,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from extract.broker.bodies import SubscriptionBody
+from extract.broker.bodies import QueryFields, SubscriptionBody
 from extract.broker.bounded_answers import BoundedAnswers, rejection
+from extract.broker.problems import Problem
 from extract.broker.said_rows import Said, Shown, rejections, said_rows
 from extract.broker.store.rows import ArrivedDocument
 from extract.errors import ExtractError
@@ -90,13 +91,26 @@ def select_of(body: SubscriptionBody) -> Select | None:
     return "output" if isinstance(body.flwr, str) else body.select
 
 
+def query_version(body: QueryFields) -> str:
+    """The version of XPath of a query.
+
+    Raises:
+        Problem: It is one that FLWR and XSCL are not in.
+    """
+    if not isinstance(body.version, str) or body.version == FIRST:
+        return FIRST
+    if not isinstance(body.xpath, str):
+        reason = f"FLWR and XSCL are in XPath {FIRST}, not {body.version}"
+        raise Problem(422, reason, "leave the version out")
+    return body.version
+
+
 def as_subscription(key: int, body: SubscriptionBody) -> Subscription:
     """A subscription as the library knows it."""
     text = body.flwr if isinstance(body.flwr, str) else body.xpath
     assert isinstance(text, str)
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    version = body.version if isinstance(body.version, str) else FIRST
-    return Subscription(str(key), text, namespaces, version=version)
+    return Subscription(str(key), text, namespaces, version=query_version(body))
 
 
 def refusals(bodies: Sequence[SubscriptionBody], limits: Limits) -> dict[int, Rejected]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extract.broker.bodies import SubscriptionBody
-from extract.broker.feed_filters import failure_reason
+from extract.broker.feed_filters import failure_reason, query_version
 from extract.broker.problems import Problem, not_found
 from extract.broker.security.tokens import KnownClient
 from extract.broker.store.rows import ArrivedDocument
@@ -27,7 +27,6 @@ from extract.joins import Joins
 from extract.limits import Limits
 from extract.scheme.registered import Rejected
 from extract.subscriptions import Subscription
-from extract.xpath.later import FIRST
 from extract.xscl.ast import XsclQuery
 
 _log: Final = logging.getLogger("extract.broker.joins")
@@ -144,8 +143,7 @@ def _side(document: str, seq: int, time: int) -> dict[str, Any]:
 def as_join(name: str, body: SubscriptionBody) -> Subscription:
     """A join as the library knows it."""
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    version = body.version if isinstance(body.version, str) else FIRST
-    return Subscription(name, str(body.xscl), namespaces, version=version)
+    return Subscription(name, str(body.xscl), namespaces, version=query_version(body))
 
 
 def parsed_join(body: SubscriptionBody, limits: Limits) -> XsclQuery:

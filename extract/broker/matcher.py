@@ -41,7 +41,7 @@ from extract.scheme.registered import Rejected
 
 _log: Final = logging.getLogger("extract.broker.matcher")
 _BATCH_BYTES: Final = 16 << 20
-_SAVE_SECONDS: Final = 30.0  # between two saved states of joins
+SAVE_SECONDS: Final = 30.0  # between two saved states of joins
 _AGAIN_SECONDS: Final = 1.0  # until a store that cannot be read is asked again
 _APART: Final = 16  # subscriptions that fail on one document, before it is the document
 _encode = msgspec.json.Encoder().encode
@@ -104,7 +104,7 @@ class MatchingThread:
         self._seen = seen
         self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
-        self._next_save = time.monotonic() + _SAVE_SECONDS
+        self._next_save = time.monotonic() + SAVE_SECONDS
         self._feeds: dict[int, FeedFilters] = {}
         self._slices: dict[int, SliceSize] = {}
         self._backlog: list[Event] = []
@@ -170,7 +170,7 @@ class MatchingThread:
                     self._save_joins(0)
                     return
                 self._process(events)
-                self._save_joins(_SAVE_SECONDS)
+                self._save_joins(SAVE_SECONDS)
         except _Stopped:
             return  # what was not matched is matched at the next start
         except BaseException as error:

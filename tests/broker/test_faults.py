@@ -287,14 +287,14 @@ def test_a_query_that_nobody_could_foresee_to_fail_is_refused_or_rejected(
         for name, xpath in (("ok", "//k"), ("bad", "//poison"), ("also", "//k/..")):
             asked.put(name, xpath=xpath, select="doc")
         check_works(asked, 1)
-    start = Filter._start
+    make = Filter.__init__
 
-    def fail(one: Filter, job: Any) -> None:
-        if any("poison" in xpath for xpath in job.scheme.templates.xpaths):
+    def fail(one: Filter, scheme: Any, *rest: Any, **options: Any) -> None:
+        if any("poison" in xpath for xpath in scheme.templates.xpaths):
             raise ZeroDivisionError
-        start(one, job)
+        make(one, scheme, *rest, **options)
 
-    monkeypatch.setattr(Filter, "_start", fail)
+    monkeypatch.setattr(Filter, "__init__", fail)
     with served(tmp_path) as asked:
         check_works(asked, 2)
         (row,) = rejections(asked)
@@ -331,7 +331,7 @@ def test_joins_that_fail_on_a_document_go_on(
 def test_a_state_of_joins_that_cannot_be_saved_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.broker.matcher._SAVE_SECONDS", 0.0)
+    monkeypatch.setattr("extract.broker.matcher.SAVE_SECONDS", 0.0)
     save = JoinedFeeds.save
     full = True
 

@@ -20,11 +20,11 @@ from extract.broker.bodies import (
     SubscriptionView,
     encode,
     gather_metadata,
-    query_version,
 )
 from extract.broker.broker import Broker
 from extract.broker.changes import NewSubscription, PutMode
 from extract.broker.delivery.addresses import check_url
+from extract.broker.feed_filters import query_version
 from extract.broker.feed_filters import read_body as read_subscription
 from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from extract.broker.bodies import query_version
+from extract.broker.feed_filters import query_version
 from extract.broker.http.requests import (
     broker_of,
     client_of,
