@@ -102,14 +102,20 @@ def flwr(made: random.Random) -> str:
 
 
 def join(made: random.Random) -> str:
-    """A join of feeds, or of streams that others publish: cycles come by themselves."""
+    """A join of feeds, or of streams that others publish: cycles come by themselves.
+
+    Only those that publish nothing find pairs; else documents lead to others without end.
+    """
     streams = ("f", "g", "h", "S", "p0", "p1", "p2", "p3")
     left, right = made.choice(streams), made.choice(streams)
     operator = made.choice(("JOIN", "FOLLOWED BY"))
     window = made.choice(("9", "9", "0", "2 EVENTS", "9" * 30, "-1", "x"))
     publish = f" PUBLISH {made.choice((*streams[4:], 'f'))}" if made.random() < 0.6 else ""
     side = f"[{expression(made, 1)}]" if made.random() < 0.15 else ""
-    return f"{left}//k->x{side}[a->y] {operator}{{y=z, {window}}} {right}//k->u[a->z]{publish}"
+    other = "b" if publish else "a"
+    return (
+        f"{left}//k->x{side}[a->y] {operator}{{y=z, {window}}} {right}//k->u[{other}->z]{publish}"
+    )
 
 
 def body(made: random.Random) -> dict[str, Any]:
