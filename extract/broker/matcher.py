@@ -352,11 +352,10 @@ class MatchingThread:
             told, rejected = self._joins.process(name, document, when)
             if batch is None:
                 continue
+            common = {"feed": name, "document": document.name, "number": block.first + place}
+            common["time"] = iso_time(when)
             for key, said in told:
-                entry = {"feed": name, "document": document.name, "number": block.first + place}
-                entry |= {"time": iso_time(when), **said}
-                batch.tell(key, _encode(entry))
-                self._write_large(batch)
+                self._tell(batch, (key,), _encode({**common, **said}))
             for one in rejected:
                 query, document_name = one.query or "", one.document or ""
                 row = RejectionRow(
@@ -404,8 +403,9 @@ class MatchingThread:
         name, filters = self._name(some.feed), self._filters(some.feed)
         try:
             for said in filters.match(some.documents, rejected):
+                written = some.entry(name, said)
                 told.append((said.place, said.keys))
-                self._tell(some, name, said)
+                self._tell(some.batch, said.keys, written)
         except Exception as error:
             _log.error("the documents of feed %s cannot be matched", name, exc_info=error)
             pairs = {(place, key) for place, keys in told for key in keys}
@@ -413,20 +413,10 @@ class MatchingThread:
         some.batch.rejected += [some.rejection(row) for row in rejected]
         return sum([len(keys) for _, keys in told])
 
-    def _tell(self, some: _Slice, name: str, said: Said) -> None:
-        place, document = said.place, some.documents[said.place]
-        when = some.times[place] if document.time is None else document.time
-        entry = {
-            "feed": name,
-            "document": document.name,
-            "number": some.numbers[place],
-            "time": iso_time(when),
-            **said.said,
-        }
-        written = _encode(entry)
-        for key in said.keys:
-            some.batch.tell(key, written)
-            self._write_large(some.batch)
+    def _tell(self, batch: MatchedBatch, keys: Sequence[int], written: bytes) -> None:
+        for key in keys:
+            batch.tell(key, written)
+            self._write_large(batch)
 
     def _match_halves(self, some: _Slice, told: set[tuple[int, int]]) -> list[dict[str, Any]]:
         """Matches documents again of which some fail, and returns what is rejected.
@@ -443,15 +433,15 @@ class MatchingThread:
             rows: list[dict[str, Any]] = []
             documents = [some.documents[place] for place in places]
             try:
-                found = list(self._filters(some.feed).match(documents, rows))
+                said = self._filters(some.feed).match(documents, rows)
+                placed = [one._replace(place=places[one.place]) for one in said]
+                found = [(one, some.entry(name, one)) for one in placed]
             except Exception:
                 return False
-            for one in found:
-                place = places[one.place]
-                keys = [key for key in one.keys if (place, key) not in told]
-                if keys:
-                    told.update([(place, key) for key in keys])
-                    self._tell(some, name, Said(place, keys, one.said))
+            for one, written in found:
+                keys = [key for key in one.keys if (one.place, key) not in told]
+                told.update([(one.place, key) for key in keys])
+                self._tell(some.batch, keys, written)
             rejected.extend([{**row, "document": places[int(row["document"])]} for row in rows])
             return True
 
@@ -511,6 +501,20 @@ class _Slice:
     times: list[int]
     numbers: list[int]
     batch: MatchedBatch
+
+    def entry(self, feed: str, said: Said) -> bytes:
+        """A notification without its number, as JSON."""
+        place, document = said.place, self.documents[said.place]
+        when = self.times[place] if document.time is None else document.time
+        return _encode(
+            {
+                "feed": feed,
+                "document": document.name,
+                "number": self.numbers[place],
+                "time": iso_time(when),
+                **said.said,
+            }
+        )
 
     def rejection(self, row: Mapping[str, Any]) -> RejectionRow:
         """A rejection as the store keeps it."""
