@@ -42,6 +42,7 @@ from extract.join_patterns import PatternFilter, pattern_candidates
 from extract.limits import DEFAULTS, Limits
 from extract.schema.model import Schema
 from extract.subscriptions.model import Subscription, Subscriptions
+from extract.xpath.later import FIRST
 from extract.xscl.ast import EVERY_STREAM, XsclQuery
 from extract.xscl.parser import parse_xscl
 from extract.xscl.streams import StreamGraph
@@ -222,6 +223,9 @@ class Joins:
         saved: SavedQuery | None = None,
         parsed: dict[object, XsclQuery] | None = None,
     ) -> None:
+        if one.version != FIRST:
+            reason = f"XSCL is in XPath {FIRST}, not {one.version}"
+            raise QuerySyntaxError(reason, "leave the version out", xpath=one.xpath)
         key = one.xpath, tuple(sorted(one.namespaces.items()))
         query = parsed.get(key) if parsed else None  # of a query with the same text
         if query is None:
@@ -457,6 +461,8 @@ class Joins:
     ) -> Joins:
         """Goes on where `save` was called: the same documents give the same rows.
 
+        Queries that cannot be evaluated any more are in `rejected_queries`; the others go on.
+
         Args:
             directory: Where `save` wrote.
             schemas: As for `Joins`; they are not saved.
@@ -485,9 +491,14 @@ class Joins:
     def _resume(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
         parsed: dict[object, XsclQuery] = {}
+        rejections: list[Rejection] = []
         for one in snapshot.queries:
             query = Subscription(one.id, one.xscl, one.namespaces)
-            self._add(query, one, parsed)
+            try:
+                self._add(query, one, parsed)
+            except QuerySyntaxError as error:  # another version took it
+                rejections.append(Rejection(None, one.id, "prepare", error.reason))
+        self.rejected_queries = tuple(rejections)
         self._clock, self._next_order = facts["clock"], facts["next_order"]
         self._counts = StreamCounts(facts["inputs"], facts["places"])
         if "times" in facts:

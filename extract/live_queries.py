@@ -95,7 +95,9 @@ class LiveQueries:
         """Whether a query is known to select nodes; others may have a row for every document."""
         with self._lock:
             asked = self._reviser.asked(identifier)
-            return asked is None or asked.type is Type.NODES
+            if asked is None:
+                return identifier not in self._later
+            return asked.type is Type.NODES
 
     # -- changes; an error changes nothing
 

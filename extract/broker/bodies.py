@@ -18,6 +18,10 @@ SubscriptionId = Annotated[
 ]
 QueryText = Annotated[str, Meta(min_length=1, max_length=400_000)]
 SelectName = Literal["nodes", "count", "doc"]
+VersionName = Annotated[
+    Literal["1.0", "2.0", "3.0", "3.1"],
+    Meta(description="Of XPath, by default 1.0; FLWR and XSCL are 1.0."),
+]
 
 
 class FeedBody(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -74,6 +78,7 @@ class QueryFields(Struct, omit_defaults=True):
     flwr: QueryText | UnsetType = UNSET
     xscl: QueryText | UnsetType = UNSET
     namespaces: dict[str, str] | UnsetType = UNSET
+    version: VersionName | UnsetType = UNSET
 
 
 class SubscriptionBody(QueryFields, omit_defaults=True):
@@ -125,6 +130,7 @@ class SubscriptionView(Struct, omit_defaults=True):
     flwr: str | UnsetType = UNSET
     xscl: str | UnsetType = UNSET
     namespaces: dict[str, str] | UnsetType = UNSET
+    version: str | UnsetType = UNSET
     webhook: str | UnsetType = UNSET
     webhook_secret: str | UnsetType = UNSET
     select: str | UnsetType = UNSET
@@ -219,9 +225,7 @@ class RejectionView(Struct):
     time: str
 
 
-_CORE = frozenset(
-    {"xpath", "flwr", "xscl", "namespaces", "webhook", "webhook_secret", "select", "metadata", "id"}
-)
+_CORE = frozenset({*SubscriptionLine.__struct_fields__})
 
 
 def gather_metadata(raw: dict[str, Any], metadata: dict[str, Any] | UnsetType) -> dict[str, Any]:

@@ -94,6 +94,11 @@ class BoundedAnswers:
     def __len__(self) -> int:
         return len(self._answering)
 
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of the present queries."""
+        return self._answering.scheme
+
     def add(self, queries: Subscriptions) -> None:
         """Adds queries."""
         for one in (self._counting, self._answering):
@@ -278,7 +283,10 @@ class BoundedAnswers:
                     said = said_of(said["matches"], int(one.counts[numbers[0]]))
                 yield Said(one.place, keys, said)
             elif query.id in failed:
-                rejected += [_rejection(one.place, key, failed[query.id]) for key in keys]
+                row = failed[query.id]
+                stage = COST if row["stage"] == COST else "match"
+                reason = row["reason"]
+                rejected += [rejection(one.place, key, reason, stage) for key in keys]
                 yield self._without(one, numbers)
 
     def _without(self, one: _Counted, numbers: Sequence[int]) -> Said:
@@ -289,10 +297,10 @@ class BoundedAnswers:
         return Said(one.place, one.keys[list(numbers)].tolist(), said)
 
 
-def _rejection(place: int, key: int, failed: dict[str, Any]) -> dict[str, Any]:
+def rejection(place: int, key: int, reason: str, stage: str = "match") -> dict[str, Any]:
+    """A rejection of a query on the document at a place, as `rejections` gives them."""
     names = {"document": str(place), "query": str(key), "line": None, "offset": None}
-    stage = COST if failed["stage"] == COST else "match"
-    return {**names, "stage": stage, "reason": failed["reason"]}
+    return {**names, "stage": stage, "reason": reason}
 
 
 def _value_queries(scheme: Scheme) -> set[str]:

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 from extract.broker.bodies import FeedBody, encode
 from extract.broker.journal import FeedEnd, SubscriptionChange, Transaction
 from extract.broker.problems import Problem, not_found
-from extract.broker.registry import FeedEntry
+from extract.broker.registry import FeedEntry, Registry
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
-from extract.broker.store.join_streams import JoinStreams, end_joins, put_joins
+from extract.broker.store.join_streams import JoinStreams, circle_of, end_joins, put_joins
 from extract.broker.store.rows import FeedRow, SubscriberRow
 from extract.broker.store.set_aside import take_back
 
@@ -92,11 +92,7 @@ def put_subscriptions(
             if before is not None:
                 _check_free(before, entry.key, owner)
             _check_mode(before is not None, one.id, mode)
-        for one in some:
-            if one.streams is not None and one.streams.publishes in registry.feeds:
-                name = one.streams.publishes
-                reason = f"{name} is a feed; a join cannot publish documents into it"
-                raise Problem(409, reason, _OTHER_NAME)
+        _check_published(registry, some)
         answers = [before is None for before in present]
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
@@ -131,6 +127,24 @@ def put_subscriptions(
         return answers
 
     return apply
+
+
+def _check_published(registry: Registry, some: Sequence[NewSubscription]) -> None:
+    """Checks what joins publish: no feed has the name, and none of it comes back to the join."""
+    publishing = {one.id: one.streams for one in some if one.streams and one.streams.publishes}
+    for streams in publishing.values():
+        if streams.publishes in registry.feeds:
+            reason = f"{streams.publishes} is a feed; a join cannot publish documents into it"
+            raise Problem(409, reason, _OTHER_NAME)
+    if not publishing:
+        return
+    ended = {registry.subscribers[one.id].key for one in some if one.id in registry.subscribers}
+    others = [one for key, one in registry.joins.items() if key not in ended]
+    circle = circle_of([*others, *publishing.values()])
+    for name, streams in publishing.items():
+        if streams.publishes in circle and circle.intersection(streams.reads):
+            reason = f"what the join {name!r} publishes comes back to it, perhaps through others"
+            raise Problem(422, reason, "publish to a stream that none of these joins reads")
 
 
 def _check_free(before: SubscriberRow, feed: int, owner: str) -> None:

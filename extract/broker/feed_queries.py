@@ -10,14 +10,16 @@ more until somebody puts it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from extract.broker.bodies import SubscriptionBody
-from extract.broker.feed_filters import FeedFilters
+from extract.broker.isolated_filters import IsolatedFilters, ReadAgain, Write, WrittenSaid
 from extract.broker.said_rows import Said, Shown
 from extract.broker.store.rows import ArrivedDocument
 from extract.filtertool.results.outcome import COST
 from extract.limits import Limits
+from extract.scheme.registered import Rejected
 
 MOST_UNANSWERED: Final = 3  # of a query's last documents; then it is set aside
 LAST_DOCUMENTS: Final = 100
@@ -73,8 +75,8 @@ class FeedQueries:
     """
 
     def __init__(self, limits: Limits, shown: Shown, room: int) -> None:
-        self._quick = FeedFilters(limits, shown, room, patient=False)
-        self._dear = FeedFilters(limits, shown, room)
+        self._quick = IsolatedFilters(limits, shown, room, patient=False)
+        self._dear = IsolatedFilters(limits, shown, room, patient=True)
         self._records: dict[int, AnswerRecord] = {}  # of dear queries
         self._first: dict[int, int] = {}  # the place that a query is dear from, if it is new
 
@@ -86,17 +88,28 @@ class FeedQueries:
         """Whether `match_dear` has something to do."""
         return len(self._dear) > 0
 
+    @property
+    def refused(self) -> dict[int, Rejected]:
+        """The queries that cannot be compiled; they are left out."""
+        return {**self._quick.refused, **self._dear.refused}
+
     def load(self, bodies: Mapping[int, SubscriptionBody]) -> None:
         """Compiles many queries at once; there must be none."""
         self._quick.load(bodies)
 
-    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> None:
-        """Lets queries begin, change or end, from the next batch on."""
-        self._forget([key for key in changes if key in self._dear])
-        self._quick.change(changes)
+    def change(self, changes: Mapping[int, SubscriptionBody | None], again: ReadAgain) -> None:
+        """Lets queries begin, change or end, from the next batch on.
 
-    def _forget(self, keys: Sequence[int]) -> None:
-        self._dear.change(dict.fromkeys(keys))
+        Args:
+            changes: The subscriptions; None for one that ends.
+            again: Reads subscriptions as they are after the changes.
+        """
+        self._forget([key for key in changes if key in self._records], again)
+        self._quick.change(changes, again)
+
+    def _forget(self, keys: Sequence[int], again: ReadAgain) -> None:
+        if keys:
+            self._dear.change(dict.fromkeys(keys), again)
         for key in keys:
             del self._records[key]
             self._first.pop(key, None)
@@ -106,20 +119,27 @@ class FeedQueries:
         return self._quick.states() + self._dear.states()
 
     def match(
-        self, documents: Sequence[ArrivedDocument], rejected: list[dict[str, Any]], first: int = 0
-    ) -> Iterator[Said]:
+        self,
+        documents: Sequence[ArrivedDocument],
+        rejected: list[dict[str, Any]],
+        write: Write,
+        again: ReadAgain,
+        first: int = 0,
+    ) -> Iterator[WrittenSaid]:
         """Yields what is told by quick queries, for each subscriber in the order of the documents.
 
         Args:
             documents: The documents.
             rejected: Gets what was rejected, with the place as ``document`` and the key as
                 ``query``.
+            write: Writes notifications.
+            again: Reads the subscriptions that these documents are matched with.
             first: How many documents `match_dear` gets before these.
         """
         dear: dict[int, int] = {}  # the first place that each is not answered for here
         rows: list[dict[str, Any]] = []
         seen = 0
-        for said in self._quick.match(documents, rows):
+        for said in self._quick.match(documents, rows, write, again):
             if seen < len(rows):  # what was given up is known before later documents are told
                 for row in rows[seen:]:
                     _note_dear(row, dear)
@@ -133,7 +153,8 @@ class FeedQueries:
         for row in rows[seen:]:
             _note_dear(row, dear)
         rejected += [row for row in rows if not _is_put_off(row, dear)]
-        self._dear.take(dear, self._quick)
+        if dear:
+            self._dear.take([key for key in dear if key in self._quick], self._quick, again)
         for key, place in dear.items():
             self._records[key] = AnswerRecord()
             self._first[key] = first + place
@@ -143,13 +164,17 @@ class FeedQueries:
         documents: Sequence[ArrivedDocument],
         rejected: list[dict[str, Any]],
         set_aside: list[SetAside],
-    ) -> Iterator[Said]:
+        write: Write,
+        again: ReadAgain,
+    ) -> Iterator[WrittenSaid]:
         """Yields what is told by dear queries, in the order of the documents.
 
         Args:
             documents: All documents that `match` had since the last call.
             rejected: Gets what was rejected.
             set_aside: Gets those that are asked no more.
+            write: Writes notifications.
+            again: Reads the subscriptions that these documents are matched with.
         """
         first, self._first = self._first, {}
         for place, document in enumerate(documents):
@@ -157,10 +182,11 @@ class FeedQueries:
             if not asked:
                 continue
             rows: list[dict[str, Any]] = []
-            for said in self._dear.match([document], rows):
+            placed = partial(_write_at, place, write)
+            for said in self._dear.match([document], rows, placed, again):
                 keys = [key for key in said.keys if first.get(key, 0) <= place]
                 if keys:
-                    yield Said(place, keys, said.said)
+                    yield WrittenSaid(place, keys, said.written)
             given_up = {int(row["query"]): row for row in rows if row["stage"] == COST}
             once = [row for row in rows if row["stage"] != COST] + list(given_up.values())
             for row in once:
@@ -169,7 +195,11 @@ class FeedQueries:
             for key in asked:
                 if self._records[key].note(answered=key not in given_up):
                     set_aside.append(SetAside(key, place, given_up[key]["reason"]))
-                    self._forget([key])
+                    self._forget([key], again)
+
+
+def _write_at(place: int, write: Write, said: Said) -> bytes:
+    return write(said._replace(place=place))
 
 
 def _note_dear(row: Mapping[str, Any], dear: dict[int, int]) -> None:

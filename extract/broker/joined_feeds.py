@@ -7,14 +7,16 @@ and then with its position in the log; after a crash the documents since then ar
 from __future__ import annotations
 
 import io
+import logging
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from extract.broker.bodies import SubscriptionBody
+from extract.broker.feed_filters import failure_reason, query_version
 from extract.broker.feed_queries import AnswerRecord
 from extract.broker.problems import Problem, not_found
 from extract.broker.rights import may_join
@@ -27,9 +29,11 @@ from extract.filtertool.joins.joined import Joined
 from extract.filtertool.results.outcome import COST, Rejection
 from extract.joins import Joins
 from extract.limits import Limits
+from extract.scheme.registered import Rejected
 from extract.subscriptions import Subscription
 from extract.xscl.ast import EVERY_STREAM
-from extract.xscl.parser import parse_xscl
+
+_log: Final = logging.getLogger("extract.broker.joins")
 
 
 class _Unanswered(NamedTuple):
@@ -90,21 +94,39 @@ class JoinedFeeds:
     def __contains__(self, key: int) -> bool:
         return str(key) in self._joins
 
-    def change(self, key: int, body: SubscriptionBody | None) -> None:
-        """Lets a join begin, change or end, from the next document on."""
-        name = str(key)
-        self._records.pop(key, None)
-        self.set_aside.discard(key)
-        ends = name in self._joins
-        if ends:
-            self._joins.remove([name])
+    def change(self, changes: Mapping[int, SubscriptionBody | None]) -> dict[int, Rejected]:
+        """Lets joins begin, change or end, from the next document on.
+
+        All that end or change go before any begins: what is put together may publish to each other
+        in another way than before.
+
+        Args:
+            changes: The subscriptions that were put together; None for one that ends.
+
+        Returns:
+            The joins that cannot be evaluated; they are left out.
+        """
+        refused: dict[int, Rejected] = {}
+        for key in changes:
+            self._records.pop(key, None)
+            self.set_aside.discard(key)
+        gone = [str(key) for key in changes if key in self]
+        if gone:
+            self._joins.remove(gone)
             self.changed = True
-        if body is not None and isinstance(body.xscl, str):
-            namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-            self._joins.add(Subscription(name, body.xscl, namespaces))
+        for key, body in changes.items():
+            if body is None or not isinstance(body.xscl, str):
+                continue
             self.changed = True
-        if ends and not len(self._joins):
+            try:
+                self._joins.add(as_join(str(key), body))
+            except Exception as error:
+                if not isinstance(error, ExtractError):
+                    _log.error("the join %d cannot be added", key, exc_info=error)
+                refused[key] = Rejected(str(key), body.xscl, failure_reason(error))
+        if gone and not len(self._joins):
             self._joins = self._empty()  # as after a start without joins
+        return refused
 
     def process(
         self, feed: str, document: ArrivedDocument, time: int
@@ -112,8 +134,10 @@ class JoinedFeeds:
         """Takes a document; returns what it leads to, by subscriber, and what was rejected."""
         try:
             rows = self._joins.process(feed, document.name, document.content, iso_time(time))
-        except ExtractError as error:
-            return iter(()), [Rejection(document.name, None, "join", error.reason)]
+        except Exception as error:
+            if not isinstance(error, ExtractError):
+                _log.error("joins fail on a document", exc_info=error)
+            return iter(()), [Rejection(document.name, None, "join", failure_reason(error))]
         self.changed = True
         return map(_told, rows), list(self._joins.rejected)
 
@@ -138,7 +162,7 @@ class JoinedFeeds:
             if key not in given_up and not one.streams & {feed, EVERY_STREAM}:
                 continue
             if one.record.note(answered=key not in given_up):
-                self.change(key, None)
+                self.change({key: None})
                 self.set_aside.add(key)
                 yield AsideJoin(key, given_up[key], one.streams)
 
@@ -155,12 +179,21 @@ class JoinedFeeds:
         self.changed = False
         return packed.getvalue()
 
-    def restore(self, data: bytes) -> None:
-        """Goes on where a state was saved."""
+    def restore(self, data: bytes) -> dict[int, Rejected]:
+        """Goes on where a state was saved.
+
+        Returns:
+            The joins of the state that cannot be evaluated any more; they are left out.
+
+        Raises:
+            Exception: The state cannot be read.
+        """
         with tempfile.TemporaryDirectory(prefix="extract-joins-") as folder:
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:
                 archive.extractall(folder, filter="data")
             self._joins = Joins.restore(Path(folder, "state"), limits=self._limits)
+        bad = self._joins.rejected_queries
+        return {int(one.query or 0): Rejected(one.query or "", "", one.reason) for one in bad}
 
 
 def _told(row: Joined) -> tuple[int, dict[str, Any]]:
@@ -177,16 +210,22 @@ def _side(document: str, seq: int, time: int) -> dict[str, Any]:
     return {"document": document, "seq": seq, "time": iso_time(time)}
 
 
+def as_join(name: str, body: SubscriptionBody) -> Subscription:
+    """A join as the library knows it."""
+    namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
+    return Subscription(name, str(body.xscl), namespaces, version=query_version(body))
+
+
 def joined_streams(body: SubscriptionBody, limits: Limits) -> JoinStreams:
-    """The streams that a join reads, and that which it publishes.
+    """The streams of a join that can be evaluated, added as the matcher adds it.
 
     Raises:
-        Problem: The query cannot be evaluated.
+        Problem: It cannot.
     """
-    namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
+    joins = Joins({}, limits=limits)
     try:
-        Joins({}, limits=limits).add(Subscription("0", str(body.xscl), namespaces))
-        query = parse_xscl(str(body.xscl), namespaces, limits)
+        joins.add(as_join("0", body))
+        return JoinStreams.of(joins.queries["0"])
     except QuerySyntaxError as error:
         place: dict[str, Any] = {"query": str(body.xscl), "offset": error.offset}
         if error.offset >= 0:
@@ -195,13 +234,12 @@ def joined_streams(body: SubscriptionBody, limits: Limits) -> JoinStreams:
         raise Problem(422, reason, error.hint, about="query", **place) from None
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
-    return JoinStreams(tuple(sorted(set(query.streams))), query.publish)
 
 
 def check_join(
     body: SubscriptionBody, client: KnownClient, known: Collection[str], limits: Limits
-) -> None:
-    """Checks that a join reads streams that are there, and that its owner may do what it does.
+) -> JoinStreams:
+    """The streams of a join that reads what is there, and whose owner may do what it does.
 
     What is said of a name that the owner has no right to does not depend on whether it is there.
 
@@ -224,3 +262,4 @@ def check_join(
     if not may_join(streams, client):
         hint = "ask for the role publish for that name, or leave PUBLISH out"
         raise Problem(403, f"this token may not publish into {streams.publishes}", hint)
+    return streams

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from extract.broker.feed_filters import read_body, select_of
+from extract.broker.feed_filters import select_of, stored_body
 from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
@@ -75,12 +75,14 @@ class Recovered:
     set_aside: frozenset[int] = frozenset()
 
 
-def recover(connection: Connection, revision: int) -> Recovered:
+def recover(connection: Connection, revision: int, has_state: bool = True) -> Recovered:
     """Reads what the last broker left.
 
     Args:
         connection: To the store.
         revision: The present one.
+        has_state: Whether the saved state of joins can be used; without it they read again all
+            documents that are kept.
     """
     matched = document_rows.matched_position(connection)
     blocks = document_rows.blocks_after(connection, matched, _ALL)
@@ -94,7 +96,7 @@ def recover(connection: Connection, revision: int) -> Recovered:
         has_joins = has_joins or is_join(one.body)
     later = subscription_rows.versions_after(connection, first)
     backlog = _merged(_changes(later, first), blocks)
-    saved = join_rows.last_state(connection)
+    saved = join_rows.last_state(connection) if has_state else None
     replay = Replay()
     if saved is not None or has_joins:
         position, since, state = (0, 0, b"") if saved is None else saved
@@ -119,7 +121,10 @@ def is_join(body: bytes) -> bool:
 
     Its metadata may have a key of that name, too.
     """
-    return b'"xscl":' in body and select_of(read_body(body)) is None
+    if b'"xscl":' not in body:
+        return False
+    read = stored_body(body)
+    return read is not None and select_of(read) is None
 
 
 def _changes(

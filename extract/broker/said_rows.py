@@ -19,8 +19,8 @@ from extract.live_filter import Filter
 
 FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
 _ROWS: Final = 4_096  # that become Python values at a time
-_EXPRESSIONS: Final = frozenset({"boolean", "number", "string"})
-_FALSE: Final = frozenset({"false", "0", "-0", "NaN", ""})
+# Of expressions that are no nodes, the values of which XPath's boolean() is false.
+_FALSE: Final = {"boolean": {"false"}, "number": {"0", "-0", "NaN"}, "string": {""}}
 
 
 class Said(NamedTuple):
@@ -94,7 +94,7 @@ def said_nodes(table: Any, shown: Shown) -> Iterator[Said]:
 
 
 def _told(pair: tuple[int, int], nodes: list[dict[str, Any]], count: int) -> Iterator[Said]:
-    if nodes and nodes[0]["node"] in _EXPRESSIONS and nodes[0]["value"] in _FALSE:
+    if nodes and nodes[0]["value"] in _FALSE.get(nodes[0]["node"], ()):
         return  # a value that is there for every document, and says no
     place, key = pair
     yield Said(place, (key,), said_of(nodes, count))

@@ -58,12 +58,14 @@ def outcomes(url: str, select: Select, documents: list[str]) -> list[DocumentOut
 
 @pytest.fixture
 def stored(database: str) -> str:
-    extract.prepare(STOCK, extract.Subscriptions.of(QUERIES)).save(database)
+    stock_scheme().save(database)
     execute(
         database,
         "CREATE TABLE watchlist (symbol TEXT)",
         "INSERT INTO watchlist VALUES ('S1')",
     )
+    queries = extract.Subscriptions.of(QUERIES)
+    extract.prepare(STOCK, queries, database=database).save(database)
     return database
 
 

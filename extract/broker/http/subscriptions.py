@@ -6,9 +6,9 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast, get_args
 
-import msgspec
 from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from extract.broker.bodies import (
 from extract.broker.broker import Broker
 from extract.broker.changes import NewSubscription, PutMode
 from extract.broker.delivery.addresses import check_url
-from extract.broker.feed_filters import read_body as read_subscription
+from extract.broker.feed_filters import query_version, stored_body
 from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (
     ID_HINT,
@@ -46,11 +46,11 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.join_streams import streams_of
 from extract.broker.store.rows import SetAsideRow, SubscriberRow
 from extract.broker.times import iso_time
 from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
+from extract.xpath.later import FIRST
 
 _MOST_BYTES = 1 << 20  # of one subscription
 _MOST_METADATA = 1 << 16
@@ -70,13 +70,16 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         raise Problem(
             422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
         )
-    if isinstance(body.xpath, str) and is_flwr(body.xpath):
+    if query_version(body) == FIRST and isinstance(body.xpath, str) and is_flwr(body.xpath):
         raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
     elif isinstance(body.webhook_secret, str):
         raise Problem(422, "webhook_secret belongs to a webhook")
     metadata = gather_metadata(raw, body.metadata)
+    if "version" in metadata:
+        hint = 'write "version" beside "xpath", or call the metadata otherwise'
+        raise Problem(422, "version is that of the query, and no metadata", hint)
     if len(encode(metadata)) > _MOST_METADATA:
         raise Problem(422, f"metadata of more than {_MOST_METADATA:,} bytes")
     return SubscriptionBody(
@@ -84,6 +87,7 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         flwr=body.flwr,
         xscl=body.xscl,
         namespaces=body.namespaces,
+        version=body.version,
         webhook=body.webhook,
         select=body.select,
         metadata=metadata or UNSET,
@@ -110,15 +114,14 @@ async def put_subscription(request: Request) -> Response:
     if before is not None and client.is_admin and may_see(broker, client, before):
         owner = before.owner
     for who in {client, broker.owner(owner, client)}:  # an admin shows himself nothing more, either
-        (reason,) = await broker.check_queries(feed, who, [kept])
+        (query,) = await broker.check_queries(feed, who, [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
-    text = encode(kept)
-    new = NewSubscription(identifier, text, has_webhook, secret, streams_of(text))
+    new = NewSubscription(identifier, encode(kept), has_webhook, secret, query.streams)
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
     view = _view(broker, broker.subscriber(identifier), feed, kept)
-    view.unsatisfiable = reason or UNSET
+    view.unsatisfiable = query.unsatisfiable or UNSET
     view.webhook_secret = secret or UNSET
     return json_response(view, 201 if is_new else 200)
 
@@ -137,9 +140,11 @@ async def post_subscriptions(request: Request) -> Response:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     account_of(request).arrived(len(content))
     some, kept = await broker.in_thread(_read_lines, lines, broker)
-    reasons = await broker.check_queries(feed, client, kept)
+    queries = await broker.check_queries(feed, client, kept)
+    some = [replace(one, streams=query.streams) for one, query in zip(some, queries, strict=True)]
     answers = await broker.put_subscriptions(feed, client.name, some, mode)
-    unsatisfiable = [one.id for one, reason in zip(some, reasons, strict=True) if reason]
+    pairs = zip(some, queries, strict=True)
+    unsatisfiable = [one.id for one, query in pairs if query.unsatisfiable]
     return json_response(
         {"created": sum(answers), "changed": len(answers) - sum(answers)}
         | ({"unsatisfiable": unsatisfiable} if unsatisfiable else {})
@@ -172,8 +177,7 @@ def _read_lines(
         seen.add(body.id)
         has_webhook = isinstance(body.webhook, str)
         secret = _secret(body) if has_webhook else ""
-        text = encode(kept)
-        some.append(NewSubscription(body.id, text, has_webhook, secret, streams_of(text)))
+        some.append(NewSubscription(body.id, encode(kept), has_webhook, secret))
         bodies.append(kept)
     return some, bodies
 
@@ -190,6 +194,7 @@ def _view(
         body.flwr,
         body.xscl,
         body.namespaces,
+        body.version,
         body.webhook,
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
@@ -213,7 +218,10 @@ async def get_subscription(request: Request) -> Response:
         if row.key not in bodies:
             raise not_found("subscription")
         feed = broker.registry.feed_names[row.feed]
-        view = _view(broker, row, feed, read_subscription(bodies[row.key]))
+        body = stored_body(bodies[row.key])
+        if body is None:
+            raise Problem(503, "the subscription is damaged in the store", "put it again")
+        view = _view(broker, row, feed, body)
         view.last_seq = notification_rows.last_number(connection, row.key)
         return view
 
@@ -253,7 +261,8 @@ async def list_subscriptions(request: Request) -> Response:
                 text = bodies.get(one.key)
                 if text is None or not _has(search, one.id, text):
                     continue
-                views.append(_view(broker, one, feed, read_subscription(text)))
+                body = stored_body(text) or SubscriptionBody()  # of one that is damaged, its id
+                views.append(_view(broker, one, feed, body))
                 size += len(text)
                 if len(views) >= most or size >= most_bytes:
                     return views, True
@@ -272,6 +281,6 @@ def _has(search: str, identifier: str, body: bytes) -> bool:
     wanted = search.casefold()
     if wanted in identifier.casefold():
         return True
-    one = msgspec.json.decode(body, type=SubscriptionBody)
+    one = stored_body(body) or SubscriptionBody()
     texts = [text for text in (one.xpath, one.flwr, one.xscl) if isinstance(text, str)]
     return any(re.search(re.escape(wanted), text.casefold()) for text in texts)

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from extract.broker.feed_filters import query_version
 from extract.broker.http.requests import (
     broker_of,
     client_of,
@@ -119,7 +120,8 @@ def _query(body: ExplainBody | TryBody) -> Subscription:
 
 def _subscription(text: str, body: ExplainBody | TryBody) -> Subscription:
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    return Subscription(body.id or "new", text.strip(), namespaces)
+    version = query_version(body)
+    return Subscription(body.id or "new", text.strip(), namespaces, version=version)
 
 
 # -- what happened lately

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from extract.broker.feed_filters import stored_body
 from extract.broker.page.bodies import RecentNotification, SubscriptionDeadLetter
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
@@ -104,4 +105,5 @@ def latest_dead_letters(
 
 def _webhooks(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
     bodies = subscription_rows.present_bodies(connection, sorted(set(keys)))
-    return {key: str(msgspec.json.decode(body).get("webhook", "")) for key, body in bodies.items()}
+    read = {key: stored_body(body) for key, body in bodies.items()}
+    return {key: str(body.webhook or "") for key, body in read.items() if body is not None}

@@ -6,13 +6,14 @@ A name is that of a feed or of a published stream, never of both. Rights are ask
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from extract.broker.store.database import Connection
 from extract.errors import ExtractError
-from extract.xscl.ast import EVERY_STREAM
+from extract.xscl.ast import EVERY_STREAM, XsclQuery
 from extract.xscl.parser import parse_xscl
 
 _names: Final = msgspec.json.Decoder(tuple[str, ...])
@@ -29,6 +30,11 @@ class JoinStreams(NamedTuple):
     reads: tuple[str, ...]
     publishes: str = ""
 
+    @classmethod
+    def of(cls, query: XsclQuery) -> JoinStreams:
+        """The streams of a query."""
+        return cls(tuple(sorted(set(query.streams))), query.publish)
+
 
 def streams_of(body: bytes) -> JoinStreams | None:
     """The streams of a subscription as the store has it; None if it is no join.
@@ -40,14 +46,32 @@ def streams_of(body: bytes) -> JoinStreams | None:
     """
     if b'"xscl"' not in body:
         return None
-    fields = msgspec.json.decode(body)
-    if "xscl" not in fields:
-        return None  # its metadata has the key
     try:
-        query = parse_xscl(str(fields["xscl"]), fields.get("namespaces") or {})
-    except ExtractError:
+        fields = msgspec.json.decode(body, type=dict[str, Any])
+        if "xscl" not in fields:
+            return None  # its metadata has the key
+        return JoinStreams.of(parse_xscl(str(fields["xscl"]), fields.get("namespaces") or {}))
+    except (ExtractError, msgspec.MsgspecError):
         return JoinStreams((EVERY_STREAM,))
-    return JoinStreams(tuple(sorted(set(query.streams))), query.publish)
+
+
+def circle_of(joins: Iterable[JoinStreams]) -> frozenset[str]:
+    """Streams that lead back to each other by what joins publish; empty if none do.
+
+    >>> sorted(circle_of([JoinStreams(("a",), "b"), JoinStreams(("a", "b"), "a")]))
+    ['a', 'b']
+    >>> circle_of([JoinStreams(("a",), "b"), JoinStreams(("a", "b"), "c")])
+    frozenset()
+    """
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for one in joins:
+        if one.publishes:
+            order.add(one.publishes, *one.reads)
+    try:
+        order.prepare()
+    except CycleError as error:
+        return frozenset(error.args[1])
+    return frozenset()
 
 
 def all_joins(connection: Connection) -> dict[int, JoinStreams]:

@@ -64,13 +64,17 @@ def forget_versions(connection: Connection, revision: int) -> None:
     connection.execute("DELETE FROM subscription WHERE until <= ?", (revision,))
 
 
-def versions_at(connection: Connection, revision: int) -> list[SubscriptionVersion]:
-    """The queries that hold at a revision."""
+def versions_at(
+    connection: Connection, revision: int, feed: int | None = None
+) -> list[SubscriptionVersion]:
+    """The queries that hold at a revision; of one feed, or of all."""
+    some = "" if feed is None else "AND feed = ? "
     statement = (
         f"SELECT {_VERSION} FROM subscription WHERE since <= ? AND (until IS NULL OR until > ?) "
-        "ORDER BY key"
+        f"{some}ORDER BY key"
     )
-    return _versions(connection.query(statement, (revision, revision)))
+    values = (revision, revision) if feed is None else (revision, revision, feed)
+    return _versions(connection.query(statement, values))
 
 
 def versions_after(connection: Connection, revision: int) -> list[SubscriptionVersion]:

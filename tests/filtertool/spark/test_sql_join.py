@@ -17,7 +17,6 @@ from extract.filtertool.matchers.sql.stored_subscriptions import StoredSubscript
 from extract.filtertool.options import Options
 from extract.pipeline import run, run_on_spark
 from extract.scheme.model import Scheme
-from tests.support.databases import execute
 from tests.support.spark_runs import rows
 from tests.support.stock_subscriptions import (
     DOCUMENTS,
@@ -110,8 +109,7 @@ def test_standard_input_is_read_once(
 def test_tables_of_owners_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.version
     url = f"duckdb:{tmp_path / 'subs.duckdb'}"
-    table_scheme().save(url)
-    execute(url, "CREATE TABLE watchlist (symbol TEXT)")
+    table_scheme(url)
     document = tmp_path / "a.xml"
     document.write_bytes(DOCUMENTS[0][1])
     opened = scheme_for("sql", url, "doc", spark=True)
