@@ -30,9 +30,9 @@ from extract.broker.times import iso_time, now_us
 
 _log: Final = logging.getLogger("extract.broker.matcher")
 _BATCH_BYTES: Final = 16 << 20
-_SAVE_SECONDS: Final = 30.0  # between two saved states of joins
-_AGAIN_SECONDS: Final = 1.0  # until a store that does not answer is asked again
-_REPLAY_DOCUMENTS: Final = 1_000  # between two of them at the start, at least
+SAVE_SECONDS: Final = 30.0  # between two saved states of joins
+AGAIN_SECONDS: Final = 1.0  # until a store that does not answer is asked again
+REPLAY_DOCUMENTS: Final = 1_000  # between two of them at the start, at least
 _encode = msgspec.json.Encoder().encode
 
 
@@ -82,7 +82,7 @@ class MatchingThread:
         self._seen = seen
         self._ended = ended
         self._place = (0, 0)  # position and revision that all is done up to
-        self._next_save = time.monotonic() + _SAVE_SECONDS
+        self._next_save = time.monotonic() + SAVE_SECONDS
         self._feeds: dict[int, FeedQueries] = {}
         self._slices: dict[int, SliceSize] = {}
         self._backlog: list[Event] = []
@@ -166,7 +166,7 @@ class MatchingThread:
                     self._save_joins(0)
                     return
                 self._process(events)
-                self._save_joins(_SAVE_SECONDS)
+                self._save_joins(SAVE_SECONDS)
         except BaseException as error:
             self.failure = error
             _log.critical("matching stopped: %s", error, exc_info=error)
@@ -194,7 +194,7 @@ class MatchingThread:
                 self._place = (event.position, event.revision)
                 count += len(event.documents)
                 size += sum([len(one.content) for one in event.documents])
-                if count > max(_REPLAY_DOCUMENTS, self._joins.kept // 4) or size > _BATCH_BYTES:
+                if count > max(REPLAY_DOCUMENTS, self._joins.kept // 4) or size > _BATCH_BYTES:
                     self._save_joins(0)
                     count = size = 0
         if self._stopping:
@@ -213,7 +213,7 @@ class MatchingThread:
             except StoreError as error:
                 _log.warning("joins wait for the store: %s", error)
             with self._condition:
-                if self._condition.wait_for(lambda: self._stopping, _AGAIN_SECONDS):
+                if self._condition.wait_for(lambda: self._stopping, AGAIN_SECONDS):
                     return []
 
     def _change_join(self, event: SubscriptionChange) -> SubscriptionBody | None:

@@ -29,8 +29,8 @@ REQUESTS, EACH = 12, 10
 @pytest.fixture(autouse=True)
 def few_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state is saved after so many documents that are read again, and never after a time."""
-    monkeypatch.setattr("extract.broker.matcher._REPLAY_DOCUMENTS", 15)
-    monkeypatch.setattr("extract.broker.matcher._SAVE_SECONDS", float("inf"))
+    monkeypatch.setattr("extract.broker.matcher.REPLAY_DOCUMENTS", 15)
+    monkeypatch.setattr("extract.broker.matcher.SAVE_SECONDS", float("inf"))
 
 
 def crash_image(source: Path, target: Path) -> Path:
@@ -185,7 +185,7 @@ def test_a_join_that_ended_is_not_there_after_a_kill(killed: Path, tmp_path: Pat
 def test_a_store_that_does_not_answer_is_asked_again(
     killed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extract.broker.matcher._AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("extract.broker.matcher.AGAIN_SECONDS", 0.0)
     read, answers = BrokerStore.read, iter([False, False])
 
     def unreachable(store: BrokerStore, call: Any) -> Any:
