@@ -16,7 +16,7 @@ from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
 
 _ALL = 1 << 60
-_PAGE: Final = 64  # blocks that are read again at a time
+_PAGE: Final = 16  # blocks that are read again at a time
 
 ReadBlocks: TypeAlias = Callable[[int, int, int], Sequence[ArrivedBlock]]
 """Returns the blocks behind a position, up to another one, at most so many."""
