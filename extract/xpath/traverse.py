@@ -151,7 +151,7 @@ def size_of(expr: Expr) -> int:
 
     >>> from extract.xpath.parser import parse
     >>> size_of(parse("/a/b[c = 1]"))
-    6
+    7
     """
     steps = len(expr.steps) if isinstance(expr, (LocationPath, FilterPath)) else 0
     return 1 + steps + sum(map(size_of, children(expr)))

@@ -144,7 +144,7 @@ def test_spark_gives_the_same_names(spark: SparkSession, paths: list[str], form:
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_joined_documents_have_the_same_names(
+def test_joined_documents_have_the_same_names_on_spark_too(
     spark: SparkSession, paths: list[str], engine: str, form: str
 ) -> None:
     assert spark.version
