@@ -37,6 +37,9 @@ _PREFIX: Final = attrgetter("prefix")
 WORDS: Final = 256
 """How many words a program may have for each character of its query: what is written once is
 translated once, or a few times. A query for which this does not hold is evaluated by libxml2."""
+TRUTHS: Final = 4
+"""How many truths may be translated for each character of a query, and 64 more; a query for which
+this is not enough is evaluated by libxml2."""
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
 
@@ -83,11 +86,16 @@ def compile_question(
     ways: list[list[Expr]] = []  # as many as are needed: nearly always one
     for level in range(LEVELS):
         for expressions in ways if level else _noted(_ways(question), ways):
-            translator = Translator(names, empty, further=level > 0, general=level > 1)
+            size = sum([len(str(one)) + 4 for one in expressions])
+            translator = Translator(
+                names, empty, further=level > 0, general=level > 1, truths=TRUTHS * (64 + size)
+            )
             parts = _translated(expressions, question.type, translator, values)
+            if translator.truths < 0:
+                return _written([Always(True)], Translator(names, exact=False))
             if translator.exact or first is None:
                 program = _written(parts, translator)
-                if len(program.words) > WORDS * sum([len(str(one)) + 4 for one in expressions]):
+                if len(program.words) > WORDS * size:
                     return _written([Always(True)], Translator(names, exact=False))
                 if program.exact:
                     return program

@@ -60,6 +60,9 @@ class Translation(ABC):
         general: Whether to take what is evaluated as XPath defines it: any axis, positions among
             any nodes, and values of one type as those of another.
         attempts: How often a part was translated in such a way.
+        truths: How many truths are translated at most, those of one part that is translated again
+            included; what comes after them is left out. Where a part is translated in two ways,
+            what is inside of it is translated in both, and so on.
         inside: How many predicates are around; in none, the context is the document node.
         placed: Whether the context has a position: among the nodes that a step leads to, and that
             the predicates before leave.
@@ -77,6 +80,7 @@ class Translation(ABC):
     further: bool = False
     general: bool = False
     attempts: int = 0
+    truths: int = 1 << 14
     inside: int = 0
     placed: bool = False
     kinds: Kinds = Kinds.ELEMENT

@@ -104,6 +104,9 @@ class Translator(ValueTranslation):
 
     def truth(self, expr: Expr, above: bool) -> Condition:
         """Translates the truth of an expression; ``above`` as for `path`."""
+        self.truths -= 1
+        if self.truths < 0:
+            return self.unknown(above)
         if isinstance(expr, NODE_SETS):
             return self.over_paths(expr, above, There)
         if isinstance(expr, Binary):

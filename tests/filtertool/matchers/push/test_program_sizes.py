@@ -34,6 +34,7 @@ NESTED: dict[str, Family] = {
     "steps": lambda n: "/a" + "/b[c][2]" * n,
     "strings": lambda n: "//b[" + "string(c[" * n + "d" + "])" * n + "]",
     "empty strings": lambda n: "//b[" + "string(c[" * n + "d" + "]) = ''" * n + "]",
+    "compared node sets": lambda n: "(//text()[self::a < " * n + "c" + "])/ancestor::b" * n,
 }
 WIDE: dict[str, Family] = {
     "differs": lambda n: f"//b[{' and '.join(f'c != {i}' for i in range(n))}]",
@@ -81,6 +82,14 @@ def _lines(action: Callable[[], object]) -> int:
     return count
 
 
+def _compile(xpath: str) -> None:
+    extract.Filter(extract.prepare(extract.Subscriptions.of({"q": xpath})), "count")
+
+
+def _work(xpath: str) -> int:
+    return _lines(lambda: _compile(xpath))
+
+
 @pytest.mark.parametrize("family", NESTED.values(), ids=NESTED)
 def test_a_condition_stands_once_in_a_program(family: Family) -> None:
     few, more, many = [len(_program(family(n)).words) for n in (4, 8, 12)]
@@ -95,12 +104,14 @@ def test_answers_are_those_of_libxml2(family: Family) -> None:
 
 @pytest.mark.parametrize("family", WIDE.values(), ids=WIDE)
 def test_work_grows_as_queries_do(family: Family) -> None:
-    def work(n: int) -> int:
-        queries = extract.Subscriptions.of({"q": family(n)})
-        return _lines(lambda: extract.Filter(extract.prepare(queries), "count"))
+    _compile(family(3))  # imports
+    assert _work(family(1_200)) <= 6 * _work(family(300))
 
-    work(3)  # imports
-    assert work(1_200) <= 6 * work(300)
+
+@pytest.mark.parametrize("family", NESTED.values(), ids=NESTED)
+def test_work_grows_as_queries_are_nested(family: Family) -> None:
+    _compile(family(3))
+    assert _work(family(16)) <= 6 * _work(family(8))
 
 
 def test_a_program_is_not_longer_than_its_query_allows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,25 @@ def test_steps_are_at_most_as_many_as_pairs_of_nodes(
         assert large <= 80 * small + 480
 
 
+def test_values_that_differ_from_no_other_are_compared_once_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_module, "STEPS", 1_000_000)
+    documents = [b"<r>" + b"<b>1</b>" * size + b"</r>" for size in (30, 240)]
+    small, large = steps_of("//b[preceding::b != following::b]", documents)
+    assert large <= 80 * small
+
+
+def test_a_long_text_that_is_compared_takes_more_steps() -> None:
+    long = b"1" * 64_000
+    same, other = [
+        b"<r><a>" + long + b"</a><b>" + long[:size] + b"2</b></r>" for size in (63_999, 9)
+    ]
+    for operator in ("=", "!="):
+        many, few = steps_of(f"/r[a {operator} b]", [same, other])
+        assert many >= few + 64_000 // 64
+
+
 def test_steps_are_those_of_the_query_alone() -> None:
     """Queries that share conditions, and others that are costly, change nothing."""
     documents = shapes(240)

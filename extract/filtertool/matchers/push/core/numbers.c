@@ -162,23 +162,39 @@ static int value_passes(px_context *c, void *context, int32_t node)
     return px_compare(number, with->operator_, with->number);
 }
 
-/* Whether a value of the first nodes equals, or differs from, one of the others. */
-static int some_equal(px_context *c, int operator_, size_t first, size_t second)
+/* Whether two nodes have equal values. */
+static int are_equal(px_context *c, int32_t one, int32_t other)
 {
-    px_document *d = c->document;
-    size_t end = d->set_count;
-    for (size_t i = first; i < second; i++) {
-        for (size_t j = second; j < end; j++) {
-            const px_value *left = px_value_of(d, d->set[i]), *right = px_value_of(d, d->set[j]);
-            if (left == NULL || right == NULL)
-                return -PX_MEMORY;
-            if (px_spend(c) < 0)
-                return -PX_COSTLY;
-            if (px_texts_test(left->at, left->length, operator_, right->at, right->length))
-                return 1;
-        }
-    }
-    return 0;
+    const px_value *left = px_value_of(c->document, one), *right = px_value_of(c->document, other);
+    if (left == NULL || right == NULL)
+        return -PX_MEMORY;
+    if (px_spend(c) < 0 || (left->length == right->length && px_charge_bytes(c, left->length) < 0))
+        return -PX_COSTLY;
+    return px_texts_test(left->at, left->length, PX_EQ, right->at, right->length);
+}
+
+/* Whether a value of the first nodes equals one of the others. */
+static int some_equal(px_context *c, size_t first, size_t second)
+{
+    const px_document *d = c->document;
+    int code = 0;
+    for (size_t i = first; i < second && code == 0; i++)
+        for (size_t j = second; j < d->set_count && code == 0; j++)
+            code = are_equal(c, d->set[i], d->set[j]);
+    return code;
+}
+
+/* Whether a value of the first nodes differs from one of the others: there are both, and not all are
+ * equal. */
+static int some_differ(px_context *c, size_t first, size_t second)
+{
+    const px_document *d = c->document;
+    int code = 1;
+    for (size_t j = second; first < second && j < d->set_count && code == 1; j++)
+        code = are_equal(c, d->set[first], d->set[j]);
+    for (size_t i = first; i < second && second < d->set_count && code == 1; i++)
+        code = are_equal(c, d->set[i], d->set[second]);
+    return code < 0 ? code : !code;
 }
 
 /* The lowest or highest number of nodes; NaN: none is a number. */
@@ -207,7 +223,7 @@ static int nodes_compare(px_context *c, const int32_t *operands, int32_t node)
     if (code == 0 && second > first)
         code = px_select(c, right + 1, right[0] ? -1 : node);
     if (code == 0 && operator_ <= PX_NE) {
-        code = some_equal(c, operator_, first, second);
+        code = operator_ == PX_EQ ? some_equal(c, first, second) : some_differ(c, first, second);
     } else if (code == 0) {
         code = outermost(c, first, second, lowest, &low);
         if (code == 0)
