@@ -108,24 +108,23 @@ def check_written(directory: str | Path, written: Callable[[Path], Collection[st
 
     Args:
         directory: The directory, which need not be there.
-        written: Returns the files and directories that we have written into it, with ``/`` between
-            the parts of their names.
+        written: Returns the files and directories that we have written into it, as `entries` names
+            them: what is a directory where a file was written, or a link, is not ours.
 
     Raises:
         FileExistsError: Something else is there; it is named.
         PermissionError: What is there cannot be read, or not be removed.
     """
     if (name := _other_entry(Path(directory), written)) is not None:
-        raise FileExistsError(errno.EEXIST, _NOT_WRITTEN, os.path.join(directory, name))
+        raise FileExistsError(errno.EEXIST, _NOT_WRITTEN, os.path.join(directory, name).rstrip("/"))
     for folder, _, _ in os.walk(directory):
         if not os.access(folder, os.W_OK | os.X_OK):  # then nothing in it can be removed
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
 
 
 def entries(directory: Path) -> Iterator[str]:
-    """Yields all files and directories in a directory, as `check_written` names them.
-
-    One that is not there has none.
+    """Yields all files and directories in a directory by name: ``"a/"`` is a directory, ``"a/b"`` a
+    file in it, or a link. One that is not there has none.
 
     Raises:
         OSError: One of the directories cannot be read.
@@ -136,9 +135,10 @@ def entries(directory: Path) -> Iterator[str]:
             raise error
 
     for folder, folders, files in os.walk(directory, onerror=fail):
-        inside = os.path.relpath(folder, directory)
         for name in (*folders, *files):
-            yield Path(inside, name).as_posix()
+            path = Path(folder, name)
+            ending = "/" if path.is_dir() and not path.is_symlink() else ""
+            yield f"{path.relative_to(directory).as_posix()}{ending}"
 
 
 def _other_entry(directory: Path, written: Callable[[Path], Collection[str]]) -> str | None:

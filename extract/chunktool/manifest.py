@@ -166,8 +166,8 @@ def _written(directory: Path) -> Collection[str]:
     """Returns what we have written into a document's directory."""
     try:
         chunks = Manifest.load(directory).chunks
-    except DocumentError:  # then nobody knows
-        return [MANIFEST]
+    except DocumentError:  # it is not ours, or nobody can tell
+        return []
     return [MANIFEST, *[name for chunk in chunks for name in (chunk.file, chunk.map)]]
 
 

@@ -293,6 +293,10 @@ def test_a_directory_that_holds_something_else_is_kept(
     target.mkdir()
     with pytest.raises(FileExistsError):
         write_chunks(scheme, docs / "one.xml", target)
+    (target / "manifest.json").write_text("{}")  # of another program
+    with pytest.raises(FileExistsError):
+        write_chunks(scheme, docs / "one.xml", target)
+    assert (target / "manifest.json").read_text() == "{}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "precious"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -22,7 +23,7 @@ REPORT: Final = "report.json"
 _FILES: Final = ".files"
 _EARLIER: Final = re.compile(
     r"report\.json|rejected/rejected\.xml"
-    r"|(matches|joined|rejected)(/part-[0-9]{5}\.(parquet|jsonl|csv|tsv))?"
+    r"|(matches|joined|rejected)/(part-[0-9]{5}\.(parquet|jsonl|csv|tsv))?"
 )
 
 
@@ -76,5 +77,16 @@ def _written(directory: Path) -> Collection[str]:
     try:
         names = os.fsdecode((directory / _FILES).read_bytes()).split("\n")
     except FileNotFoundError:  # an earlier version has written it, with names that we know
+        if not _is_report(directory / REPORT):
+            return []
         return [name for name in entries(directory) if _EARLIER.fullmatch(name)]
     return [_FILES, *names]
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a report of ours: others have files of that name as well."""
+    try:
+        facts = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(facts, dict) and facts.keys() >= {"documents", "queries", "seconds"}

@@ -1,6 +1,7 @@
 """Workers: processes that answer one item after the other, each through a pipe of its own.
 
-A worker alone holds its end of its pipe. So whatever ends a worker, at whatever moment, is the end
+A worker alone holds its end of its pipe: no other thread forks while this process has it, and what
+a worker forks closes it. So whatever ends a worker, at whatever moment, is the end
 of file for who reads its answer, also in the middle of one: nobody waits for a dead process. A pipe
 that several write to has no such end, which is why pools such as `concurrent.futures`, pebble and
 loky wait for ever for the rest of a message.
@@ -16,6 +17,7 @@ import multiprocessing
 import os
 import pickle
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,12 +30,22 @@ from extract.filtertool.processes.signals import deferred_signals, end_with_pare
 
 FORKS: Final = sys.platform == "linux"
 
+# Held while this process has a worker's end of a pipe; any fork waits for it.
+_STARTING: Final = threading.RLock()
+if FORKS:
+    os.register_at_fork(
+        before=_STARTING.acquire,
+        after_in_parent=_STARTING.release,
+        after_in_child=_STARTING.release,
+    )
+
 
 class ChildExit(NamedTuple):
     """The end of a worker that did not answer.
 
     Attributes:
-        status: As in `multiprocessing.Process.exitcode`: negative for a signal.
+        status: As in `multiprocessing.Process.exitcode`: negative for a signal. None where nobody
+            can tell, as in a program that ignores the ends of its children (``SIGCHLD``).
     """
 
     status: int | None
@@ -55,14 +67,16 @@ class Worker:
 
     def __init__(self, call: Callable[[Any], Any], begin: Callable[[], object] | None) -> None:
         context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
-        self.pipe, theirs = multiprocessing.Pipe()
-        arguments = (theirs, self.pipe if FORKS else None, os.getpid(), call, begin)
-        self._process = context.Process(target=_serve, args=arguments, daemon=True)
         self._answer: Future[Any] | None = None
-        with theirs, warnings.catch_warnings(), deferred_signals():
+        self._ended = False
+        with _STARTING, warnings.catch_warnings(), deferred_signals():
             # Python 3.12 warns of threads, such as Arrow's. A child does not use what these hold.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+            self.pipe, theirs = multiprocessing.Pipe()
+            arguments = (theirs, self.pipe if FORKS else None, os.getpid(), call, begin)
+            self._process = context.Process(target=_serve, args=arguments, daemon=True)
+            with theirs:
+                self._process.start()
 
     @property
     def idle(self) -> bool:
@@ -89,6 +103,7 @@ class Worker:
             message = self.pipe.recv_bytes()
         except (EOFError, OSError):  # the latter in the middle of an answer
             self._process.join()
+            self._ended = True
             answer.set_result(ChildExit(self._process.exitcode))
             return
         succeeded, value = pickle.loads(message)
@@ -100,7 +115,7 @@ class Worker:
     @property
     def ended(self) -> bool:
         """Whether `receive` has seen the end of the process."""
-        return self._process.exitcode is not None
+        return self._ended
 
     def kill(self) -> None:
         """Kills the process; `join` waits until it has gone."""
@@ -119,6 +134,7 @@ class Workers:
         self._size = size
         self._start = start
         self._members: list[Worker] = []
+        self._owner = os.getpid()
 
     def send(self, item: Any) -> Future[Any] | None:
         """Gives an item to an idle worker; None if there is none."""
@@ -142,7 +158,9 @@ class Workers:
                 worker.join()
 
     def kill(self) -> None:
-        """Ends all of them."""
+        """Ends all of them; a fork of their parent, which has this object too, ends none."""
+        if os.getpid() != self._owner:
+            return
         with deferred_signals():
             for worker in self._members:
                 worker.kill()
@@ -180,6 +198,8 @@ def _serve(
     end_with_parent(parent)
     if inherited is not None:
         inherited.close()  # the parent's end
+        _STARTING.release()  # it was held around this fork
+        os.register_at_fork(after_in_child=pipe.close)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             item = pipe.recv()

@@ -94,8 +94,40 @@ def test_results_of_an_earlier_version_are_known_by_their_names(tmp_path: Path) 
     target = tmp_path / "out"
     finished(target, "matches/part-00000.jsonl", "rejected/rejected.xml")
     (target / ".files").unlink()
+    (target / "report.json").write_text('{"documents": {}, "queries": {}, "seconds": {}}')
     (target / "matches/notes.xml").write_text("mine")
     with pytest.raises(FileExistsError, match="was not written by extract"):
         finished(target)
     (target / "matches/notes.xml").unlink()
     finished(target)
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "directory"])
+def test_what_the_user_has_put_in_place_of_something_of_ours_is_not_deleted(
+    tmp_path: Path, kind: str
+) -> None:
+    target, others = tmp_path / "out", tmp_path / "others"
+    others.mkdir()
+    (others / "notes.txt").write_text("mine")
+    finished(target, "matches/part-00000.jsonl")
+    place = target / "matches" / "part-00000.jsonl"
+    place.unlink()
+    if kind == "directory":
+        place.mkdir()
+    else:
+        place = place.parent
+        place.rmdir()
+        place.write_text("mine") if kind == "file" else place.symlink_to(others)
+    with pytest.raises(FileExistsError, match="was not written by extract") as raised:
+        finished(target)
+    assert raised.value.filename == str(place)
+    assert place.exists()
+    assert (others / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"tests": 5}', "[1]", "no JSON"])
+def test_a_report_of_another_program_is_not_deleted(tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(FileExistsError, match=r"report\.json: was not|was not written by extract"):
+        finished(tmp_path)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("report.json", text)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import select
 import signal
+import threading
 from collections.abc import Iterator
 from multiprocessing.connection import wait
 from typing import Any
@@ -135,3 +137,88 @@ def test_a_beginning_that_fails_is_told() -> None:
         assert answer is not None
         with pytest.raises(ValueError, match="no matcher"):
             answer.result()
+
+
+def answers(items: list[int], call: Any) -> list[Any]:
+    """The answers of one worker after the other."""
+    done = []
+    with open_workers(1, call) as workers:
+        for item in items:
+            done.append(workers.send(item))
+            workers.receive()
+    return [one.result() for one in done if one is not None]
+
+
+def kills_itself(item: int) -> int:
+    if item == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def test_one_is_replaced_also_where_nobody_learns_how_it_ended() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert answers([0, 1, 2, 3], kills_itself) == [0, ChildExit(None), 2, 3]
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_its_end_is_seen_though_what_it_has_forked_goes_on() -> None:
+    read, write = os.pipe()
+
+    def call(item: int) -> int:
+        if item == 1 and os.fork() == 0:
+            os.close(write)
+            os.read(read, 1)  # until the test ends
+            os._exit(0)
+        return kills_itself(item)
+
+    assert answers([0, 1, 2], call) == [0, KILLED, 2]
+    os.close(write)
+    os.close(read)
+
+
+def test_its_end_is_seen_though_another_thread_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, write = os.pipe()
+    pipe, threads, forked = multiprocessing.Pipe, [], []
+
+    def fork() -> None:
+        forked.append(os.fork())
+        if forked[-1] == 0:
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+
+    def pipe_and_fork() -> Any:
+        ends = pipe()
+        threads.append(threading.Thread(target=fork))
+        threads[-1].start()
+        threads[-1].join(0.5)  # it may have to wait for the worker
+        return ends
+
+    monkeypatch.setattr(multiprocessing, "Pipe", pipe_and_fork)
+    try:
+        assert answers([0, 1, 2], kills_itself) == [0, KILLED, 2]
+    finally:
+        os.close(write)
+        os.close(read)
+        for thread in threads:
+            thread.join()
+        for one in forked:
+            os.waitpid(one, 0)
+
+
+def test_a_fork_of_the_parent_ends_none_of_its_workers() -> None:
+    with open_workers(1, abs) as workers:
+        first = workers.send(-1)
+        workers.receive()
+        fork = os.fork()
+        if fork == 0:
+            workers.kill()
+            os._exit(0)
+        os.waitpid(fork, 0)
+        second = workers.send(-2)
+        workers.receive()
+        assert first is not None
+        assert second is not None
+        assert [first.result(), second.result()] == [1, 2]
