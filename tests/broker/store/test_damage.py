@@ -199,6 +199,22 @@ def test_a_start_has_everything_or_is_refused(
         assert found == rows[state]
 
 
+@pytest.mark.parametrize("names", [(LOG,), (FILE, LOG)])
+def test_files_of_another_store_are_refused(
+    stores: Stores, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """A log has all pages that were written since the last checkpoint: here of a whole store."""
+    with served(tmp_path / "other", synchronous=False) as asked:
+        for number in range(200):
+            assert asked.put_feed(f"other{number}").status == 201
+        other = _copy(tmp_path / "other", tmp_path / "copy")
+    folder = _copy(stores.killed, tmp_path / "store")
+    for name in names:
+        shutil.copy(other / name, folder / name)
+    with pytest.raises(DamagedStore, match="not of the store"):
+        BrokerStore.open(str(folder))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_lost_is_said(stores: Stores, tmp_path: Path, name: str) -> None:
     folder = _copy(stores.killed, tmp_path / "store")
@@ -250,6 +266,16 @@ def test_a_copy_is_refused_where_transactions_are_lost(stores: Stores, tmp_path:
     (folder / LOG).unlink()
     with pytest.raises(DamagedStore):
         SqliteDatabase(folder).backup(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("name", [FILE, LOG, ACKNOWLEDGED])
+def test_a_copy_goes_where_nothing_of_a_store_is(stores: Stores, tmp_path: Path, name: str) -> None:
+    """A log that was left behind would become part of the copy."""
+    folder, target = _copy(stores.killed, tmp_path / "store"), tmp_path / "copy"
+    target.mkdir()
+    shutil.copy(stores.killed / name, target / name)
+    with pytest.raises(StoreError, match="has a store already"):
+        SqliteDatabase(folder).backup(target)
 
 
 def test_a_copy_starts_without_a_number(stores: Stores, tmp_path: Path) -> None:
