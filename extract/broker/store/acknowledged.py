@@ -63,7 +63,8 @@ class AcknowledgedNumber:
         except FileNotFoundError:
             return Transaction()
         except OSError as error:
-            raise StoreError(f"cannot be read: {error.strerror}", "", str(self.path)) from None
+            hint = "make it readable, or put the file back from where the store was copied"
+            raise StoreError(f"cannot be read: {error.strerror}", hint, str(self.path)) from None
         found = _LINE.fullmatch(line)
         if found is None or int(found[4], 16) != crc32(found[1]):
             reason = "is damaged: it does not tell which transactions were acknowledged"
