@@ -67,6 +67,7 @@ class SqliteConnection:
         self, connection: sqlite3.Connection, acknowledged: AcknowledgedNumber | None = None
     ) -> None:
         self._connection = connection
+        self._inodes: list[int] = []  # of the files, when they were first written to
         self._acknowledged = acknowledged
         self._unnoted = Transaction()  # that was committed, and could not be noted
 
@@ -93,8 +94,15 @@ class SqliteConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction that writes, with the next number if it changes anything."""
+        """A transaction that writes, with the next number if it changes anything.
+
+        Raises:
+            DamagedStore: Nobody would find what is written, because the files have gone.
+        """
         self._note()
+        if self._inodes and self._inodes != self._inodes_now():
+            reason = f"{FILE} or {FILE}-wal was removed or replaced while it was in use"
+            raise DamagedStore(reason, f"stop the broker, and {_RESTORE}")
         self.execute("BEGIN IMMEDIATE")
         try:
             before = self._connection.total_changes
@@ -109,8 +117,22 @@ class SqliteConnection:
                 self._connection.execute("ROLLBACK")
             raise
         self._unnoted = last
+        if last.number and not self._inodes:
+            self._inodes = self._inodes_now()
         with contextlib.suppress(OSError):  # it is committed: the next transaction fails instead
             self._note()
+
+    def _inodes_now(self) -> list[int]:
+        """Numbers of the database and its log; 0 for what is not there."""
+        if self._acknowledged is None:
+            return []
+        found = []
+        for name in (FILE, f"{FILE}-wal"):
+            try:
+                found.append(os.stat(self._acknowledged.path.with_name(name)).st_ino)
+            except FileNotFoundError:
+                found.append(0)
+        return found
 
     def _note(self) -> None:
         if self._unnoted.number and self._acknowledged is not None:

@@ -312,3 +312,21 @@ def test_damage_is_told_while_the_broker_runs(damaged_while_served: AskedBroker)
     assert "damaged" in taken.json["reason"]
     assert asked.put("other", xpath="//a").status == 503
     assert b"Traceback" not in b"".join([one.body for one in (*answers, health, taken)])
+
+
+@pytest.mark.parametrize("name", [FILE, LOG])
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_nothing_is_taken_into_files_that_are_gone(
+    stores: Stores, tmp_path: Path, name: str, is_replaced: bool
+) -> None:
+    """The system still writes to them, but the next start would not find it."""
+    folder = _copy(stores.killed, tmp_path / "store")
+    with served(folder, synchronous=False) as asked:
+        assert asked.post("<a><b/></a>", "new").status == 202
+        (folder / name).unlink()
+        if is_replaced:
+            shutil.copy(stores.older / name, folder / name)
+        taken = asked.post("<a><b/></a>", "lost")
+        assert taken.status == 503
+        assert "removed or replaced" in taken.json["reason"]
+        assert asked.ask("GET", "/health").status == 503
