@@ -3,7 +3,7 @@
 A database that has lost its latest transactions, with its log or because somebody put an older
 copy in its place, is sound and complete in itself: only a number outside of it tells. So each
 transaction counts itself in the database, and its number is written here before anybody is
-answered.
+answered, with the name of the store: the database or the log of another one is told, too.
 
 The number is in the system's hands when an answer leaves, whatever becomes of the process; the disk
 gets it once a second, so that transactions need no second sync. After an outage of the machine it
@@ -16,14 +16,26 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from extract.broker.store.tables import StoreError
 
 FILE: Final = "broker.acknowledged"
-_LINE: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{8})\n")
+_LINE: Final = re.compile(rb"(([0-9]{20}) ([0-9a-f]{16})) ([0-9a-f]{8})\n")
 _SYNC_SECONDS: Final = 1.0
+
+
+class Transaction(NamedTuple):
+    """A transaction of a store.
+
+    Attributes:
+        number: Its number; 0 if there was none.
+        store: The name of the store, which nobody gave; empty if it has none.
+    """
+
+    number: int = 0
+    store: str = ""
 
 
 class AcknowledgedNumber:
@@ -40,8 +52,8 @@ class AcknowledgedNumber:
         self._handle: int | None = None
         self._next_sync = 0.0
 
-    def read(self) -> int:
-        """The number; 0 if there is none.
+    def read(self) -> Transaction:
+        """The last transaction that was acknowledged.
 
         Raises:
             StoreError: The file cannot be read, or is damaged.
@@ -49,28 +61,29 @@ class AcknowledgedNumber:
         try:
             line = self.path.read_bytes()
         except FileNotFoundError:
-            return 0
+            return Transaction()
         except OSError as error:
-            raise StoreError(f"cannot be read: {error.strerror}", "", str(self.path)) from None
+            hint = "make it readable, or put the file back from where the store was copied"
+            raise StoreError(f"cannot be read: {error.strerror}", hint, str(self.path)) from None
         found = _LINE.fullmatch(line)
-        if found is None or int(found[2], 16) != crc32(found[1]):
+        if found is None or int(found[4], 16) != crc32(found[1]):
             reason = "is damaged: it does not tell which transactions were acknowledged"
             hint = f"if nothing else of the store was lost, remove {self.path} and start again"
             raise StoreError(reason, hint, str(self.path))
-        return int(found[1])
+        return Transaction(int(found[2]), found[3].decode())
 
-    def note(self, number: int) -> None:
-        """Writes the number.
+    def note(self, last: Transaction) -> None:
+        """Writes the number of the last transaction.
 
         Raises:
             OSError: It cannot be written.
         """
-        digits = b"%020d" % number
+        content = b"%020d %b" % (last.number, last.store.encode())
         is_new = False
         if self._handle is None:
             is_new = not self.path.exists()
             self._handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.pwrite(self._handle, b"%b %08x\n" % (digits, crc32(digits)), 0)
+        os.pwrite(self._handle, b"%b %08x\n" % (content, crc32(content)), 0)
         if self._synchronous and time.monotonic() >= self._next_sync:
             os.fsync(self._handle)
             self._next_sync = time.monotonic() + _SYNC_SECONDS

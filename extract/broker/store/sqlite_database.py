@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from extract.broker.store.acknowledged import FILE as ACKNOWLEDGED
-from extract.broker.store.acknowledged import AcknowledgedNumber
+from extract.broker.store.acknowledged import AcknowledgedNumber, Transaction
 from extract.broker.store.database import CHECKED_BYTES, Connection
 from extract.broker.store.rows import Row
 from extract.broker.store.tables import DamagedStore, StoreError
@@ -38,7 +38,14 @@ _COUNT: Final = (  # transactions, in their own table of values
     "INSERT INTO meta (name, value) VALUES ('transactions', '1') ON CONFLICT (name) "
     "DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value"
 )
-_COUNTED: Final = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'transactions'"
+_NAME: Final = (  # of the store; the first transaction gives it one
+    "INSERT INTO meta (name, value) VALUES ('store', lower(hex(randomblob(8)))) ON CONFLICT (name) "
+    "DO UPDATE SET value = value RETURNING value"
+)
+_COUNTED: Final = (
+    "SELECT CAST(value AS INTEGER), (SELECT value FROM meta WHERE name = 'store') "
+    "FROM meta WHERE name = 'transactions'"
+)
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _UNREADABLE: Final = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
 _RESTORE: Final = (
@@ -60,8 +67,9 @@ class SqliteConnection:
         self, connection: sqlite3.Connection, acknowledged: AcknowledgedNumber | None = None
     ) -> None:
         self._connection = connection
+        self._inodes: list[int] = []  # of the files, when they were first written to
         self._acknowledged = acknowledged
-        self._unnoted = 0  # the number of a transaction that was committed, and could not be noted
+        self._unnoted = Transaction()  # that was committed, and could not be noted
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Runs a statement."""
@@ -86,28 +94,50 @@ class SqliteConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction that writes, with the next number if it changes anything."""
+        """A transaction that writes, with the next number if it changes anything.
+
+        Raises:
+            DamagedStore: Nobody would find what is written, because the files have gone.
+        """
         self._note()
+        if self._inodes and self._inodes != self._inodes_now():
+            reason = f"{FILE} or {FILE}-wal was removed or replaced while it was in use"
+            raise DamagedStore(reason, f"stop the broker, and {_RESTORE}")
         self.execute("BEGIN IMMEDIATE")
         try:
             before = self._connection.total_changes
             yield
-            number = 0
+            last = Transaction()
             if self._acknowledged is not None and self._connection.total_changes != before:
-                ((number,),) = self.query(_COUNT)
+                ((number,),), ((store,),) = self.query(_COUNT), self.query(_NAME)
+                last = Transaction(int(number), store)
             self.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-        self._unnoted = int(number)
+        self._unnoted = last
+        if last.number and not self._inodes:
+            self._inodes = self._inodes_now()
         with contextlib.suppress(OSError):  # it is committed: the next transaction fails instead
             self._note()
 
+    def _inodes_now(self) -> list[int]:
+        """Numbers of the database and its log; 0 for what is not there."""
+        if self._acknowledged is None:
+            return []
+        found = []
+        for name in (FILE, f"{FILE}-wal"):
+            try:
+                found.append(os.stat(self._acknowledged.path.with_name(name)).st_ino)
+            except FileNotFoundError:
+                found.append(0)
+        return found
+
     def _note(self) -> None:
-        if self._unnoted and self._acknowledged is not None:
+        if self._unnoted.number and self._acknowledged is not None:
             self._acknowledged.note(self._unnoted)
-            self._unnoted = 0
+            self._unnoted = Transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -208,18 +238,21 @@ class SqliteDatabase:
         log = self.folder / f"{FILE}-wal"
         has_log = log.exists() and log.stat().st_size > 0  # SQLite makes an empty one
         if not file.exists() or not file.stat().st_size:  # SQLite removes the log of an empty one
-            if acknowledged or has_log:
+            if acknowledged.number or has_log:
                 raise DamagedStore(f"{FILE} is missing or empty", _RESTORE, self.name)
             return
-        counted = self._sound_count(file, thoroughly)
-        if counted >= acknowledged:
+        last = self._last_transaction(file, thoroughly)
+        if acknowledged.number and last.store not in ("", acknowledged.store):
+            reason = f"{FILE} or {log.name} is not of the store that {ACKNOWLEDGED} is of"
+            raise DamagedStore(reason, f"put its own files back, or {_RESTORE}", self.name)
+        if last.number >= acknowledged.number:
             return
         cause = f"{FILE} is an older copy, or {log.name} lost its end"
         if not has_log:
             cause = f"{log.name} is missing, or {FILE} is an older copy"
         reason = (
-            f"transaction {acknowledged:,} was acknowledged, and the last one that is there is "
-            f"{counted:,}: {cause}"
+            f"transaction {acknowledged.number:,} was acknowledged, and the last one that is there "
+            f"is {last.number:,}: {cause}"
         )
         hint = (
             f"put the missing file back, or {_RESTORE}; to go on without the lost transactions, "
@@ -227,8 +260,8 @@ class SqliteDatabase:
         )
         raise DamagedStore(reason, hint, self.name)
 
-    def _sound_count(self, file: Path, thoroughly: bool) -> int:
-        """How many transactions are in a database that is sound.
+    def _last_transaction(self, file: Path, thoroughly: bool) -> Transaction:
+        """The last transaction in a database that is sound.
 
         It is opened to read only, because the last one that closes it otherwise removes the log;
         unless it ended while it was made, before there was one.
@@ -242,12 +275,12 @@ class SqliteDatabase:
                 if faults != ["ok"]:
                     raise DamagedStore(_damaged("; ".join(faults)), _RESTORE, self.name)
             rows = connection.execute(_COUNTED).fetchall()
-            return int(rows[0][0]) if rows else 0
+            return Transaction(int(rows[0][0]), str(rows[0][1] or "")) if rows else Transaction()
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode & 0xFF in _DAMAGE:
                 raise DamagedStore(_damaged(error), _RESTORE, self.name) from error
             if "no such table" in str(error):
-                return 0
+                return Transaction()
             raise StoreError(f"cannot be read: {error}", "", self.name) from error
         finally:
             connection.close()
@@ -264,7 +297,7 @@ class SqliteDatabase:
         """Copies one state; the broker may go on."""
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         file, partial = target / FILE, target / f".{FILE}.partial"
-        if file.exists():
+        if any((target / name).exists() for name in (FILE, f"{FILE}-wal", ACKNOWLEDGED)):
             raise StoreError("has a store already", "choose another directory", str(target))
         partial.unlink(missing_ok=True)
         if not (self.folder / FILE).exists():

@@ -54,7 +54,7 @@ class _Timeline:
         streams: The streams that the queries name.
         in_time: Whether their windows are in time.
         sources: The streams that lead to them; `EVERY_STREAM` alone if all inputs do.
-        floor: What is earlier was late before the lateness grew, and stays late; None at first.
+        floor: What is earlier was late before queries changed, and stays late; None at first.
         queries: The orders of the queries, by id.
         sizes: The sizes of their windows.
     """
@@ -83,6 +83,7 @@ class Lateness:
         self.latest: dict[str, int] = {}
         self._timelines: dict[int, _Timeline] = {}
         self._next = 0
+        self._first_new = 0  # of timelines that no document came for
         self._of: dict[str, _Timeline] = {}
         self._readers: defaultdict[str, dict[int, _Timeline]] = defaultdict(dict)
         self._publishers: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
@@ -116,11 +117,11 @@ class Lateness:
         if timeline < 0:
             horizon, some = self._behind(sources, in_time), self._readers[query.streams[0]]
             alike = (t for t in some.values() if (t.streams, t.in_time) == (streams, in_time))
-            own = next((t for t in alike if t.floor == horizon), None)
+            is_like = (t for t in alike if t.number >= self._first_new or t.floor == horizon)
+            own = next(is_like, None)
         if own is None:
             number = self._next if timeline < 0 else timeline
-            floor = self._behind(sources, in_time)
-            own = self._timelines[number] = _Timeline(number, streams, in_time, sources, floor)
+            own = self._timelines[number] = _Timeline(number, streams, in_time, sources)
             self._next = max(self._next, number + 1)
             for stream in streams:
                 self._readers[stream][number] = own
@@ -180,7 +181,7 @@ class Lateness:
         if not self._is_kept:
             for timeline in self._timelines.values():
                 timeline.floor = self._horizon(timeline)
-            self._is_kept = True
+            self._is_kept, self._first_new = True, self._next
 
     # -- documents
 
@@ -287,6 +288,7 @@ class Lateness:
         self.latest, self._next = dict(facts["latest"]), facts["next"]
         for number, floor in facts["floors"]:
             self._timelines[number].floor = floor
+        self._first_new = self._next
         self._horizons.clear()
 
     def stay(self, horizon: int | None) -> None:
@@ -294,6 +296,7 @@ class Lateness:
         for timeline in self._timelines.values():
             if timeline.in_time or self._given is not None:
                 timeline.floor = horizon
+        self._first_new = self._next
         self._horizons.clear()
 
 

@@ -199,6 +199,22 @@ def test_a_start_has_everything_or_is_refused(
         assert found == rows[state]
 
 
+@pytest.mark.parametrize("names", [(LOG,), (FILE, LOG)])
+def test_files_of_another_store_are_refused(
+    stores: Stores, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """A log has all pages that were written since the last checkpoint: here of a whole store."""
+    with served(tmp_path / "other", synchronous=False) as asked:
+        for number in range(200):
+            assert asked.put_feed(f"other{number}").status == 201
+        other = _copy(tmp_path / "other", tmp_path / "copy")
+    folder = _copy(stores.killed, tmp_path / "store")
+    for name in names:
+        shutil.copy(other / name, folder / name)
+    with pytest.raises(DamagedStore, match="not of the store"):
+        BrokerStore.open(str(folder))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_lost_is_said(stores: Stores, tmp_path: Path, name: str) -> None:
     folder = _copy(stores.killed, tmp_path / "store")
@@ -252,6 +268,16 @@ def test_a_copy_is_refused_where_transactions_are_lost(stores: Stores, tmp_path:
         SqliteDatabase(folder).backup(tmp_path / "copy")
 
 
+@pytest.mark.parametrize("name", [FILE, LOG, ACKNOWLEDGED])
+def test_a_copy_goes_where_nothing_of_a_store_is(stores: Stores, tmp_path: Path, name: str) -> None:
+    """A log that was left behind would become part of the copy."""
+    folder, target = _copy(stores.killed, tmp_path / "store"), tmp_path / "copy"
+    target.mkdir()
+    shutil.copy(stores.killed / name, target / name)
+    with pytest.raises(StoreError, match="has a store already"):
+        SqliteDatabase(folder).backup(target)
+
+
 def test_a_copy_starts_without_a_number(stores: Stores, tmp_path: Path) -> None:
     SqliteDatabase(_copy(stores.killed, tmp_path / "store")).backup(tmp_path / "copy")
     with served(tmp_path / "copy", synchronous=False) as asked:
@@ -286,3 +312,21 @@ def test_damage_is_told_while_the_broker_runs(damaged_while_served: AskedBroker)
     assert "damaged" in taken.json["reason"]
     assert asked.put("other", xpath="//a").status == 503
     assert b"Traceback" not in b"".join([one.body for one in (*answers, health, taken)])
+
+
+@pytest.mark.parametrize("name", [FILE, LOG])
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_nothing_is_taken_into_files_that_are_gone(
+    stores: Stores, tmp_path: Path, name: str, is_replaced: bool
+) -> None:
+    """The system still writes to them, but the next start would not find it."""
+    folder = _copy(stores.killed, tmp_path / "store")
+    with served(folder, synchronous=False) as asked:
+        assert asked.post("<a><b/></a>", "new").status == 202
+        (folder / name).unlink()
+        if is_replaced:
+            shutil.copy(stores.older / name, folder / name)
+        taken = asked.post("<a><b/></a>", "lost")
+        assert taken.status == 503
+        assert "removed or replaced" in taken.json["reason"]
+        assert asked.ask("GET", "/health").status == 503

@@ -219,3 +219,28 @@ def test_in_a_broker_the_time_of_others_makes_nothing_late(tmp_path: Path) -> No
         assert (row["left"]["document"], row["right"]["document"]) == ("mine", "yours")
         [told] = asked.ask("GET", "/feeds/yours/rejections").json["rejections"]
         assert (told["query"], told["document"], told["stage"]) == ("k", "yours", "late")
+
+
+def test_what_was_between_two_documents_makes_nothing_late() -> None:
+    """A query that has answered nothing goes by the queries that there are, not that there were."""
+    feeds = PAIR.format("other", "JOIN", 5, "other") + " PUBLISH p"
+    joins = Joins()
+    joins.process("other", "future", OTHER, 10_000)
+    joins.add({"feeds": f"SELECT <o/> FROM {feeds}"})
+    joins.add({"q": PAIR.format("a", "JOIN", 2, "p")})
+    joins.remove(["feeds"])
+    joins.process("a", "a1", ORDER, 4)
+    assert joins.rejected == ()
+    [row] = joins.process("p", "p1", PACK, 5)
+    assert (row.left, joins.rejected) == ("a1", ())
+
+
+@pytest.mark.parametrize("order", [("narrow", "wide"), ("wide", "narrow")])
+def test_queries_that_come_together_have_one_lateness(order: tuple[str, str]) -> None:
+    queries = {"narrow": PAIR.format("a", "JOIN", 1, "b"), "wide": PAIR.format("a", "JOIN", 9, "c")}
+    joins = Joins()
+    joins.process("a", "a1", ORDER, 100)
+    for name in order:
+        joins.add({name: queries[name]})
+    joins.process("b", "b1", PACK, 95)
+    assert joins.rejected == ()
