@@ -70,7 +70,7 @@ class BrokerLimits:
     notification_matches: int = 1_000
     notification_bytes: int = _MIB
     answer_bytes: int = 16 * _MIB
-    query_seconds: float = 10
+    query_seconds: float = 2
     matching_bytes: int = 256 * _MIB
     matching_pairs: int = 16_000_000
     unwritten_bytes: int = 64 * _MIB
