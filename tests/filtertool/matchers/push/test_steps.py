@@ -95,10 +95,12 @@ def test_a_long_text_that_is_compared_takes_more_steps() -> None:
 
 
 def test_steps_are_those_of_the_query_alone() -> None:
-    """Queries that share conditions, and others that are costly, change nothing."""
-    documents = shapes(240)
-    alone = [steps_of(xpath, documents) for xpath in LINEAR]
-    engine = engine_of(*LINEAR, *SQUARES)
+    """Queries that share conditions, others that are costly, and those that have texts and comments
+    numbered change nothing."""
+    documents = [data.replace(b"<c>", b"<!--x--><c>7") for data in shapes(240)]
+    texts = ["//b[text() = 'q']", "//b[comment()]"]
+    alone = [steps_of(xpath, documents) for xpath in [*LINEAR, *texts]]
+    engine = engine_of(*LINEAR, *SQUARES, *texts)
     for document in documents * 3:
         engine.match([document])
     together = engine.figures()["steps"]

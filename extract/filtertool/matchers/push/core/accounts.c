@@ -21,8 +21,7 @@ static uint64_t key_of(const px_machine *m, const px_template *t, int32_t row)
 static int64_t allowance_of(const px_machine *m)
 {
     const px_input *in = &m->document.in;
-    int64_t nodes = (int64_t)in->rows + in->attributes + in->leaves;
-    return m->steps * (1 + nodes + (in->rows ? in->end[0] / PX_STEP_BYTES : 0));
+    return m->steps * (1 + m->document.size + (in->rows ? in->end[0] / PX_STEP_BYTES : 0));
 }
 
 void px_accounts_begin(px_machine *m)

@@ -44,7 +44,7 @@ static int is_noted(px_machine *m, int32_t slot, int32_t node, int32_t *anchor)
 {
     if (m->first[slot] < 0)
         return 0;
-    if (PX_UNLIKELY(m->found[m->last[slot]].rank > (uint32_t)(PX_FEW_ANCHORS * m->document.nodes + PX_FEW_PAIRS)) &&
+    if (PX_UNLIKELY(m->found[m->last[slot]].rank > PX_FEW_ANCHORS * m->document.size + PX_FEW_PAIRS) &&
         m->found[m->last[slot]].anchor != PX_ANYWHERE)
         crowd(m, slot);
     if (PX_LIKELY(m->found[m->last[slot]].anchor != PX_ANYWHERE))

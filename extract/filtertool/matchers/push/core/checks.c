@@ -85,8 +85,8 @@ static int test_of(px_prepared *p, const int32_t *check, const px_operand *o, px
 /* Makes room again for what is known at anchors, when that is far more than the document has nodes. */
 static void forget_operands(px_machine *m)
 {
-    if (m->node_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.nodes + PX_FEW_PAIRS &&
-        m->operand_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.nodes + m->registry->clause_count)
+    if (m->node_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.size + PX_FEW_PAIRS &&
+        m->operand_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.size + m->registry->clause_count)
         return;
     m->operand_count = m->test_count = m->node_count = 0;
     m->preparation++;

@@ -76,6 +76,7 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
     px_forget_known(d);
     px_truths_begin(d);
     d->nodes = d->text_end = in->rows + in->attributes;
+    d->size = (int64_t)d->nodes + in->leaves;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||
         px_grow(&d->depth, &d->depth_room, rows, sizeof *d->depth) != PX_OK ||

@@ -76,6 +76,8 @@ typedef struct {
     int32_t text_end; /* the number behind those of texts */
     int32_t *others;  /* the leaves that are comments and processing instructions */
     int32_t nodes;
+    int64_t size; /* elements, attributes and leaves: whether a query asks for texts or not, which the number of
+                     nodes depends on; steps of a query are the same whatever other queries there are */
     px_value *values;
     int64_t budget; /* steps that the present evaluation may still take */
     size_t last_room, depth_room, leaf_room, whole_room, attribute_room, text_first_room, text_room, other_room, value_room;

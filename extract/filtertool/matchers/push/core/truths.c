@@ -203,7 +203,7 @@ int px_mark_sources(px_context *c, const int32_t *step, const uint8_t *marked, u
     int32_t base = in->rows + in->attributes;
     int code = make_room(d);
     if (code == 0)
-        code = px_charge(c, d->nodes);
+        code = px_charge(c, d->size);
     if (code < 0)
         return code;
     memset(from, 0, (size_t)d->nodes + 1);
@@ -328,7 +328,7 @@ int px_truth_note(px_context *c, const int32_t *condition, int32_t node, int hol
     if (truth == NULL)
         return -PX_MEMORY;
     truth->spent += 1 + spent;
-    if (PX_LIKELY(truth->spent < WORTH + d->nodes / 2))
+    if (PX_LIKELY(truth->spent < WORTH + d->size / 2))
         return 0;
     int code = truth->kept ? 0 : keep(d, truth);
     if (code < 0)
@@ -337,7 +337,7 @@ int px_truth_note(px_context *c, const int32_t *condition, int32_t node, int hol
     px_visitor visit;
     void *context;
     const int32_t *path = px_path_of(condition, &visit, &context);
-    if (truth->whole || path == NULL || truth->spent < (int64_t)TIMES * path[0] * d->nodes || !goes_backwards(path))
+    if (truth->whole || path == NULL || truth->spent < TIMES * path[0] * d->size || !goes_backwards(path))
         return 0;
     truth->whole = 1;
     return decide_all(c, condition, path, visit, context);
