@@ -249,6 +249,8 @@ def serve() -> None:
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of print must not mix with the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the child
+    if hasattr(select, "poll"):
+        threading.Thread(target=_end_with_parent, daemon=True).start()
     _send(target, (True, None))
     while head := source.read(_LENGTH.size):
         function, args, seconds, memory = pickle.loads(source.read(*_LENGTH.unpack(head)))
@@ -263,10 +265,22 @@ def serve() -> None:
         _send(target, answer)
 
 
+def _end_with_parent() -> None:
+    """Ends this process when its parent has gone, also in the middle of a call.
+
+    The system could do it (`extract.filtertool.processes.signals`), but would look at the thread
+    that has started the child, which others use as well.
+    """
+    parent = select.poll()
+    parent.register(0, 0)  # asks for no data: only the end of file is told
+    parent.poll()
+    os._exit(1)
+
+
 def _limit(seconds: float) -> None:
     """Makes the system end this process after so much processor time.
 
-    If the parent is killed, nothing else would stop a call that never ends.
+    If the parent is killed, only this stops a call that never ends and keeps Python's lock.
     """
     try:
         import resource
