@@ -26,7 +26,7 @@ _LINE: Final = re.compile(rb"(([0-9]{20}) ([0-9a-f]{16})) ([0-9a-f]{8})\n")
 _SYNC_SECONDS: Final = 1.0
 
 
-class Transaction(NamedTuple):
+class LastTransaction(NamedTuple):
     """A transaction of a store.
 
     Attributes:
@@ -52,7 +52,7 @@ class AcknowledgedNumber:
         self._handle: int | None = None
         self._next_sync = 0.0
 
-    def read(self) -> Transaction:
+    def read(self) -> LastTransaction:
         """The last transaction that was acknowledged.
 
         Raises:
@@ -61,7 +61,7 @@ class AcknowledgedNumber:
         try:
             line = self.path.read_bytes()
         except FileNotFoundError:
-            return Transaction()
+            return LastTransaction()
         except OSError as error:
             hint = "make it readable, or put the file back from where the store was copied"
             raise StoreError(f"cannot be read: {error.strerror}", hint, str(self.path)) from None
@@ -70,9 +70,9 @@ class AcknowledgedNumber:
             reason = "is damaged: it does not tell which transactions were acknowledged"
             hint = f"if nothing else of the store was lost, remove {self.path} and start again"
             raise StoreError(reason, hint, str(self.path))
-        return Transaction(int(found[2]), found[3].decode())
+        return LastTransaction(int(found[2]), found[3].decode())
 
-    def note(self, last: Transaction) -> None:
+    def note(self, last: LastTransaction) -> None:
         """Writes the number of the last transaction.
 
         Raises:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from extract.broker.store.acknowledged import FILE as ACKNOWLEDGED
-from extract.broker.store.acknowledged import AcknowledgedNumber, Transaction
+from extract.broker.store.acknowledged import AcknowledgedNumber, LastTransaction
 from extract.broker.store.database import CHECKED_BYTES, Connection
 from extract.broker.store.rows import Row
 from extract.broker.store.tables import DamagedStore, StoreError
@@ -69,7 +69,7 @@ class SqliteConnection:
         self._connection = connection
         self._inodes: list[int] = []  # of the files, when they were first written to
         self._acknowledged = acknowledged
-        self._unnoted = Transaction()  # that was committed, and could not be noted
+        self._unnoted = LastTransaction()  # that was committed, and could not be noted
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Runs a statement."""
@@ -107,10 +107,10 @@ class SqliteConnection:
         try:
             before = self._connection.total_changes
             yield
-            last = Transaction()
+            last = LastTransaction()
             if self._acknowledged is not None and self._connection.total_changes != before:
                 ((number,),), ((store,),) = self.query(_COUNT), self.query(_NAME)
-                last = Transaction(int(number), store)
+                last = LastTransaction(int(number), store)
             self.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
@@ -137,7 +137,7 @@ class SqliteConnection:
     def _note(self) -> None:
         if self._unnoted.number and self._acknowledged is not None:
             self._acknowledged.note(self._unnoted)
-            self._unnoted = Transaction()
+            self._unnoted = LastTransaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -260,7 +260,7 @@ class SqliteDatabase:
         )
         raise DamagedStore(reason, hint, self.name)
 
-    def _last_transaction(self, file: Path, thoroughly: bool) -> Transaction:
+    def _last_transaction(self, file: Path, thoroughly: bool) -> LastTransaction:
         """The last transaction in a database that is sound.
 
         It is opened to read only, because the last one that closes it otherwise removes the log;
@@ -275,12 +275,16 @@ class SqliteDatabase:
                 if faults != ["ok"]:
                     raise DamagedStore(_damaged("; ".join(faults)), _RESTORE, self.name)
             rows = connection.execute(_COUNTED).fetchall()
-            return Transaction(int(rows[0][0]), str(rows[0][1] or "")) if rows else Transaction()
+            return (
+                LastTransaction(int(rows[0][0]), str(rows[0][1] or ""))
+                if rows
+                else LastTransaction()
+            )
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode & 0xFF in _DAMAGE:
                 raise DamagedStore(_damaged(error), _RESTORE, self.name) from error
             if "no such table" in str(error):
-                return Transaction()
+                return LastTransaction()
             raise StoreError(f"cannot be read: {error}", "", self.name) from error
         finally:
             connection.close()

@@ -290,7 +290,7 @@ def test_a_store_of_version_2_gets_the_streams_of_joins(location: str) -> None:
         subs.add_subscribers(writer, rows)
         texts = {key: json.dumps(body).encode() for key, body in bodies.items()}
         subs.start_versions(writer, 1, 1, texts.items())
-        for key, text in texts.items():  # it had no checksums
+        for key, text in texts.items():  # version 2 had no checksums
             writer.execute("UPDATE subscription SET body = ? WHERE key = ?", (text, key))
     store.close()
     again = BrokerStore.open(location)
