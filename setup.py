@@ -23,9 +23,10 @@ COLUMNAR = "extract/filtertool/matchers/columnar"
 PUSH = "extract/filtertool/matchers/push"
 PUSH_SOURCES = [
     "memory", "strings", "lists", "sorted", "parts", "paths", "registry", "posting", "templates",
-    "rows", "crowds", "renumber", "states", "statistics", "document", "evaluate", "axes", "texts",
-    "numbers", "anchors", "found", "checks", "guards", "ahead", "postings", "shapes", "bindings",
-    "results", "machine", "size", "outputs", "writing", "ordering", "declarations", "describe",
+    "rows", "crowds", "renumber", "states", "statistics", "document", "known", "evaluate",
+    "truths", "axes", "texts", "numbers", "anchors", "found", "checks", "guards", "ahead",
+    "postings", "shapes", "bindings", "results", "accounts", "machine", "size", "outputs",
+    "writing", "ordering", "declarations", "describe",
 ]  # fmt: skip
 PUSH_HEADERS = [
     *("push.h", "matching.h", "machine.h", "states.h", "conditions.h", "document.h"),
@@ -34,7 +35,8 @@ PUSH_HEADERS = [
 RESULTS = "extract/filtertool/results"
 SQL = "extract/filtertool/matchers/sql"
 SQL_SOURCES = [  # of the push engine
-    *("memory", "strings", "parts", "document", "evaluate", "axes", "texts", "numbers"),
+    *("memory", "strings", "parts", "document", "known", "evaluate", "truths", "axes"),
+    *("texts", "numbers"),
 ]
 XPATH = "extract/xpath"
 SUBSCRIPTIONS = "extract/subscriptions"

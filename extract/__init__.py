@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from extract import spark
     from extract.chunktool.chunks import chunk
+    from extract.chunktool.file_names import document_name, document_path
     from extract.chunktool.inference.infer import infer_schema
     from extract.chunktool.prefilter import Prefilter
     from extract.client.client import Client
@@ -83,6 +84,8 @@ __all__ = [
     "by_priority",
     "chunk",
     "count",
+    "document_name",
+    "document_path",
     "infer_schema",
     "locate",
     "match",
@@ -94,6 +97,7 @@ __all__ = [
 # Where each name is; a module is imported when somebody asks for one of its names.
 _MODULES: Final = {
     "extract.chunktool.chunks": ("chunk",),
+    "extract.chunktool.file_names": ("document_name", "document_path"),
     "extract.chunktool.inference.infer": ("infer_schema",),
     "extract.chunktool.prefilter": ("Prefilter",),
     "extract.client.client": ("Client",),

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -23,6 +23,7 @@ _LITTLE: Final = 1 << 20  # bytes of free space that are as good as none
 _MANY: Final = 1_000  # files from which on it is faster to let the system write everything
 _EXCHANGE: Final = 2  # RENAME_EXCHANGE of Linux
 _HERE: Final = -100  # AT_FDCWD
+_NOT_WRITTEN: Final = "was not written by extract; move it, or choose another directory"
 
 
 @contextlib.contextmanager
@@ -53,22 +54,30 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def whole_directory(
-    target: Path, durable: bool = True, given: str | Path | None = None
+    target: Path,
+    written: Callable[[Path], Collection[str]],
+    durable: bool = True,
+    given: str | Path | None = None,
 ) -> Iterator[Path]:
     """A directory that gets its name when the block ends without an error.
 
     One that is there is replaced, in one step where the system can, and its mode is kept. A new one
-    has the mode that the user's mask leaves.
+    has the mode that the user's mask leaves. Callers have checked that nothing else is in the old
+    one (`check_written`); what is put there while the block runs stays there.
 
     Args:
         target: Its name.
+        written: What we have written into a directory, as for `check_written`.
         durable: Whether it must also survive a power cut; that takes time.
         given: The name by which the user called it, for errors.
 
     Raises:
+        FileExistsError: Something else was put into the old one; the new one has another name.
         OSError: It cannot be written.
     """
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    token = secrets.token_hex(4)
+    partial = target.with_name(f".{target.name}.{token}.partial")
+    replaces = False
     try:  # from here on: a signal may come between any two steps
         with _named_by_user(partial, target if given is None else given):
             partial.mkdir()
@@ -77,13 +86,65 @@ def whole_directory(
                 _sync_tree(partial)
             if target.exists():
                 shutil.copymode(target, partial)
+                replaces = True
                 _exchange(partial, target)
+                if (name := _other_entry(partial, written)) is not None:
+                    _exchange(partial, target)
+                    beside = target.with_name(f"{target.name}.{token}")
+                    partial.rename(beside)
+                    reason = f"{_NOT_WRITTEN}; what was written now is in {beside}"
+                    raise FileExistsError(errno.EEXIST, reason, str(target / name))
             else:
                 partial.rename(target)
             if durable:
                 _sync(target.parent)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        if not replaces or _other_entry(partial, written) is None:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_written(directory: str | Path, written: Callable[[Path], Collection[str]]) -> None:
+    """Checks that nothing is in a directory but what we have written, before it is replaced.
+
+    Args:
+        directory: The directory, which need not be there.
+        written: Returns the files and directories that we have written into it, as `entries` names
+            them: what is a directory where a file was written, or a link, is not ours.
+
+    Raises:
+        FileExistsError: Something else is there; it is named.
+        PermissionError: What is there cannot be read, or not be removed.
+    """
+    if (name := _other_entry(Path(directory), written)) is not None:
+        raise FileExistsError(errno.EEXIST, _NOT_WRITTEN, os.path.join(directory, name).rstrip("/"))
+    for folder, _, _ in os.walk(directory):
+        if not os.access(folder, os.W_OK | os.X_OK):  # then nothing in it can be removed
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+
+
+def entries(directory: Path) -> Iterator[str]:
+    """Yields all files and directories in a directory by name: ``"a/"`` is a directory, ``"a/b"`` a
+    file in it, or a link. One that is not there has none.
+
+    Raises:
+        OSError: One of the directories cannot be read.
+    """
+
+    def fail(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    for folder, folders, files in os.walk(directory, onerror=fail):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            ending = "/" if path.is_dir() and not path.is_symlink() else ""
+            yield f"{path.relative_to(directory).as_posix()}{ending}"
+
+
+def _other_entry(directory: Path, written: Callable[[Path], Collection[str]]) -> str | None:
+    """Returns the first entry of a directory that we have not written, by name."""
+    found = set(entries(directory))
+    return min(found.difference(written(directory)), default=None) if found else None
 
 
 @contextlib.contextmanager

@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from extract.chunktool.input.find import InputFile
-from extract.filtertool.joins.engine import PUBLISH
 from extract.filtertool.joins.inputs import ARRIVAL, JoinInput
 from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.room import STATE
 from extract.filtertool.joins.writers import JoinedWriter, open_joined_writer
 from extract.filtertool.output.directory import REPORT, result_directory
@@ -29,7 +29,8 @@ class JoinReport:
     """The figures of a run.
 
     Attributes:
-        documents: How many were seen, processed and rejected; ``late`` are among the rejected.
+        documents: How many were seen, processed and rejected; ``late`` are among the rejected, for
+            all queries that read their streams.
         queries: How many were registered and rejected, and how many graphs and templates they are.
         rows: How many rows there are.
         rejections: How many by stage.
@@ -58,11 +59,13 @@ class JoinReport:
                 self.rejected.append(one)
             if one.document is not None and one.query is None and one.stage not in _NO_INPUT:
                 self.documents["rejected"] += 1
-                self.documents["late"] += one.stage == "late"
 
-    def end(self, joins: Joins, started: float) -> None:
+    def end(self, joins: Joins, accepted: int, started: float) -> None:
         """Adds what is known at the end."""
-        self.documents["processed"] = self.documents["seen"] - self.documents["rejected"]
+        counts = self.documents
+        counts["processed"] = accepted
+        counts["late"] = counts["seen"] - accepted - counts["rejected"]
+        counts["rejected"] += counts["late"]
         figures, rejected = joins.figures(), len(joins.rejected_queries)
         self.queries = {
             "registered": figures["queries"] + rejected,
@@ -178,32 +181,33 @@ def join_into(
     """Joins documents, and writes rows and rejections as they come; see `run_joins`."""
     started = perf_counter()
     report = JoinReport()
-    most, last = 0, joins.state
+    most, last, accepted = 0, joins.state, 0
     report.reject(writer, joins.rejected_queries)
     unread = list(before)
     report.documents["seen"] += len(unread)
     report.reject(writer, unread)
-    for rows, rejections, state in _results(joins, inputs, jobs, keep):
+    for rows, rejections, state, is_accepted in _results(joins, inputs, jobs, keep):
         report.documents["seen"] += 1
         writer.write(rows)
         report.rows += len(rows)
         report.reject(writer, rejections)
         most = max(most, state.bytes)
         last = state
-    report.end(joins, started)
+        accepted += is_accepted
+    report.end(joins, accepted, started)
     report.state = {**last._asdict(), "most_bytes": most}
     return report
 
 
 def _results(
     joins: Joins, inputs: Iterable[JoinInput | Rejection], jobs: int, keep: bool
-) -> Iterator[tuple[Sequence[Joined], Sequence[Rejection], JoinState]]:
-    """What each input leads to, and the state after it."""
+) -> Iterator[tuple[Sequence[Joined], Sequence[Rejection], JoinState, bool]]:
+    """What each input leads to, the state after it, and whether it was accepted."""
     if jobs > 1:
         parallel = joins.parallel(jobs)
         try:
             for result in parallel.results(inputs):
-                yield result.rows, result.rejections, parallel.state
+                yield result.rows, result.rejections, parallel.state, result.is_accepted
             if keep:
                 joins.take_over(parallel.end())
         finally:
@@ -211,9 +215,11 @@ def _results(
         return
     for one in inputs:
         if isinstance(one, Rejection):
-            yield (), [one], joins.state
+            yield (), [one], joins.state, False
         else:
-            yield joins.process(*one), joins.rejected, joins.state
+            before = joins.accepted
+            rows = joins.process(*one)
+            yield rows, joins.rejected, joins.state, joins.accepted > before
 
 
 def join_on_spark(
@@ -240,5 +246,6 @@ def join_on_spark(
             else:
                 writer.write([one])
                 report.rows += 1
-    report.end(joins, started)
+        accepted = frames.accepted
+    report.end(joins, accepted, started)
     return report

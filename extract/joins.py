@@ -17,22 +17,24 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import time_ns
 from typing import Any, Literal
 
-from extract.chunktool.input.source import Document, open_source
+from extract.chunktool.input.source import Document, check_document, open_source
 from extract.errors import DocumentError, JoinError, QuerySyntaxError, SubscriptionsError
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.engine import JoinEngine
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined, JoinState
+from extract.filtertool.joins.lateness import Late, Lateness
 from extract.filtertool.joins.members import JoinMember
-from extract.filtertool.joins.numbering import late_document
 from extract.filtertool.joins.parallel import ParallelJoins, Progress
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.publishing import Publishing
 from extract.filtertool.joins.room import StateLimit, dropped_document
 from extract.filtertool.joins.snapshot import SavedQuery, Snapshot
 from extract.filtertool.results.outcome import Rejection
@@ -40,7 +42,8 @@ from extract.join_patterns import PatternFilter, pattern_candidates
 from extract.limits import DEFAULTS, Limits
 from extract.schema.model import Schema
 from extract.subscriptions.model import Subscription, Subscriptions
-from extract.xscl.ast import XsclQuery
+from extract.xpath.later import FIRST
+from extract.xscl.ast import EVERY_STREAM, XsclQuery
 from extract.xscl.parser import parse_xscl
 from extract.xscl.streams import StreamGraph
 from extract.xscl.times import Time, microseconds
@@ -57,8 +60,8 @@ class Joins:
     Args:
         queries: The queries: `Subscriptions`, or a mapping from ids to XSCL.
         schemas: The schema of each stream that has one. It does not change the rows.
-        lateness: By how many seconds a document may be behind the latest time seen; by default by
-            the longest window in time.
+        lateness: By how many seconds a document may be behind the latest of the streams that a
+            query reads; by default by the longest window in time of queries that read one of them.
         max_state: How many bytes the state may take, about.
         when_full: What happens then: ``stop`` raises an error, ``drop`` forgets the oldest
             documents, each of which is a rejection.
@@ -86,6 +89,7 @@ class Joins:
         self._lateness = None if lateness is None else microseconds(lateness)
         if self._lateness is not None and self._lateness < 0:
             raise ValueError("lateness cannot be negative")
+        self._times = Lateness(self._lateness)
         if max_state is not None and max_state < 0:
             raise ValueError("max_state cannot be negative")
         self.schemas = dict(schemas or {})
@@ -103,8 +107,6 @@ class Joins:
         self._next_order = 0
         self._clock = 0
         self._counts = StreamCounts()
-        self._latest: int | None = None
-        self._horizon: int | None = None
         self._rejected: list[Rejection] = []
         self.rejected_queries: tuple[Rejection, ...] = ()
         self._take(_subscriptions(queries, namespaces))
@@ -183,6 +185,7 @@ class Joins:
             for name in dict.fromkeys(names):
                 query, _ = self._queries.pop(name)
                 self._engine.remove(name)
+                self._times.remove(name, query)
                 self._streams.remove(name, query)
 
     def replace_all(self, queries: Subscriptions | Mapping[str, str]) -> None:
@@ -217,10 +220,12 @@ class Joins:
     def _add(
         self,
         one: Subscription,
-        since: int | None = None,
-        order: int | None = None,
+        saved: SavedQuery | None = None,
         parsed: dict[object, XsclQuery] | None = None,
     ) -> None:
+        if one.version != FIRST:
+            reason = f"XSCL is in XPath {FIRST}, not {one.version}"
+            raise QuerySyntaxError(reason, "leave the version out", xpath=one.xpath)
         key = one.xpath, tuple(sorted(one.namespaces.items()))
         query = parsed.get(key) if parsed else None  # of a query with the same text
         if query is None:
@@ -228,25 +233,30 @@ class Joins:
         if parsed is not None:
             parsed[key] = query
         self._streams.check(one.id, query)
-        if order is None:
-            order = self._next_order
+        if saved is None:
+            saved = SavedQuery(one.id, "", {}, self._clock, self._next_order)
             self._next_order += 1
-        seen = self._clock if since is None else since
-        member = JoinMember(order, one.id, query.window.size, seen, query.publish)
+        timeline = self._times.add(one.id, saved.order, query, saved.timeline)
+        size, publish = query.window.size, query.publish
+        member = JoinMember(saved.order, one.id, size, saved.since, publish, timeline)
         self._engine.add(member, query)
         self._streams.add(one.id, query)
         self._queries[one.id] = query, member
 
     def job(self) -> JoinJob:
         """Returns the queries and options without any state, for engines in other processes."""
-        return self._job([(replace(m, since=0), query) for query, m in self._queries.values()])
+        times = Lateness(self._lateness)
+        return self._job(
+            (replace(m, since=0, timeline=times.add(m.id, m.order, query)), query)
+            for query, m in self._queries.values()
+        )
 
     def _job(self, queries: Iterable[tuple[JoinMember, XsclQuery]]) -> JoinJob:
         with self._lock:
             return JoinJob(
                 tuple(queries),
                 self._limits,
-                self._engine.longest if self._lateness is None else self._lateness,
+                self._lateness,
                 self._streams.published,
                 partial(pattern_candidates, self.schemas, self._limits),
             )
@@ -262,8 +272,7 @@ class Joins:
             progress = Progress(
                 self._clock,
                 StreamCounts(self._counts.inputs, self._counts.places),
-                self._latest,
-                self._horizon,
+                deepcopy(self._times),
                 tuple(self._engine.store.needed()),
             )
             job = self._job([(member, query) for query, member in self._queries.values()])
@@ -275,7 +284,7 @@ class Joins:
             self._engine.store.clear()
             self._engine.forget()
             self._clock, self._counts = progress.clock, progress.counts
-            self._latest, self._horizon = progress.latest, progress.horizon
+            self._times = progress.times
             self._keep(progress.kept)
 
     # -- documents
@@ -285,8 +294,9 @@ class Joins:
     ) -> list[Joined]:
         """Takes a document, and returns the rows that it leads to.
 
-        That includes what published documents lead to. A document that is late or not well-formed
-        is in `rejected`, and changes nothing else.
+        That includes what published documents lead to. A document that is not well-formed, or late
+        for all queries that read its stream, is in `rejected`, and changes nothing else; one that
+        is late for some is joined by the others.
 
         Args:
             stream: The stream that it belongs to.
@@ -299,17 +309,24 @@ class Joins:
 
         Raises:
             JoinError: The stream is published by a query, or the state is full.
-            TypeError: It is no document.
+            TypeError: It is no document, or its name or stream is not a string.
             ValueError: The time is none.
         """
+        check_document(name, document)
+        if not isinstance(stream, str):
+            raise TypeError(f"the name of a stream is a string, not {type(stream).__name__}")
         with self._lock:
             self._rejected = []
             if stream in self._streams.published:
                 reason = f"the stream {stream!r} is published by a query"
                 raise JoinError(reason, "give documents of another stream", name)
-            moment = self._arrival() if time is None else microseconds(time)
-            if self._horizon is not None and moment < self._horizon:
-                self._rejected.append(late_document(name, moment, self._horizon))
+            if time is None:
+                moment = self._times.arrival(stream, time_ns() // 1_000)
+            else:
+                moment = microseconds(time)
+            late = self._times.late(stream, name, moment)
+            if late.whole:
+                self._rejected += late.rejections
                 return []
             try:
                 with open_source(document, name, self._limits) as source:
@@ -317,7 +334,7 @@ class Joins:
                 if data is None:
                     raise DocumentError(self._limits.passed("whole_bytes"), file=name)
                 first = self._new(stream, name, moment, data, published=False)
-                return self._process(first)
+                return self._process(first, late)
             except DocumentError as error:
                 place = error.offset if error.offset >= 0 else None
                 self._rejected.append(
@@ -329,6 +346,11 @@ class Joins:
     def rejected(self) -> Sequence[Rejection]:
         """What the last call of `process` rejected."""
         return tuple(self._rejected)
+
+    @property
+    def accepted(self) -> int:
+        """How many documents were accepted, ever."""
+        return self._counts.inputs
 
     @property
     def state(self) -> JoinState:
@@ -348,38 +370,44 @@ class Joins:
             "state_bytes": state.bytes,
         }
 
-    def _arrival(self) -> int:
-        """The present time, later than that of any document before."""
-        now = time_ns() // 1_000
-        return now if self._latest is None else max(now, self._latest + 1)
-
     def _new(self, stream: str, name: str, time: int, data: bytes, published: bool) -> JoinDocument:
         place = self._counts.places[stream]
         seq = place if published else self._counts.inputs
         named = f"{stream}#{seq}" if published else name
         return JoinDocument(stream, named, time, seq, place, self._clock, published, data)
 
-    def _process(self, first: JoinDocument) -> list[Joined]:
+    def _process(self, first: JoinDocument, late: Late) -> list[Joined]:
         rows: list[Joined] = []
         spent = 0
         waiting = deque([first])
+        publishing = Publishing(first.name, self._limits)
         while waiting:
             document = waiting.popleft()
             if document is not first:  # numbered when its turn comes
                 document = self._new(
                     document.stream, "", document.time, document.data, published=True
                 )
+                late = self._times.late(document.stream, document.name, document.time, True)
             self._rejected += self._engine.read(document, self._patterns.candidates)
+            self._rejected += late.rejections
+            document.late = late.timelines
             if self._limit is not None:
                 dropped = self._limit.make_room(self._engine.store, document)
                 self._rejected += [dropped_document(one) for one in dropped]
-            done = self._engine.join(document, self._counts, self._latest, spent=spent)
+            latest = self._times.latest.get(EVERY_STREAM)
+            done = self._engine.join(document, self._counts, latest, spent=spent)
             spent = done.bytes
             self._accept(document)
             self._rejected += done.rejections
             for member, row in done.rows:
                 rows.append(row)
-                if member.publish:
+                if not member.publish:
+                    continue
+                is_published = True
+                if self._engine.reads(member.publish):
+                    is_published, refused = publishing.take(member.id)
+                    self._rejected += refused
+                if is_published:
                     later = max(row.left_time, row.right_time)
                     data = row.output.encode()
                     waiting.append(JoinDocument(member.publish, "", later, 0, 0, 0, True, data))
@@ -390,15 +418,9 @@ class Joins:
         self._counts.places[document.stream] += 1
         if not document.published:
             self._counts.inputs += 1
-            self._latest = (
-                document.time if self._latest is None else max(self._latest, document.time)
-            )
-            lateness = self._engine.longest if self._lateness is None else self._lateness
-            if lateness is not None:
-                horizon = self._latest - lateness
-                self._horizon = horizon if self._horizon is None else max(self._horizon, horizon)
+            self._times.accept(document.stream, document.time)
         self._engine.keep(document)
-        self._engine.release(self._horizon, self._counts)
+        self._engine.release(self._times.horizon, self._counts)
 
     # -- snapshots
 
@@ -411,16 +433,15 @@ class Joins:
         """
         with self._lock:
             saved = [
-                SavedQuery(name, query.text, query.namespaces, member.since, member.order)
-                for name, (query, member) in self._queries.items()
+                SavedQuery(name, query.text, query.namespaces, m.since, m.order, m.timeline)
+                for name, (query, m) in self._queries.items()
             ]
             facts = {
                 "clock": self._clock,
                 "next_order": self._next_order,
                 "inputs": self._counts.inputs,
                 "places": dict(self._counts.places),
-                "latest": self._latest,
-                "horizon": self._horizon,
+                "times": self._times.dump(),
                 "lateness": self._lateness,
                 "max_state": self._max_state,
                 "when_full": self._when_full,
@@ -439,6 +460,8 @@ class Joins:
         limits: Limits | None = None,
     ) -> Joins:
         """Goes on where `save` was called: the same documents give the same rows.
+
+        Queries that cannot be evaluated any more are in `rejected_queries`; the others go on.
 
         Args:
             directory: Where `save` wrote.
@@ -459,27 +482,37 @@ class Joins:
             when_full=when_full or facts["when_full"],
             limits=limits,
         )
-        if lateness is None:
+        if lateness is None and facts["lateness"] is not None:
             joins._lateness = facts["lateness"]
+            joins._times = Lateness(joins._lateness)
         joins._resume(snapshot)
         return joins
 
     def _resume(self, snapshot: Snapshot) -> None:
         facts = snapshot.facts
         parsed: dict[object, XsclQuery] = {}
+        rejections: list[Rejection] = []
         for one in snapshot.queries:
             query = Subscription(one.id, one.xscl, one.namespaces)
-            self._add(query, one.since, one.order, parsed)
+            try:
+                self._add(query, one, parsed)
+            except QuerySyntaxError as error:  # another version took it
+                rejections.append(Rejection(None, one.id, "prepare", error.reason))
+        self.rejected_queries = tuple(rejections)
         self._clock, self._next_order = facts["clock"], facts["next_order"]
         self._counts = StreamCounts(facts["inputs"], facts["places"])
-        self._latest, self._horizon = facts["latest"], facts["horizon"]
+        if "times" in facts:
+            self._times.load(facts["times"])
+        elif facts["latest"] is not None:  # of the first format: of all queries alike
+            self._times.latest[EVERY_STREAM] = facts["latest"]
+            self._times.stay(facts["horizon"])
         self._keep(snapshot.documents)
 
     def _keep(self, documents: Iterable[JoinDocument]) -> None:
         for document in documents:
             self._engine.read(document, self._patterns.candidates)
             self._engine.keep(document)
-        self._engine.release(self._horizon, self._counts)
+        self._engine.release(self._times.horizon, self._counts)
 
 
 def _subscriptions(

@@ -14,10 +14,32 @@ from typing import Any, Final, Literal
 
 Group = Literal["document", "answer", "query"]
 
+STEPS: Final = 1000
+"""Steps of the push engine for a query, for each node of the document and step of the query.
+
+A query that takes more on a document is answered by libxml2 there. This is a count: neither clocks
+nor other queries have a part in it."""
+
 RAISE: Final = "raise the limit if you trust the input"
 
 
-def _limit(default: Any, group: Group, passed: str, about: str, most: int | None = None) -> Any:
+class GivenUp(str):
+    """Why a query was given up on a document: it took more time or memory than its limits allow.
+
+    Any other reason that a query has no rows is a plain string.
+    """
+
+    __slots__ = ()
+
+
+def _limit(
+    default: Any,
+    group: Group,
+    passed: str,
+    about: str,
+    most: int | None = None,
+    least: int | None = None,
+) -> Any:
     """A limit.
 
     Args:
@@ -26,8 +48,10 @@ def _limit(default: Any, group: Group, passed: str, about: str, most: int | None
         passed: What is said of that which passes it; ``{}`` is the limit.
         about: What is said of it beside the option.
         most: What it can be at most; None for anything.
+        least: What it can be at least; None for 0 of bytes and seconds, else 1.
     """
-    least = 0 if "bytes" in passed or isinstance(default, float) else 1
+    if least is None:
+        least = 0 if "bytes" in passed or isinstance(default, float) else 1
     metadata = {"group": group, "passed": passed, "about": about, "least": least, "most": most}
     return field(default=default, metadata=metadata)
 
@@ -167,6 +191,13 @@ class Limits:
         "answer",
         "one document leads to rows of more than {:,} bytes",
         "Bytes that the rows of one document in joins may take, about.",
+    )
+    published: int = _limit(
+        1_000,
+        "answer",
+        "one document leads to more than {:,} published ones",
+        "Documents that joins may publish, and read, on the way from one document.",
+        least=0,
     )
     xpath_chars: int = _limit(
         400_000,

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from extract.chunktool.input.source import Document
+from extract.chunktool.input.source import Document, check_documents
 from extract.errors import ExtractError, SchemeError, SubscriptionsError
 from extract.filtertool.batch_filter import BatchFilter
 from extract.filtertool.job import Job, JobFilter
@@ -178,7 +178,8 @@ class Filter:
             was rejected is in `rejected`.
 
         Raises:
-            TypeError: One is no document; a string is a path.
+            TypeError: One is no document (a string is a path), or its name is no string; then none
+                is read.
         """
         return self._filtered(list(documents), self._table)
 
@@ -210,6 +211,7 @@ class Filter:
             if isinstance(ready, BatchFilter):
                 outcomes: Sequence[FilterOutcome] = ready.process_quietly(documents)
             else:
+                check_documents(documents)
                 with self._in_turn:
                     outcomes = ready.process(documents)
             self._of_thread.rejections = [one for done in outcomes for one in done.rejections]

@@ -52,7 +52,7 @@ class LiveQueries:
         self._lock = threading.RLock()
         self._reviser = Reviser(scheme, limits)
         self._limits = limits
-        self._starts = self._reviser.starts
+        self._starts = self._first_start = self._reviser.starts
         members = len(scheme.members)
         self._numbers = array("i", range(members))  # of rows of the reviser
         self._later = {name: members + n for n, name in enumerate(self._reviser.later)}
@@ -95,7 +95,9 @@ class LiveQueries:
         """Whether a query is known to select nodes; others may have a row for every document."""
         with self._lock:
             asked = self._reviser.asked(identifier)
-            return asked is None or asked.type is Type.NODES
+            if asked is None:
+                return identifier not in self._later
+            return asked.type is Type.NODES
 
     # -- changes; an error changes nothing
 
@@ -214,9 +216,11 @@ class LiveQueries:
                 elif identifier in self._later:
                     queries.add_rest(number)
                     all_taken = False
-            for form, members in by_form.items():
+            epoch = self._reviser.starts - self._first_start
+            for members in by_form.values():
                 number, one = members[0]
                 question = Question(one.branches, one.type, one.original)
+                form = question.key(epoch)  # the reviser numbers its forms anew at each start
                 if len(members) == 1 and queries.decides(form, question):
                     queries.add_one(form, question, one.constants, number)
                     continue

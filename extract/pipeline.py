@@ -26,6 +26,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
@@ -329,13 +330,14 @@ def run_into(
     unread = rejected_files(skipped)
     writer.reject([*rejected_queries(scheme), *unread])
     report.add_unread(unread)
-    for done in run_local(Job(scheme, factory, options), paths, jobs):
-        before = time.perf_counter()
-        write_outcome(writer, done)
-        report.add(done)
-        report.seconds.since("write", before)
-        if progress is not None:
-            progress(ProgressStep.of(done))
+    with closing(run_local(Job(scheme, factory, options), paths, jobs)) as outcomes:
+        for done in outcomes:
+            before = time.perf_counter()
+            write_outcome(writer, done)
+            report.add(done)
+            report.seconds.since("write", before)
+            if progress is not None:
+                progress(ProgressStep.of(done))
     report.seconds["elapsed"] = time.perf_counter() - started
     return report
 

@@ -33,6 +33,7 @@ class PreparationOptions(TypedDict, total=False):
             default, the least work is sought, with more the least time for one document.
         progress: Called with the number of queries that were normalised since the last call.
         limits: How long and deep a query may be, and how many there may be.
+        database: The URL of the database that the scheme goes into: queries may join its tables.
     """
 
     sample: Sequence[Sample]
@@ -41,6 +42,7 @@ class PreparationOptions(TypedDict, total=False):
     workers: int
     progress: Callable[[int], object]
     limits: Limits | None
+    database: str
 
 
 def prepare(
@@ -64,7 +66,7 @@ def prepare(
         chunks: Into how many chunks, next to the potpourri; fewer if the queries give no more. With
             ``"auto"``, the default, into as many as a cost model finds best.
         **options: As `PreparationOptions` says: ``sample``, ``weights``, ``expansion``,
-            ``workers``, ``progress`` and ``limits``.
+            ``workers``, ``progress``, ``limits`` and ``database``.
 
     Raises:
         SubscriptionsError: There are more subscriptions than there may be.

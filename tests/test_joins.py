@@ -120,10 +120,10 @@ def test_a_result_that_becomes_possible_late_is_given_late() -> None:
 
 def test_a_document_past_the_lateness_is_rejected() -> None:
     joins = Joins({"q": PAIR.format("FOLLOWED BY", 10)})
-    assert pairs(joins, ("a", ORDER, 0), ("c", b"<z/>", 20)) == []
+    assert pairs(joins, ("a", ORDER, 0), ("b", b"<z/>", 20)) == []
     assert joins.process("b", "late.xml", PACK, 9.999999) == []
     [late] = joins.rejected
-    assert (late.document, late.stage) == ("late.xml", "late")
+    assert (late.document, late.query, late.stage) == ("late.xml", "q", "late")
     assert joins.process("b", "just.xml", PACK, 10) != []
     assert joins.rejected == ()
 
@@ -135,17 +135,19 @@ def test_without_windows_in_time_nothing_is_late() -> None:
 
 def test_a_wider_window_that_is_added_brings_no_rejected_time_back() -> None:
     joins = Joins({"q": PAIR.format("FOLLOWED BY", 10)})
-    pairs(joins, ("a", ORDER, 0), ("c", b"<z/>", 25))
+    pairs(joins, ("a", ORDER, 0), ("b", b"<z/>", 25))
     joins.add({"wide": PAIR.format("FOLLOWED BY", 100)})
     assert pairs(joins, ("b", PACK, 10)) == []
-    assert [one.stage for one in joins.rejected] == ["late"]
+    assert [(one.query, one.stage) for one in joins.rejected] == [("q", "late")]
+    [row] = joins.process("a", "a2", ORDER, 9)
+    assert (row.query, row.right_time) == ("wide", 10_000_000)
 
 
 def test_state_is_dropped_when_window_and_lateness_have_passed() -> None:
     joins = Joins({"q": PAIR.format("FOLLOWED BY", 10)}, lateness=5)
-    pairs(joins, ("a", ORDER, 0), ("c", b"<z/>", 15))
+    pairs(joins, ("a", ORDER, 0), ("b", b"<z/>", 15))
     assert joins.state.documents == 1
-    pairs(joins, ("c", b"<z/>", 15.000001))
+    pairs(joins, ("b", b"<z/>", 15.000001))
     assert joins.state == (0, 0, 0)
 
 
@@ -341,7 +343,12 @@ def test_a_snapshot_is_taken_up_and_a_replay_gives_the_same_keys(tmp_path: Path)
     again = Joins.restore(tmp_path / "saved")
     assert (again.process("b", "b1", PACK, 3), again.process("S", "d2", BLOG, 5)) == expected
     assert again.process("S", "late", BLOG, -3) == []
-    assert [one.stage for one in again.rejected] == ["late"]
+    assert {(one.document, one.stage) for one in again.rejected} == {("late", "late")}
+    assert [one.query for one in again.rejected] == list(PAPER)
+    (tmp_path / "saved/notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="was not written by extract"):
+        joins.save(tmp_path / "saved")
+    (tmp_path / "saved/notes.txt").unlink()
     joins.save(tmp_path / "saved")  # replaces the older one
     assert Joins.restore(tmp_path / "saved").state == joins.state
 
@@ -367,7 +374,7 @@ def test_a_snapshot_is_whole_or_not_there(tmp_path: Path) -> None:
         joins.save(tmp_path)
     joins.save(tmp_path / "s")
     state = tmp_path / "s" / "joins.json"
-    state.write_text(state.read_text().replace('"format": 1', '"format": 9'))
+    state.write_text(state.read_text().replace('"format": 2', '"format": 9'))
     with pytest.raises(extract.JoinError, match="format 9"):
         Joins.restore(tmp_path / "s")
     (tmp_path / "s" / "documents.parquet").write_bytes(b"x")

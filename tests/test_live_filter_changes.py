@@ -23,6 +23,7 @@ from extract import (
     Subscriptions,
     SubscriptionsError,
 )
+from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.push.native import native_available
 
 MATCHERS = ["auto", "columnar", "lxml", *(["push"] if native_available() else [])]
@@ -369,3 +370,29 @@ def test_a_query_of_a_filter_can_be_asked_elsewhere() -> None:
     assert [name for name in texts if not whole.selects_nodes(name)] == ["value", "text"]
     with pytest.raises(SchemeError, match="no query"):
         whole.query("other")
+
+
+@pytest.mark.parametrize("select", ["doc", "nodes", "output"])
+def test_rows_after_a_thousand_changes(select: Select) -> None:
+    """What was removed is forgotten then, and forms get other numbers: a new query was answered
+    with the program of the query that had its number before."""
+
+    def query(path: str) -> str:
+        return f"for $x in {path} return <o>{{ $x }}</o>" if select == "output" else path
+
+    def filter_of(paths: dict[str, str]) -> Filter:
+        queries = {name: query(path) for name, path in paths.items()}
+        return Filter(extract.prepare(Subscriptions.of(queries)), select=select)
+
+    documents = [("d", b"<a><b>1</b><b>3</b><c>x</c><d/></a>"), ("e", b"<a><c>y</c><b>2</b></a>")]
+    changed = filter_of({"d": "//d", "c": "//c[. = 'x']", "b": "//b[. > 0]"})
+    changed.remove(["d"])
+    for number in range(1_100):
+        changed.replace({"b": query(f"//b[. > {number % 4}]")})
+    assert len(changed.scheme.members) == 2  # what was removed is forgotten with this
+    changed.add({"n": query("//b[. > 2]"), "m": query("//c[. = 'y']"), "o": query("//b[@k]")})
+    fresh = filter_of(
+        {"c": "//c[. = 'x']", "b": "//b[. > 3]", "n": "//b[. > 2]", "m": "//c[. = 'y']",
+         "o": "//b[@k]"}
+    )  # fmt: skip
+    assert changed.table(documents).to_pylist() == fresh.table(documents).to_pylist()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from extract.broker.store.rows import RejectionRow
+from extract.broker.store.rows import RejectionRow, SetAsideRow
 
 BATCH_DOCUMENTS: Final = 5_000
 _FIRST_SLICE: Final = 256  # documents, before it is known what they lead to
 SLICE_NOTIFICATIONS: Final = 20_000  # that a slice should lead to
 PART_BYTES: Final = 16 << 20  # of notifications that are written together
+_PART_REJECTIONS: Final = 20_000
 
 
 @dataclass(slots=True)
@@ -28,18 +29,22 @@ class MatchedBatch:
         told: For each subscriber its notifications, each a JSON object without its number.
         told_bytes: Of these notifications.
         rejected: What could not be answered.
+        set_aside: Subscriptions that are asked no more, as they were at
+        revision: the revision of the subscriptions that the documents were matched with.
         is_part: Whether more comes of the same documents.
         earlier: Notifications of earlier parts, and
         earlier_bytes: their bytes.
     """
 
     position: int
+    revision: int = 0
     documents: int = 0
     size: int = 0
     received: list[tuple[int, int]] = field(default_factory=list)
     told: dict[int, list[bytes]] = field(default_factory=dict)
     told_bytes: int = 0
     rejected: list[RejectionRow] = field(default_factory=list)
+    set_aside: list[SetAsideRow] = field(default_factory=list)
     is_part: bool = False
     earlier: int = 0
     earlier_bytes: int = 0
@@ -51,20 +56,22 @@ class MatchedBatch:
 
     def is_large(self) -> bool:
         """Whether a part of it should be written now."""
-        return self.told_bytes >= PART_BYTES
+        return self.told_bytes >= PART_BYTES or len(self.rejected) >= _PART_REJECTIONS
 
     def take_part(self) -> MatchedBatch:
         """What there is so far, to be written; the rest follows."""
         part = MatchedBatch(
             self.position,
+            self.revision,
             told=self.told,
             told_bytes=self.told_bytes,
             rejected=self.rejected,
+            set_aside=self.set_aside,
             is_part=True,
         )
         self.earlier += sum([len(some) for some in self.told.values()])
         self.earlier_bytes += self.told_bytes
-        self.told, self.told_bytes, self.rejected = {}, 0, []
+        self.told, self.told_bytes, self.rejected, self.set_aside = {}, 0, [], []
         return part
 
 

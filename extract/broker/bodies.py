@@ -18,6 +18,10 @@ SubscriptionId = Annotated[
 ]
 QueryText = Annotated[str, Meta(min_length=1, max_length=400_000)]
 SelectName = Literal["nodes", "count", "doc"]
+VersionName = Annotated[
+    Literal["1.0", "2.0", "3.0", "3.1"],
+    Meta(description="Of XPath, by default 1.0; FLWR and XSCL are 1.0."),
+]
 
 
 class FeedBody(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -74,6 +78,7 @@ class QueryFields(Struct, omit_defaults=True):
     flwr: QueryText | UnsetType = UNSET
     xscl: QueryText | UnsetType = UNSET
     namespaces: dict[str, str] | UnsetType = UNSET
+    version: VersionName | UnsetType = UNSET
 
 
 class SubscriptionBody(QueryFields, omit_defaults=True):
@@ -107,6 +112,14 @@ class SubscriptionLine(SubscriptionBody, kw_only=True, omit_defaults=True):
     id: SubscriptionId
 
 
+class SetAsideView(Struct):
+    """A subscription that is asked no more: too many documents took its queries too long."""
+
+    since: str
+    reason: str
+    missed: Annotated[int, Meta(description="Documents that it was not asked about.")]
+
+
 class SubscriptionView(Struct, omit_defaults=True):
     """A subscription."""
 
@@ -117,12 +130,14 @@ class SubscriptionView(Struct, omit_defaults=True):
     flwr: str | UnsetType = UNSET
     xscl: str | UnsetType = UNSET
     namespaces: dict[str, str] | UnsetType = UNSET
+    version: str | UnsetType = UNSET
     webhook: str | UnsetType = UNSET
     webhook_secret: str | UnsetType = UNSET
     select: str | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
     unsatisfiable: str | UnsetType = UNSET
     last_seq: int | UnsetType = UNSET
+    set_aside: SetAsideView | UnsetType = UNSET
 
 
 class DocumentLine(Struct):
@@ -210,9 +225,7 @@ class RejectionView(Struct):
     time: str
 
 
-_CORE = frozenset(
-    {"xpath", "flwr", "xscl", "namespaces", "webhook", "webhook_secret", "select", "metadata", "id"}
-)
+_CORE = frozenset({*SubscriptionLine.__struct_fields__})
 
 
 def gather_metadata(raw: dict[str, Any], metadata: dict[str, Any] | UnsetType) -> dict[str, Any]:

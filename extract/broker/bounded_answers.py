@@ -23,7 +23,9 @@ from extract.broker.said_rows import (
     rejections,
     said_of,
     said_rows,
+    table_of,
 )
+from extract.filtertool.results.outcome import COST
 from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.pipeline import prepare
@@ -64,6 +66,7 @@ class BoundedAnswers:
         limits: For documents and answers.
         shown: How much a notification shows of nodes.
         room: Bytes that rows may take at a time, about.
+        patient: Whether a query may take a process of its own, for seconds.
     """
 
     def __init__(
@@ -73,11 +76,13 @@ class BoundedAnswers:
         limits: Limits,
         shown: Shown,
         room: int,
+        patient: bool = True,
     ) -> None:
         self._select = select
         self._limits = limits
         self._shown = shown
         self._room = room
+        self._patient = patient
         scheme = prepare(None, queries, limits=limits)
         self._counting = Filter(scheme, "count", limits=limits)
         self._answering = Filter(scheme, select, limits=limits)
@@ -88,6 +93,11 @@ class BoundedAnswers:
 
     def __len__(self) -> int:
         return len(self._answering)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of the present queries."""
+        return self._answering.scheme
 
     def add(self, queries: Subscriptions) -> None:
         """Adds queries."""
@@ -107,6 +117,10 @@ class BoundedAnswers:
             self._weights.remove(identifiers)
         self._values.difference_update(identifiers)
 
+    def query(self, identifier: str) -> Subscription:
+        """A query, such that another filter answers it in the same way."""
+        return self._answering.query(identifier)
+
     def figures(self) -> Any:
         """What was done so far."""
         return self._answering.figures()
@@ -118,7 +132,7 @@ class BoundedAnswers:
             batch: The documents, named by their places.
             rejected: Gets what cannot be answered.
         """
-        counts = self._counting.table(batch)
+        counts = table_of(self._counting, batch, self._patient)
         rejected += rejections(self._counting)
         if not counts.num_rows:
             return
@@ -199,7 +213,7 @@ class BoundedAnswers:
             counts: what was counted in them.
             rejected: Gets what cannot be answered.
         """
-        table = self._answering.table(some)
+        table = table_of(self._answering, some, self._patient)
         failed = rejections(self._answering)
         told = said_rows(self._select, table, self._shown)
         if not failed:
@@ -213,7 +227,7 @@ class BoundedAnswers:
             matching = np.flatnonzero(one.keys == int(row["query"] or -1))
             if not len(matching):
                 rejected.append(row)
-            elif self._select == "nodes":  # it matches, but its nodes are too much
+            elif self._select == "nodes" and row["stage"] != COST:  # its nodes are too much
                 again.setdefault(one.place, []).append(int(matching[0]))
             else:
                 rejected.append(row)
@@ -257,9 +271,9 @@ class BoundedAnswers:
         queries = Subscriptions.of([query for query, _ in part])
         scheme = prepare(None, queries, limits=self._limits)
         ready = Filter(scheme, self._select, limits=self._limits)
-        table = ready.table([(str(one.place), one.content)])
+        table = table_of(ready, [(str(one.place), one.content)], self._patient)
         failed = {row["query"]: row for row in rejections(ready)}
-        failed |= {bad.id: {"reason": bad.reason} for bad in scheme.rejected}
+        failed |= {bad.id: {"stage": "match", "reason": bad.reason} for bad in scheme.rejected}
         found = {said.keys[0]: said.said for said in said_rows(self._select, table, self._shown)}
         for query, numbers in part:
             keys = one.keys[numbers].tolist()
@@ -269,8 +283,10 @@ class BoundedAnswers:
                     said = said_of(said["matches"], int(one.counts[numbers[0]]))
                 yield Said(one.place, keys, said)
             elif query.id in failed:
-                reason = failed[query.id]["reason"]
-                rejected += [_rejection(one.place, key, reason) for key in keys]
+                row = failed[query.id]
+                stage = COST if row["stage"] == COST else "match"
+                reason = row["reason"]
+                rejected += [rejection(one.place, key, reason, stage) for key in keys]
                 yield self._without(one, numbers)
 
     def _without(self, one: _Counted, numbers: Sequence[int]) -> Said:
@@ -281,9 +297,10 @@ class BoundedAnswers:
         return Said(one.place, one.keys[list(numbers)].tolist(), said)
 
 
-def _rejection(place: int, key: int, reason: str) -> dict[str, Any]:
-    names = {"document": str(place), "query": str(key)}
-    return {**names, "stage": "match", "reason": reason, "line": None, "offset": None}
+def rejection(place: int, key: int, reason: str, stage: str = "match") -> dict[str, Any]:
+    """A rejection of a query on the document at a place, as `rejections` gives them."""
+    names = {"document": str(place), "query": str(key), "line": None, "offset": None}
+    return {**names, "stage": stage, "reason": reason}
 
 
 def _value_queries(scheme: Scheme) -> set[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from extract.broker.batches import MatchedBatch
 from extract.broker.bodies import FeedBody, SubscriptionBody
@@ -21,10 +23,18 @@ from extract.broker.changes import (
 from extract.broker.delivery.caller import WebhookCaller
 from extract.broker.delivery.webhooks import Webhook, Webhooks
 from extract.broker.feed_catalog import FeedCatalog, present_queries
-from extract.broker.feed_filters import FeedFilters, read_body, select_of
+from extract.broker.feed_filters import select_of, stored_body
+from extract.broker.feed_queries import FeedQueries
 from extract.broker.feed_schemas import FeedSchemas
 from extract.broker.joined_feeds import JoinedFeeds, check_join
-from extract.broker.journal import Event, Journal, Operation, SubscriptionChange, Transaction
+from extract.broker.journal import (
+    Event,
+    JoinRights,
+    Journal,
+    Operation,
+    SubscriptionChange,
+    Transaction,
+)
 from extract.broker.matcher import MatchingThread
 from extract.broker.metrics import Metrics
 from extract.broker.outcomes import outcome_operation
@@ -35,17 +45,19 @@ from extract.broker.readers import Readers
 from extract.broker.recovery import recover
 from extract.broker.registry import FeedEntry, Registry
 from extract.broker.retention import trim_store
-from extract.broker.rights import barred_among, owner_named, without_right
+from extract.broker.rights import barred_among, owner_named, without_barred_joins
 from extract.broker.said_rows import Shown
-from extract.broker.schemas import check_queries
+from extract.broker.schemas import check_queries, refuse_first
 from extract.broker.security.rates import Connections, Rates, Sockets
 from extract.broker.security.tokens import KnownClient, TokenFile
 from extract.broker.settings import BrokerSettings
+from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import ArrivedDocument, SubscriberRow
+from extract.broker.store.join_streams import JoinStreams
+from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, RejectionRow, SubscriberRow
 from extract.broker.store.store import BrokerStore
 from extract.broker.store.tables import StoreError
 from extract.broker.submissions import Reply, Submission
@@ -54,10 +66,23 @@ from extract.schema.model import Schema
 from extract.xpath.ast import forget_shared
 
 _T = TypeVar("_T")
+_log: Final = logging.getLogger("extract.broker")
 SMALL_DOCUMENT: Final = 65_536  # bytes of a document that is checked together with others
-_TRIM_SECONDS: Final = 5.0
+TRIM_SECONDS: Final = 5.0
 CHECKED_QUERIES: Final = 4_096  # after which nodes of queries that are gone are forgotten
 _WEBHOOK_BYTES: Final = 1 << 20  # of notifications that are read for a webhook, beyond the first
+
+
+class CheckedQuery(NamedTuple):
+    """A query that can be answered.
+
+    Attributes:
+        unsatisfiable: Why it can match nothing; empty if it can.
+        streams: Of a join; None for others.
+    """
+
+    unsatisfiable: str
+    streams: JoinStreams | None
 
 
 class Broker:
@@ -101,13 +126,16 @@ class Broker:
         self.catalog = FeedCatalog(self.registry, self.settings, self.journal.submit)
         shown = Shown(limits.notification_matches, limits.notification_bytes)
         self.matcher = MatchingThread(
-            lambda key: FeedFilters(self.limits, shown, limits.matching_bytes),
+            lambda key: FeedQueries(self.limits, shown, limits.matching_bytes),
             self.registry.feed_names.__getitem__,
             self._matched,
             self.joins,
             self._save_joins,
+            self._read_again,
             self.catalog.saw,
             self._feed_ended,
+            self._stored,
+            self._refused,
             self.settings.max_delay_ms / 1000,
             limits.matching_pairs,
             self.metrics.batch_done,
@@ -131,7 +159,15 @@ class Broker:
             start = recover(connection, self.registry.revision)
             self.with_webhook.update([key for key, _, _ in notification_rows.webhooks(connection)])
         self.pending.add(start.documents, start.size)
-        self.matcher.load(start)
+        try:
+            self.matcher.load(start, self.barred)
+        except Exception as error:
+            if not start.join_state:
+                raise
+            _log.error("the saved state of joins cannot be used: %s", error, exc_info=error)
+            with self.store.reader() as connection:
+                again = recover(connection, self.registry.revision, has_state=False)
+            self.matcher.load(again, self.barred)
 
     async def serve(self) -> None:
         """Begins to deliver and to trim; in the event loop that serves."""
@@ -147,10 +183,17 @@ class Broker:
     async def _trim(self) -> None:
         """Removes now and then what need not be kept."""
         while True:
-            more = await self.journal.ask(
-                lambda transaction: trim_store(transaction, self.settings, len(self.joins) > 0)
-            )
-            await asyncio.sleep(0 if more else _TRIM_SECONDS)
+            more = False
+            with contextlib.suppress(Problem):  # the store cannot be written now: the next time
+                more = await self.journal.ask(
+                    lambda transaction: trim_store(transaction, self.settings, self.has_joins)
+                )
+            await asyncio.sleep(0 if more else TRIM_SECONDS)
+
+    @property
+    def has_joins(self) -> bool:
+        """Whether joins need the log, from the place of their last saved state on."""
+        return self.matcher.is_catching_up or len(self.joins) > 0
 
     def end_waiting(self) -> None:
         """Answers all who wait for news, so that connections can end; in the event loop."""
@@ -178,6 +221,8 @@ class Broker:
 
     def failure(self) -> str:
         """Why the broker does not work; empty if it does."""
+        if self.store.damage is not None:
+            return self.store.damage.reason
         if self.matcher.failure is not None:
             return "documents are no longer matched"
         if self.journal.failure is not None:
@@ -232,8 +277,6 @@ class Broker:
 
     async def put_feed(self, name: str, body: FeedBody) -> tuple[bool, list[str]]:
         """Makes or changes a feed; returns whether it is new, and who can match nothing in it."""
-        if name in self.joins.published:
-            raise Problem(409, f"{name} is a stream that a join publishes", "choose another name")
 
         def present(key: int) -> dict[str, SubscriptionBody]:
             return self.store.read(
@@ -272,8 +315,8 @@ class Broker:
 
     async def check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
-    ) -> list[str]:
-        """Says for each query why it can match nothing; empty if it can.
+    ) -> list[CheckedQuery]:
+        """What is to be known of each query before it is put.
 
         Raises:
             Problem: One cannot be evaluated, or the client may not read what it joins.
@@ -282,24 +325,26 @@ class Broker:
 
     def _check_queries(
         self, feed: str, client: KnownClient, bodies: Sequence[SubscriptionBody]
-    ) -> list[str]:
+    ) -> list[CheckedQuery]:
         self._checked += len(bodies)
         if self._checked > CHECKED_QUERIES:
             self._checked = 0
             forget_shared()
-        reasons = [""] * len(bodies)
+        joins: dict[int, JoinStreams] = {}
         chosen = []
         for place, body in enumerate(bodies):
             if select_of(body) is None:
-                feeds, published = self.registry.feeds, self.joins.published
-                check_join(body, client, feeds, published, self.limits)
+                known = {*self.registry.feeds, *self.registry.published()}
+                joins[place] = check_join(body, client, known, self.limits)
             else:
                 chosen.append(place)
-        schema = self.schema_of(feed)
-        some = check_queries([bodies[place] for place in chosen], schema, self.limits)
-        for place, reason in zip(chosen, some, strict=True):
-            reasons[place] = reason
-        return reasons
+        some = [bodies[place] for place in chosen]
+        refused, reasons = check_queries(some, self.schema_of(feed), self.limits)
+        refuse_first({chosen[place]: one for place, one in refused.items()})
+        found = {chosen[place]: reason for place, reason in reasons.items()}
+        return [
+            CheckedQuery(found.get(place, ""), joins.get(place)) for place in range(len(bodies))
+        ]
 
     async def put_subscriptions(
         self, feed: str, owner: str, some: Sequence[NewSubscription], mode: PutMode = "put"
@@ -309,13 +354,15 @@ class Broker:
 
         def apply(transaction: Transaction) -> Any:
             answers = operation(transaction)
-            keys = [transaction.registry.subscribers[one.id].key for one in some]
+            events = transaction.events[-len(some) :]
+            rows = [transaction.registry.subscribers[one.id] for one in some]
+            keys = [row.key for row in rows]
             hooks = [key for key, one in zip(keys, some, strict=True) if one.webhook]
             self.with_webhook.update(hooks)
             if self.tokens is not None:  # what it asks for now may be another thing to read
-                bodies = dict(zip(keys, [one.body for one in some], strict=True))
-                barred = barred_among(self.tokens, owner, feed, bodies, self.limits)
+                barred = barred_among(transaction.registry, self.tokens, rows)
                 self.barred = (self.barred - set(keys)) | barred
+                transaction.events[-len(some) :] = without_barred_joins(events, barred)
             return answers
 
         answers: list[bool] = await self.journal.ask(apply)
@@ -329,8 +376,7 @@ class Broker:
         """Hears who may do what, before it starts."""
         self.tokens = tokens
         if tokens is not None:
-            with self.store.reader() as connection:
-                self.barred = without_right(connection, self.registry, tokens, self.limits)
+            self.barred = barred_among(self.registry, tokens, self.registry.by_key.values())
 
     def tokens_changed(self, tokens: TokenFile) -> None:
         """Hears who may do what now; what owners may read is checked again, streams begin again.
@@ -340,8 +386,10 @@ class Broker:
         self.tokens = tokens
 
         def apply(transaction: Transaction) -> None:
-            connection, registry = transaction.connection, transaction.registry
-            self.barred = without_right(connection, registry, tokens, self.limits)
+            registry = transaction.registry
+            self.barred = barred_among(registry, tokens, registry.by_key.values())
+            joins = subscription_rows.present_bodies(transaction.connection, list(registry.joins))
+            transaction.events.append(JoinRights(joins, self.barred))
             self.token_epoch += 1
             transaction.afterwards.append(self.readers.wake_everybody)
 
@@ -428,6 +476,52 @@ class Broker:
         if hooks and self._webhooks is not None and self._loop is not None:
             self._loop.call_soon_threadsafe(self._webhooks.wake, hooks)
 
+    def _stored(self, feed: int, revision: int) -> dict[int, bytes]:
+        """The subscriptions of a feed at a revision, from the store; in any thread."""
+        versions = self.store.read(
+            lambda connection: subscription_rows.versions_at(connection, revision, feed)
+        )
+        return {one.key: one.body for one in versions}
+
+    def _refused(self, rows: list[RejectionRow]) -> None:
+        """Tells of subscriptions that are there and cannot be compiled."""
+
+        def apply(transaction: Transaction) -> None:
+            named = [self._named(row) for row in rows if int(row.query) in self.registry.by_key]
+            notification_rows.add_rejections(transaction.connection, named)
+
+        self.journal.submit(Operation(apply, lasting=True))
+
+    def _named(self, row: RejectionRow) -> RejectionRow:
+        """A rejection of a subscription, with its feed, and its id and owner in words."""
+        one = self.registry.by_key[int(row.query)]
+        reason = f"the subscription {one.id!r} of {one.owner!r} is not answered: {row.reason}"
+        _log.error("%s", reason)
+        return replace(row, feed=one.feed, reason=reason)
+
+    def rejected(self) -> list[dict[str, str]]:
+        """The subscriptions that are there and cannot be compiled."""
+        registry = self.registry
+        rows = [registry.by_key.get(key) for key in list(self.matcher.refused)]
+        return [
+            {
+                "id": row.id,
+                "owner": row.owner,
+                "feed": registry.feed_names.get(row.feed, ""),
+                "reason": self.matcher.refused.get(row.key, ""),
+            }
+            for row in rows
+            if row is not None
+        ]
+
+    def troubles(self) -> list[str]:
+        """What does not work while everything else does."""
+        count = len(self.rejected())
+        some = [f"{count:,} subscriptions cannot be answered: see rejections"] if count else []
+        if self.matcher.unsaved:
+            some.append("the state of joins cannot be saved now")
+        return some
+
     def _feed_ended(self, feed: int) -> None:
         """No document of a feed that is gone is left; in the thread of the matcher."""
         self.catalog.forget(feed)
@@ -457,6 +551,12 @@ class Broker:
                 ),
                 lasting=True,
             )
+        )
+
+    def _read_again(self, after: int, last: int, most: int) -> list[ArrivedBlock]:
+        """Blocks of the log, for joins; in the thread of the matcher."""
+        return self.store.read(
+            lambda connection: document_rows.blocks_between(connection, after, last, most)
         )
 
     # -- notifications
@@ -522,7 +622,7 @@ class Broker:
         bodies = subscription_rows.present_bodies(connection, [key])
         if row is None or place is None or key not in bodies:
             return None
-        url = read_body(bodies[key]).webhook
-        if not isinstance(url, str) or key in self.barred:
+        body = stored_body(bodies[key])
+        if body is None or not isinstance(body.webhook, str) or key in self.barred:
             return None
-        return Webhook(key, row.id, url, place[1], place[0])
+        return Webhook(key, row.id, body.webhook, place[1], place[0])

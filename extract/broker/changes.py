@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from extract.broker.bodies import FeedBody, encode
 from extract.broker.journal import FeedEnd, SubscriptionChange, Transaction
 from extract.broker.problems import Problem, not_found
-from extract.broker.registry import FeedEntry
+from extract.broker.registry import FeedEntry, Registry
 from extract.broker.store import feeds as feed_rows
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import past_numbers
 from extract.broker.store import subscriptions as subscription_rows
+from extract.broker.store.join_streams import JoinStreams, circle_of, end_joins, put_joins
 from extract.broker.store.rows import FeedRow, SubscriberRow
+from extract.broker.store.set_aside import take_back
 
 PutMode = Literal["put", "create", "replace"]  # whether they may be new, and may be there
+_OTHER_NAME: Final = "choose a name that is neither a feed nor a stream"
 Apply = Callable[[Transaction], Any]
 
 
@@ -29,12 +32,14 @@ class NewSubscription:
         body: As JSON, without secrets.
         webhook: Whether notifications go to a webhook.
         secret: That signs them.
+        streams: Of a join.
     """
 
     id: str
     body: bytes
     webhook: bool
     secret: str
+    streams: JoinStreams | None = None
 
 
 def put_feed(
@@ -50,6 +55,8 @@ def put_feed(
         feed = registry.feeds.get(name)
         is_new = feed is None
         if feed is None:
+            if name in registry.published():
+                raise Problem(409, f"{name} is a stream that a join publishes", _OTHER_NAME)
             feed = FeedEntry(registry.next_feed, name, body, transaction.now, 1, [])
             registry.next_feed += 1
             feed_rows.set_meta(connection, "next_feed", str(registry.next_feed))
@@ -85,6 +92,7 @@ def put_subscriptions(
             if before is not None:
                 _check_free(before, entry.key, owner)
             _check_mode(before is not None, one.id, mode)
+        _check_published(registry, some)
         answers = [before is None for before in present]
         if any(answers) and registry.owned.get(owner, 0) + sum(answers) > most:
             reason = f"a client may have {most:,} subscriptions"
@@ -100,6 +108,13 @@ def put_subscriptions(
             feed_rows.set_meta(connection, "next_subscriber", str(registry.next_subscriber))
         again = [row.key for row, is_new in zip(rows, answers, strict=True) if not is_new]
         subscription_rows.end_versions(connection, revision, again)
+        take_back(connection, [key for key in again if registry.set_aside.pop(key, None)])
+        pairs = zip(rows, some, strict=True)
+        joins = {row.key: one.streams for row, one in pairs if one.streams is not None}
+        ended = [key for key in again if registry.joins.pop(key, None) and key not in joins]
+        end_joins(connection, ended)
+        put_joins(connection, joins)
+        registry.joins |= joins
         bodies = [(row.key, one.body) for row, one in zip(rows, some, strict=True)]
         subscription_rows.start_versions(connection, entry.key, revision, bodies)
         for row, one, is_new in zip(rows, some, answers, strict=True):
@@ -112,6 +127,24 @@ def put_subscriptions(
         return answers
 
     return apply
+
+
+def _check_published(registry: Registry, some: Sequence[NewSubscription]) -> None:
+    """Checks what joins publish: no feed has the name, and none of it comes back to the join."""
+    publishing = {one.id: one.streams for one in some if one.streams and one.streams.publishes}
+    for streams in publishing.values():
+        if streams.publishes in registry.feeds:
+            reason = f"{streams.publishes} is a feed; a join cannot publish documents into it"
+            raise Problem(409, reason, _OTHER_NAME)
+    if not publishing:
+        return
+    ended = {registry.subscribers[one.id].key for one in some if one.id in registry.subscribers}
+    others = [one for key, one in registry.joins.items() if key not in ended]
+    circle = circle_of([*others, *publishing.values()])
+    for name, streams in publishing.items():
+        if streams.publishes in circle and circle.intersection(streams.reads):
+            reason = f"what the join {name!r} publishes comes back to it, perhaps through others"
+            raise Problem(422, reason, "publish to a stream that none of these joins reads")
 
 
 def _check_free(before: SubscriberRow, feed: int, owner: str) -> None:
@@ -145,6 +178,8 @@ def end_subscriptions(transaction: Transaction, some: Sequence[SubscriberRow]) -
     registry, connection = transaction.registry, transaction.connection
     revision = _next_revision(transaction)
     keys = [one.key for one in some]
+    take_back(connection, [key for key in keys if key in registry.set_aside])
+    end_joins(connection, [key for key in keys if key in registry.joins])
     past = [(one.id, registry.end_subscriber(one)) for one in some]
     past_numbers.raise_past(connection, past)
     notification_rows.remove_notifications(connection, keys)

@@ -9,7 +9,7 @@ import msgspec
 
 from extract.broker.bodies import FeedBody, SubscriptionBody
 from extract.broker.changes import put_feed
-from extract.broker.feed_filters import read_body, select_of
+from extract.broker.feed_filters import select_of, stored_body
 from extract.broker.feed_schemas import FeedSchemas, InferredFeed
 from extract.broker.journal import Operation, Transaction
 from extract.broker.problems import Problem
@@ -113,9 +113,8 @@ class FeedCatalog:
         unsatisfiable: list[str] = []
         if feed is not None and schema is not None:
             bodies = read(feed.key)
-            reasons = check_queries(list(bodies.values()), schema, self._limits)
-            chosen = zip(bodies, reasons, strict=True)
-            unsatisfiable = [identifier for identifier, reason in chosen if reason]
+            _, reasons = check_queries(list(bodies.values()), schema, self._limits)
+            unsatisfiable = [name for place, name in enumerate(bodies) if place in reasons]
             if unsatisfiable and not body.accept_unsatisfiable:
                 count = len(unsatisfiable)
                 raise Problem(
@@ -192,5 +191,9 @@ def present_queries(
     """The queries of a feed without joins, by the ids of the subscriptions."""
     rows = [one for one in list(registry.by_key.values()) if one.feed == feed]
     texts = subscription_rows.present_bodies(connection, [one.key for one in rows])
-    bodies = {one.id: read_body(texts[one.key]) for one in rows if one.key in texts}
-    return {name: body for name, body in bodies.items() if select_of(body) is not None}
+    bodies = {one.id: stored_body(texts[one.key]) for one in rows if one.key in texts}
+    return {
+        name: body
+        for name, body in bodies.items()
+        if body is not None and select_of(body) is not None
+    }

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from extract.broker.registry import Registry
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock
 from extract.broker.store.store import BrokerStore
+from extract.broker.store.tables import DamagedStore, StoreError
 from extract.broker.submissions import Submission, write_submissions
 from extract.broker.times import now_us
 
@@ -54,7 +55,20 @@ class FeedEnd:
     feed: int
 
 
-Event = ArrivedBlock | SubscriptionChange | FeedEnd
+@dataclass(frozen=True, slots=True)
+class JoinRights:
+    """All joins that there are, after rights have changed.
+
+    Attributes:
+        joins: Their subscriptions as JSON, by the keys of the subscribers.
+        barred: Subscribers whose joins are not asked, for want of a right.
+    """
+
+    joins: Mapping[int, bytes]
+    barred: Collection[int]
+
+
+Event = ArrivedBlock | SubscriptionChange | FeedEnd | JoinRights
 
 
 @dataclass(slots=True)
@@ -206,6 +220,8 @@ class Journal:
         """Writes operations, all or none; returns whether they are written."""
         begun = time.perf_counter()
         try:
+            if self._store.damage is not None:
+                raise self._store.damage
             if self._is_stale:
                 self._read_again()
             now = max(now_us(), self._registry.last_time + 1)  # times rise, whatever clocks do
@@ -213,9 +229,12 @@ class Journal:
             with self._store.writer.transaction():
                 self._apply(taken, transaction)
         except Exception as error:
+            if isinstance(error, DamagedStore):
+                self._store.damage = error
             self._forget(taken)
             if len(taken) == 1:
-                _log.error("a transaction failed: %s", error, exc_info=error)
+                told = None if isinstance(error, StoreError) else error
+                _log.error("a transaction failed: %s", error, exc_info=told)
                 self.failure = error
             return False
         self._observe(time.perf_counter() - begun, len(taken))
@@ -241,7 +260,9 @@ class Journal:
                 if _lasts(one):
                     left.append(one)
                 else:
-                    one.outcome = Problem(503, "the store cannot be written now", retry_after=5)
+                    damage = self._store.damage
+                    reason = "the store cannot be written now" if damage is None else damage.reason
+                    one.outcome = Problem(503, reason, retry_after=5)
                     self._settle([one])
         if are_written:
             self.failure = None

@@ -59,6 +59,9 @@ class Metrics:
         self._journal = gauge("journal_operations", "Changes that wait to be written.")
         self._readers = gauge("waiting_readers", "Long polls and event streams that wait.")
         self._subscriptions = gauge("subscriptions", "Subscriptions.")
+        self._set_aside = gauge(
+            "subscriptions_set_aside", "Subscriptions that are asked no more: they took too long."
+        )
         self._feeds = gauge("feeds", "Feeds.")
         self._states = gauge("engine_states", "States of the push engine's automata.")
         self._store = gauge("store_bytes", "Bytes of the store on disk.")
@@ -92,6 +95,7 @@ class Metrics:
         self._readers.set(len(broker.readers))
         self._feeds.set(len(registry.feeds))
         self._subscriptions.set(sum([one.subscribers for one in list(registry.feeds.values())]))
+        self._set_aside.set(len(registry.set_aside))
         self._states.set(broker.matcher.engine_states())
         try:
             self._store.set(broker.store.database.size())

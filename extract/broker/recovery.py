@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from extract.broker.feed_filters import read_body, select_of
+from extract.broker.feed_filters import select_of, stored_body
 from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.store import documents as document_rows
 from extract.broker.store import joins as join_rows
+from extract.broker.store import set_aside
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock, SubscriptionVersion
 
 _ALL = 1 << 60
+_PAGE: Final = 16  # blocks that are read again at a time
+
+ReadBlocks: TypeAlias = Callable[[int, int, int], Sequence[ArrivedBlock]]
+"""Returns the blocks behind a position, up to another one, at most so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What joins saw after their state was saved.
+
+    Attributes:
+        changes: Changes of joins, with their revisions.
+        position, revision: Where the state was saved.
+        end: The last position that joins saw.
+    """
+
+    changes: Sequence[tuple[int, SubscriptionChange]] = ()
+    position: int = 0
+    revision: int = 0
+    end: int = 0
+
+    def events(self, read: ReadBlocks) -> Iterator[Event]:
+        """Yields them in the order of the log; a few documents at a time are in memory."""
+        at, position = 0, self.position
+        while position < self.end and (blocks := read(position, self.end, _PAGE)):
+            position = blocks[-1].position
+            ready = [one for one in self.changes[at:] if one[0] <= blocks[-1].revision]
+            yield from _merged(ready, blocks)
+            at += len(ready)
+        yield from [event for _, event in self.changes[at:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +58,10 @@ class Recovered:
         documents: Documents that are to be matched, and
         size: their bytes.
         join_state: The last saved state of joins; empty if there is none.
-        replay: What joins have seen since that, in the order of the log.
+        replay: What joins saw after that.
         revision: Of the first document to match.
         position: Up to which all is matched.
+        set_aside: Subscribers whose present queries are not asked; their `queries` are left out.
     """
 
     queries: dict[int, dict[int, bytes]]
@@ -36,45 +69,51 @@ class Recovered:
     documents: int
     size: int
     join_state: bytes
-    replay: list[Event]
+    replay: Replay
     revision: int
     position: int
+    set_aside: frozenset[int] = frozenset()
 
 
-def recover(connection: Connection, revision: int) -> Recovered:
+def recover(connection: Connection, revision: int, has_state: bool = True) -> Recovered:
     """Reads what the last broker left.
 
     Args:
         connection: To the store.
         revision: The present one.
+        has_state: Whether the saved state of joins can be used; without it they read again all
+            documents that are kept.
     """
     matched = document_rows.matched_position(connection)
     blocks = document_rows.blocks_after(connection, matched, _ALL)
     first = blocks[0].revision if blocks else revision
+    aside = frozenset(set_aside.all_set_aside(connection))
     queries: dict[int, dict[int, bytes]] = {}
     has_joins = False
     for one in subscription_rows.versions_at(connection, first):
-        queries.setdefault(one.feed, {})[one.key] = one.body
+        if one.key not in aside:
+            queries.setdefault(one.feed, {})[one.key] = one.body
         has_joins = has_joins or is_join(one.body)
     later = subscription_rows.versions_after(connection, first)
     backlog = _merged(_changes(later, first), blocks)
-    saved = join_rows.last_state(connection)
-    replay: list[Event] = []
+    saved = join_rows.last_state(connection) if has_state else None
+    replay = Replay()
     if saved is not None or has_joins:
         position, since, state = (0, 0, b"") if saved is None else saved
         versions = [
-            one for one in subscription_rows.versions_after(connection, since) if is_join(one.body)
+            one
+            for one in subscription_rows.versions_after(connection, since)
+            if is_join(one.body) and one.key not in aside
         ]
         if saved is None and versions:  # documents before the first join are not for it
             earliest = min([one.since for one in versions])
             position = document_rows.position_before(connection, earliest)
-        seen = document_rows.blocks_between(connection, position, matched)
         changes = [one for one in _changes(versions, since) if one[0] <= first]
-        replay = _merged(changes, seen)
+        replay = Replay(changes, position, since, matched)
     documents = sum([len(block.documents) for block in blocks])
     size = sum([len(one.content) for block in blocks for one in block.documents])
     state = b"" if saved is None else saved[2]
-    return Recovered(queries, backlog, documents, size, state, replay, first, matched)
+    return Recovered(queries, backlog, documents, size, state, replay, first, matched, aside)
 
 
 def is_join(body: bytes) -> bool:
@@ -82,7 +121,10 @@ def is_join(body: bytes) -> bool:
 
     Its metadata may have a key of that name, too.
     """
-    return b'"xscl":' in body and select_of(read_body(body)) is None
+    if b'"xscl":' not in body:
+        return False
+    read = stored_body(body)
+    return read is not None and select_of(read) is None
 
 
 def _changes(

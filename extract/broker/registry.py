@@ -14,7 +14,10 @@ from extract.broker.store import idempotency, past_numbers, retained
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import SubscriberRow
+from extract.broker.store.join_streams import JoinStreams, all_joins
+from extract.broker.store.rows import SetAsideRow, SubscriberRow
+from extract.broker.store.set_aside import all_set_aside
+from extract.xscl.ast import EVERY_STREAM
 
 
 @dataclass(slots=True)
@@ -54,6 +57,8 @@ class Registry:
         feed_names: By key, of all feeds that the matcher may still have documents of.
         subscribers: By id.
         owned: How many subscriptions each client has.
+        joins: The streams of joins, by the keys of their subscribers.
+        set_aside: Subscriptions that are asked no more, by key.
         numbers: The last number of each subscriber whose notifications were written lately.
         past: The last numbers of subscriptions that are gone, by bucket.
         retained_bytes: Of documents and notifications that are kept.
@@ -68,6 +73,8 @@ class Registry:
         self.subscribers: dict[str, SubscriberRow] = {}
         self.by_key: dict[int, SubscriberRow] = {}
         self.owned: dict[str, int] = {}
+        self.joins: dict[int, JoinStreams] = {}
+        self.set_aside: dict[int, SetAsideRow] = {}
         self.numbers: dict[int, int] = {}
         self.position = 0  # in the log; never again that of a block whose feed was deleted
         self.load()
@@ -104,6 +111,8 @@ class Registry:
             feeds_by_key[one.feed].subscribers += 1
         self.next_subscriber = int(feed_rows.meta(connection, "next_subscriber", "1"))
         self.past = past_numbers.past_numbers(connection)
+        self.joins = all_joins(connection)
+        self.set_aside = all_set_aside(connection)
         self.retained_bytes = retained.retained_bytes(connection)
         self.idempotency_bytes = idempotency.kept_bytes(connection)
         self.feed_names.update({one.key: one.name for one in feeds.values()})
@@ -129,11 +138,31 @@ class Registry:
             self.past[bucket] = max(last, self.past.get(bucket, 0))
         del self.subscribers[row.id], self.by_key[row.key]
         self.numbers.pop(row.key, None)
+        self.set_aside.pop(row.key, None)
+        self.joins.pop(row.key, None)
         self.owned[row.owner] -= 1
         if not self.owned[row.owner]:
             del self.owned[row.owner]
         self.feeds_by_key[row.feed].subscribers -= 1
         return last
+
+    def published(self) -> set[str]:
+        """The streams that joins publish."""
+        return {one.publishes for one in list(self.joins.values())} - {""}
+
+    def missed(self, row: SubscriberRow, aside: SetAsideRow) -> int:
+        """How many documents a subscription was not asked about since it was set aside."""
+        since = [one.next_number - 1 - aside.numbers.get(one.key, 0) for one in self.feeds_of(row)]
+        return aside.missed + sum(since)
+
+    def feeds_of(self, row: SubscriberRow) -> list[FeedEntry]:
+        """The feeds whose documents a subscription is asked about."""
+        streams = self.joins.get(row.key)
+        feeds = list(self.feeds.values())
+        if streams is None:
+            return [one for one in feeds if one.key == row.feed]
+        every = EVERY_STREAM in streams.reads
+        return [one for one in feeds if every or one.name in streams.reads]
 
     def last_number(self, key: int) -> int:
         """The last number of a subscriber; in the thread of the journal."""

@@ -29,7 +29,7 @@ def trim_store(transaction: Transaction, settings: BrokerSettings, has_joins: bo
     safe_position = matched
     safe_revision = registry.revision if first is None else first
     saved = join_rows.last_place(connection)
-    if has_joins:
+    if has_joins or saved is not None:  # whose joins end with a change that is read again
         safe_position = min(matched, 0 if saved is None else saved[0])
         safe_revision = min(safe_revision, 0 if saved is None else saved[1])
     subscription_rows.forget_versions(connection, safe_revision)

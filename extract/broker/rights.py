@@ -1,17 +1,17 @@
-"""Whether owners may still read what their subscriptions ask for: checked when tokens change."""
+"""Who may have which subscription: read its feed, read what it joins, publish what it publishes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
-from extract.broker.feed_filters import read_body
-from extract.broker.joined_feeds import joined_streams, may_read
+from extract.broker.journal import Event, SubscriptionChange
 from extract.broker.recovery import is_join
 from extract.broker.registry import Registry
 from extract.broker.security.tokens import LOCAL, KnownClient, TokenFile
-from extract.broker.store.database import Connection
-from extract.broker.store.subscriptions import every_present_body
-from extract.limits import Limits
+from extract.broker.store.join_streams import JoinStreams
+from extract.broker.store.rows import SubscriberRow
+from extract.xscl.ast import EVERY_STREAM
 
 
 def owner_named(name: str, tokens: TokenFile) -> KnownClient | None:
@@ -23,36 +23,47 @@ def owner_named(name: str, tokens: TokenFile) -> KnownClient | None:
     return LOCAL if owner is None and name == LOCAL.name else owner
 
 
-def without_right(
-    connection: Connection, registry: Registry, tokens: TokenFile, limits: Limits
+def may_join(streams: JoinStreams, client: KnownClient) -> bool:
+    """Whether a client may read all streams of a join, and publish into its stream."""
+    if EVERY_STREAM in streams.reads and client.feeds is not None:
+        return False
+    named = [name for name in streams.reads if name != EVERY_STREAM]
+    if not all(client.may("subscribe", name) for name in named):
+        return False
+    return not streams.publishes or client.may("publish", streams.publishes)
+
+
+def may_have(client: KnownClient, registry: Registry, row: SubscriberRow) -> bool:
+    """Whether a client may do all that a subscription does."""
+    if not client.may("subscribe", registry.feed_names.get(row.feed, "")):
+        return False
+    streams = registry.joins.get(row.key)
+    return streams is None or may_join(streams, client)
+
+
+def barred_among(
+    registry: Registry, tokens: TokenFile, rows: Iterable[SubscriberRow]
 ) -> frozenset[int]:
-    """The subscribers whose owners may not read their feed, or not all that they join."""
+    """Of some subscribers, those whose owners may no longer have what they ask for."""
     barred = set()
-    joins = {key: body for key, body in every_present_body(connection) if is_join(body)}
-    for row in list(registry.by_key.values()):
-        feed = registry.feed_names.get(row.feed)
-        if feed is None:
-            continue  # it was deleted just now
+    for row in rows:
         owner = owner_named(row.owner, tokens)
-        if not _may_be_told(owner, feed, joins.get(row.key), limits):
+        if owner is None or not may_have(owner, registry, row):
             barred.add(row.key)
     return frozenset(barred)
 
 
-def barred_among(
-    tokens: TokenFile, owner: str, feed: str, bodies: Mapping[int, bytes], limits: Limits
-) -> set[int]:
-    """Of some subscribers of one owner and feed, those that may not be told what they ask for."""
-    client = owner_named(owner, tokens)
-    joins = {key: body if is_join(body) else None for key, body in bodies.items()}
-    return {key for key, join in joins.items() if not _may_be_told(client, feed, join, limits)}
+def without_barred_joins(events: Iterable[Event], barred: Collection[int]) -> list[Event]:
+    """Changes of subscriptions, in which joins end that their owners may not have.
 
-
-def _may_be_told(owner: KnownClient | None, feed: str, join: bytes | None, limits: Limits) -> bool:
-    """Whether a client may read a feed, and all that a subscription to it joins."""
-    if owner is None or not owner.may("subscribe", feed):
-        return False
-    if join is None:
-        return True
-    streams, _ = joined_streams(read_body(join), limits)
-    return may_read(streams, owner)
+    What such a join published, others would read.
+    """
+    return [
+        replace(one, body=None)
+        if isinstance(one, SubscriptionChange)
+        and one.key in barred
+        and one.body is not None
+        and is_join(one.body)
+        else one
+        for one in events
+    ]

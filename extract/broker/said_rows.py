@@ -14,12 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.protocol import Select
+from extract.filtertool.processes.sandbox import calls_put_off
 from extract.live_filter import Filter
 
 FIELDS: Final = ("node", "name", "start", "end", "ordinal", "path", "value", "text")
 _ROWS: Final = 4_096  # that become Python values at a time
-_EXPRESSIONS: Final = frozenset({"boolean", "number", "string"})
-_FALSE: Final = frozenset({"false", "0", "-0", "NaN", ""})
+# Of expressions that are no nodes, the values of which XPath's boolean() is false.
+_FALSE: Final = {"boolean": {"false"}, "number": {"0", "-0", "NaN"}, "string": {""}}
 
 
 class Said(NamedTuple):
@@ -93,7 +94,7 @@ def said_nodes(table: Any, shown: Shown) -> Iterator[Said]:
 
 
 def _told(pair: tuple[int, int], nodes: list[dict[str, Any]], count: int) -> Iterator[Said]:
-    if nodes and nodes[0]["node"] in _EXPRESSIONS and nodes[0]["value"] in _FALSE:
+    if nodes and nodes[0]["value"] in _FALSE.get(nodes[0]["node"], ()):
         return  # a value that is there for every document, and says no
     place, key = pair
     yield Said(place, (key,), said_of(nodes, count))
@@ -116,6 +117,14 @@ def _parts(table: Any) -> Iterator[Any]:
         return
     for start in range(0, table.num_rows, _ROWS):
         yield table.slice(start, _ROWS)
+
+
+def table_of(used: Filter, batch: Sequence[tuple[str, bytes]], patient: bool) -> Any:
+    """The rows of a batch; without patience, no query may take a process of its own."""
+    if patient:
+        return used.table(batch)
+    with calls_put_off():
+        return used.table(batch)
 
 
 def rejections(used: Filter) -> list[dict[str, Any]]:

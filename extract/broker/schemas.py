@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
 from extract.broker.bodies import FeedBody, SubscriptionBody
-from extract.broker.feed_filters import as_subscription
+from extract.broker.feed_filters import as_subscription, refusals
 from extract.broker.problems import Problem
 from extract.broker.wording import over_http
 from extract.errors import ExtractError, SchemaError
@@ -20,6 +20,7 @@ from extract.limits import Limits
 from extract.pipeline import prepare
 from extract.schema.load import load_schema
 from extract.schema.model import Schema
+from extract.scheme.registered import Rejected
 from extract.subscriptions import Subscriptions
 
 # Never a path out of the folder, and never one that means something to a system.
@@ -124,24 +125,38 @@ def compile_in_child(files: SchemaFilesBody, seconds: float, memory: int) -> Sch
 
 def check_queries(
     bodies: Sequence[SubscriptionBody], schema: Schema | None, limits: Limits
-) -> list[str]:
-    """Says for each query why it can match nothing under a schema; empty if it can.
+) -> tuple[dict[int, Rejected], dict[int, str]]:
+    """Says of queries, by their places, which cannot be answered and which can match nothing.
+
+    Returns:
+        Why the matcher could not compile a query; and why another one matches no document that
+        keeps to the schema.
 
     Raises:
-        Problem: One cannot be evaluated; ``index`` says which.
+        Problem: They cannot be looked at together, as when they have impossible bindings.
     """
     queries = [as_subscription(number, body) for number, body in enumerate(bodies)]
     try:
         scheme = prepare(schema, Subscriptions.of(queries), limits=limits)
+        refused = {int(one.id): one for one in scheme.rejected}
+        others = [place for place in range(len(bodies)) if place not in refused]
+        more = refusals([bodies[place] for place in others], limits)
     except ExtractError as error:
         raise Problem(422, error.reason, error.hint) from None
-    for one in scheme.rejected:
-        text = queries[int(one.id)].xpath
-        place: dict[str, Any] = {"index": int(one.id), "query": text, "offset": one.offset}
+    refused |= {others[place]: one for place, one in more.items()}
+    reasons = {int(one.subscriber.id): over_http(one.reason) for one in scheme.unsatisfiable}
+    return refused, reasons
+
+
+def refuse_first(refused: Mapping[int, Rejected]) -> None:
+    """Says what is wrong with the first query that is refused; ``index`` says which that is.
+
+    Raises:
+        Problem: One is refused.
+    """
+    for index in sorted(refused):
+        one = refused[index]
+        place: dict[str, Any] = {"index": index, "query": one.xpath, "offset": one.offset}
         if one.offset >= 0:
             place |= {"line": 1, "column": one.offset + 1}
         raise Problem(422, one.reason, one.hint, about="query", **place)
-    reasons = [""] * len(bodies)
-    for two in scheme.unsatisfiable:
-        reasons[int(two.subscriber.id)] = over_http(two.reason)
-    return reasons

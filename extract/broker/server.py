@@ -14,15 +14,18 @@ from typing import Any, Final
 import uvicorn
 
 from extract.broker.broker import Broker
+from extract.broker.feed_filters import stored_body
 from extract.broker.http.app import create_app
 from extract.broker.http.rehearsal import choose_protocol
 from extract.broker.security.access import Access
 from extract.broker.security.tokens import TokenError, TokenFile
 from extract.broker.settings import LOOPBACK, BrokerSettings
 from extract.broker.store.documents import last_position, matched_position
-from extract.broker.store.store import BrokerStore, has_store
+from extract.broker.store.store import BrokerStore, database_of, has_store
+from extract.broker.store.subscriptions import every_present_body
 from extract.broker.store.tables import VERSION
 from extract.errors import ExtractError
+from extract.xpath.later import FIRST
 
 _log: Final = logging.getLogger("extract.broker")
 _STOP_SECONDS: Final = 10
@@ -74,12 +77,17 @@ def check_store(location: str, settings: BrokerSettings, token_file: str | None)
     """
     clients = None if token_file is None else len(TokenFile.load(token_file))
     if not has_store(location):
-        there = {"bytes": 0, "feeds": {}, "subscriptions": 0, "blocks_to_match": 0}
+        there = {"bytes": 0, "feeds": {}, "subscriptions": 0}
+        there |= {"rejected": [], "notes": [], "blocks_to_match": 0}
         return {"store": location, "exists": False, "version": VERSION, **there, "clients": clients}
-    store = BrokerStore.open(location)
+    database = database_of(location)
+    database.check(thoroughly=True)
+    store = BrokerStore(database)
     try:
+        store.check_rows()
         broker = Broker(store, settings)
         broker.load()
+        broker.matcher.check_joins()
         with store.reader() as connection:
             first, last = matched_position(connection), last_position(connection)
         return {
@@ -89,11 +97,25 @@ def check_store(location: str, settings: BrokerSettings, token_file: str | None)
             "bytes": store.database.size(),
             "feeds": {one.name: one.kind for one in broker.registry.feeds.values()},
             "subscriptions": sum([one.subscribers for one in broker.registry.feeds.values()]),
+            "rejected": broker.rejected(),
+            "notes": _version_notes(broker),
             "blocks_to_match": last - first,
             "clients": clients,
         }
     finally:
         store.close()
+
+
+def _version_notes(broker: Broker) -> list[str]:
+    """Subscriptions from when brokers took ``version`` for metadata."""
+    notes = []
+    with broker.store.reader() as connection:
+        for key, text in every_present_body(connection):
+            body = stored_body(text) if b'"version"' in text else None
+            if body is not None and isinstance(body.metadata, dict) and "version" in body.metadata:
+                named = f"the subscription {broker.registry.by_key[key].id!r} has metadata version"
+                notes.append(f"{named}, and is XPath {FIRST}: put it again if it should be another")
+    return notes
 
 
 def serve_on(

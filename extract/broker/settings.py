@@ -34,6 +34,7 @@ class BrokerLimits:
         notification_matches: Nodes in one notification.
         notification_bytes: Of the values of nodes in one notification, beyond the first node.
         answer_bytes: That one query may select or make in one document.
+        query_seconds: That a query may take in one document, where it may take very long.
         matching_bytes: That rows may take while documents are matched, about.
         matching_pairs: Documents times subscriptions that are matched in one call.
         unwritten_bytes: Of notifications that are matched and not yet on disk.
@@ -44,6 +45,7 @@ class BrokerLimits:
         header_bytes: Of the line and the headers of a request.
         wait_seconds: Of a long poll.
         join_bytes: Of documents that joins remember; the oldest are dropped, and noted.
+        published: Documents that joins publish, and read, on the way from one document.
         future_seconds: How far ahead the time of a document may be.
         inferred_names: Elements of an inferred schema; beyond, it widens no more.
         inferred_bytes: Of documents that an inferred schema is made of.
@@ -68,6 +70,7 @@ class BrokerLimits:
     notification_matches: int = 1_000
     notification_bytes: int = _MIB
     answer_bytes: int = 16 * _MIB
+    query_seconds: float = 2
     matching_bytes: int = 256 * _MIB
     matching_pairs: int = 16_000_000
     unwritten_bytes: int = 64 * _MIB
@@ -78,6 +81,7 @@ class BrokerLimits:
     header_bytes: int = 65_536
     wait_seconds: float = 60
     join_bytes: int = 512 * _MIB
+    published: int = 1_000
     future_seconds: float = 60
     inferred_names: int = 2_000
     inferred_bytes: int = 64 * _MIB
@@ -169,7 +173,8 @@ class BrokerSettings:
             document_bytes=self.limits.document_bytes,
             whole_bytes=self.limits.document_bytes,
             value_bytes=1 << 20,
-            query_seconds=10.0,
+            query_seconds=self.limits.query_seconds,
             query_rows=1_000_000,
             query_bytes=self.limits.answer_bytes,
+            published=self.limits.published,
         )

@@ -15,6 +15,7 @@ _LIMITS: Final = {
     "document-bytes": "document_bytes",
     "whole-bytes": "document_bytes",
     "query-bytes": "answer_bytes",
+    "query-seconds": "query_seconds",
     "state": "join_bytes",
 }
 _NAMESPACES: Final = r'"namespaces": {"\1": "\2"}'

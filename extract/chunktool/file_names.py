@@ -1,7 +1,10 @@
-"""File and directory names from untrusted names: safe on every file system, and unique."""
+"""Names from untrusted names: of files and directories, safe on every file system and unique; and
+of documents, as rows have them.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Final
@@ -24,6 +27,40 @@ def safe_name(text: str) -> str:
 
 def _is_harmless(character: str) -> bool:
     return character in "._-+=,@~" or unicodedata.category(character)[0] in "LNM"
+
+
+# What is no character of Unicode, and what begins an escape.
+_ESCAPED: Final = re.compile("[\ud800-\udfff\ufffd]")
+_NOT_XML: Final = re.compile("[^\\t\\n\\r -\ud7ff\ue000-\ufffc\U00010000-\U0010ffff]")
+_ESCAPE: Final = re.compile("\ufffd([0-9A-F]{4})")
+
+
+def document_name(path: str, xml: bool = False) -> str:
+    """Returns the name of a document as rows have it: characters of Unicode only, each name once.
+
+    A byte of a path that is no UTF-8, which Python has as half of a character (PEP 383), any other
+    half, and U+FFFD itself are each written as U+FFFD and four hexadecimal digits; for XML, so are
+    characters that it does not allow. All other names are as they are.
+
+    >>> document_name("größe%FF.xml"), ascii(document_name("bad\\udcff.xml"))
+    ('größe%FF.xml', "'bad\\\\ufffdDCFF.xml'")
+    """
+    if path.isascii() and (not xml or path.isprintable()):
+        return path
+    return (_NOT_XML if xml else _ESCAPED).sub(_escape, path)
+
+
+def document_path(name: str) -> str:
+    """Returns what a document was called, from its name in rows: the path, if it is a file.
+
+    >>> document_path(document_name("bad\\udcff.xml")) == "bad\\udcff.xml"
+    True
+    """
+    return name if name.isascii() else _ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\ufffd{ord(found[0]):04X}"
 
 
 def directory_name(document: str) -> str:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +39,7 @@ from extract.chunktool.scan.driver import Outcome, Verdict, scan
 from extract.chunktool.scan.protocol import Batch
 from extract.chunktool.sibling_positions import Positions
 from extract.errors import DocumentError
-from extract.files import whole_directory
+from extract.files import check_written, whole_directory
 from extract.limits import Limits
 from extract.scheme.model import DOCUMENT, Scheme
 
@@ -135,12 +135,14 @@ def write_chunks(
 
     Raises:
         DocumentError: As for `extract.chunk`; then nothing is written.
+        FileExistsError: Something else has that name, or is in the directory.
         OSError: The files cannot be written.
     """
     target = Path(directory)
     if target.exists() and not (target / MANIFEST).is_file():
         raise FileExistsError(17, "it is there, and holds no chunks of a document", str(target))
-    with whole_directory(target, durable=False) as partial:
+    check_written(target, _written)
+    with whole_directory(target, _written, durable=False) as partial:
         with (
             open_source(document, name, limits) as source,
             borrowed_automaton(scheme, "chunks", assume_valid) as automaton,
@@ -158,6 +160,15 @@ def write_chunks(
             manifest = _manifest(source, outcome, size, digest, chunks)
         (partial / MANIFEST).write_bytes(_json(manifest))
     return manifest
+
+
+def _written(directory: Path) -> Collection[str]:
+    """Returns what we have written into a document's directory."""
+    try:
+        chunks = Manifest.load(directory).chunks
+    except DocumentError:  # it is not ours, or nobody can tell
+        return []
+    return [MANIFEST, *[name for chunk in chunks for name in (chunk.file, chunk.map)]]
 
 
 def _manifest(

@@ -35,7 +35,7 @@ from extract import __version__
 from extract.cli.config import add_config
 from extract.cli.endings import ended_in_order
 from extract.cli.failures import report
-from extract.cli.terminal import wants_colour
+from extract.cli.terminal import open_closed_streams, wants_colour
 
 SECTIONS: Final = {
     "The whole job": {
@@ -185,4 +185,5 @@ click.version_option(__version__, prog_name="extract", message="%(prog)s %(versi
 
 def main(args: list[str] | None = None) -> Any:
     """Runs the ``extract`` command and exits."""
+    open_closed_streams()
     return cli.main(args, prog_name="extract")

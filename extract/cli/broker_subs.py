@@ -143,7 +143,9 @@ def as_line(one: RemoteSubscription) -> dict[str, Any]:
         line["namespaces"] = dict(one.namespaces)
     if one.webhook:
         line["webhook"] = one.webhook
-    return {**line, **one.metadata}
+    if one.version != FIRST or "version" in one.metadata:  # which older brokers took for metadata
+        line["version"] = one.version
+    return {**one.metadata, **line}
 
 
 def exported_table(options: BrokerOptions) -> Any:
@@ -163,7 +165,7 @@ def _exported(one: RemoteSubscription) -> dict[str, Any]:
         "id": one.id,
         "xpath": one.query,
         "weight": 1.0,
-        "version": FIRST,
+        "version": one.version,
         "namespaces": json.dumps(dict(one.namespaces)) if one.namespaces else None,
         "metadata": json.dumps(metadata, ensure_ascii=False) if metadata else None,
         "status": "unsatisfiable" if one.unsatisfiable else "satisfiable",

@@ -73,7 +73,8 @@ _SHOWN: Final = 10
 )  # fmt: skip
 @click.option(
     "--lateness", metavar="SECONDS",
-    help="By how much a document may be behind the latest time; by default the longest window.",
+    help="By how much a document may be behind the latest time of the streams that a query reads; "
+    "by default the longest window.",
 )  # fmt: skip
 @click.option(
     "--max-state", metavar="BYTES",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import Field
 from typing import Any, Final, Literal, TypeVar, cast
 
@@ -304,9 +304,14 @@ def limit_options(*groups: Group) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def gathered(*args: Any, **kwargs: Any) -> Any:
             values = {one.name: kwargs.pop(f"max_{one.name}") for one in ours}
+            values |= kwargs.pop("limit")
             return command(*args, limits=Limits(**values), **kwargs)
 
-        made: Any = gathered
+        made: Any = click.option(
+            "--limit", cls=_Limit, multiple=True, metavar="NAME=N",
+            callback=functools.partial(_named_limits, ours),
+            help="Set a limit by its name, as in --limit depth=9.",
+        )(gathered)  # fmt: skip
         for one in reversed(ours):
             made = click.option(
                 option(one.name),
@@ -321,6 +326,22 @@ def limit_options(*groups: Group) -> Callable[[Command], Command]:
         return cast("Command", made)
 
     return decorate
+
+
+def _named_limits(
+    limits: Sequence[Field[Any]], ctx: click.Context, param: click.Parameter, texts: Sequence[str]
+) -> dict[str, Any]:
+    """The limits that are set by name."""
+    known = {one.name: one for one in limits}
+    named: dict[str, Any] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in known:
+            reason = f"There is no limit {name!r} here; choose one of {', '.join(sorted(known))}"
+            raise click.BadParameter(reason, ctx, param)
+        kind: click.ParamType[Any] = _range(known[name])
+        named[name] = kind.convert(number, param, ctx)
+    return named
 
 
 def _range(limit: Field[Any]) -> click.IntRange | click.FloatRange:

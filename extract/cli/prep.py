@@ -75,7 +75,8 @@ def prep(
       extract prep -s university.dtd -q queries.tsv -o duckdb:subs.duckdb
     """
     started = time.perf_counter()
-    options = PrepareOptions(progress=verbosity.progress(progress), **preparation)
+    shown = verbosity.progress(progress)
+    options = PrepareOptions(target=output, progress=shown, **preparation)
     scheme = prepared(options)
     write_scheme(scheme, output)
     seconds = time.perf_counter() - started

@@ -51,6 +51,7 @@ class PrepareOptions:
         workers: How many chunks of one document are filtered at the same time.
         weights: How queries are counted.
         limits: How large queries may be.
+        target: Where the scheme goes: queries may join the tables of a database.
         progress: Whether to show how far it is; None for what is usual.
     """
 
@@ -67,6 +68,7 @@ class PrepareOptions:
     workers: int = 1
     weights: str = "one"
     limits: Limits = DEFAULTS
+    target: str = ""
     progress: bool | None = None
 
 
@@ -182,6 +184,7 @@ def prepared(options: PrepareOptions) -> Scheme:
             sample=options.sample,
             workers=options.workers,
             limits=options.limits,
+            database=options.target,
             progress=shown.advance,
         )
 

@@ -17,6 +17,7 @@ from extract.limits import Limits
 from extract.preptool.revise import Reviser
 from extract.scheme import Scheme
 from extract.scheme.database import is_database
+from extract.scheme.database.store import tables_of
 
 
 def revise_scheme(
@@ -56,7 +57,7 @@ def _in_file(
 ) -> Revision:
     with _alone(path) as unchanged:
         before = Scheme.load(path)
-        reviser, revision = Reviser(before, limits), Revision(before)
+        reviser, revision = Reviser(before, limits, tables_of(target)), Revision(before)
         change(reviser, revision)
         revision.after = reviser.scheme()
         if unchanged is not None and os.path.realpath(target) == os.path.realpath(path):
@@ -84,7 +85,7 @@ def _in_database(
     def revise() -> Revision:
         with scheme_change(url) as database:
             before = database.stored.scheme
-            reviser, revision = Reviser(before, limits), Revision(before)
+            reviser, revision = Reviser(before, limits, database.tables), Revision(before)
             change(reviser, revision)
             rows = reviser.rows()
             kept = rows[rows < len(before.members)]

@@ -26,6 +26,22 @@ def is_terminal(err: bool = False) -> bool:
     return stream is not None and stream.isatty()
 
 
+def open_closed_streams() -> None:
+    """Opens the standard streams that are closed, as after ``>&-``.
+
+    Else the next file or pipe would get the number of one, and libraries write to these numbers.
+    Nothing is there to read, messages go nowhere, and what goes to standard output fails: it would
+    be lost unseen.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115
+
+
 def console(err: bool = False) -> Console:
     """Rich's view of standard output, or of standard error. Takes a moment to import."""
     from rich.console import Console

@@ -9,6 +9,7 @@ from typing import Any
 
 from extract.client.transport import refusal_of
 from extract.errors import ExtractError
+from extract.xpath.later import FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class RemoteSubscription:
         webhook: Where its notifications are sent; empty if they are fetched.
         metadata: What else is known of it.
         unsatisfiable: Why it matches nothing; empty if it may.
+        version: Of XPath.
     """
 
     id: str
@@ -59,6 +61,7 @@ class RemoteSubscription:
     webhook: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     unsatisfiable: str = ""
+    version: str = FIRST
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> RemoteSubscription:
@@ -73,6 +76,7 @@ class RemoteSubscription:
             facts.get("webhook") or "",
             facts.get("metadata") or {},
             facts.get("unsatisfiable") or "",
+            facts.get("version") or FIRST,
         )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
-from extract.errors import BrokerError
 from extract.flwr.parser import is_flwr
 from extract.subscriptions import Subscription, Subscriptions
 from extract.xpath.later import FIRST
@@ -47,15 +46,12 @@ def subscription_body(one: Subscription, webhook: str = "") -> dict[str, Any]:
     What its metadata says of delivery (``webhook``, ``webhook_secret``, ``select``) is the
     broker's, so that a file of subscriptions can say it as well. Its weight, which is about
     chunks, is not sent.
-
-    Raises:
-        BrokerError: It is in a version of XPath that brokers do not take.
     """
-    if one.version != FIRST:
-        reason = f"query {one.id!r} is in XPath {one.version}, and a broker takes {FIRST}"
-        raise BrokerError(reason, "write it in XPath 1.0")
     metadata = dict(one.metadata)
-    body: dict[str, Any] = {kind_of(one.xpath): one.xpath}
+    is_first = one.version == FIRST
+    body: dict[str, Any] = {kind_of(one.xpath) if is_first else "xpath": one.xpath}
+    if not is_first:
+        body["version"] = one.version
     body |= {key: metadata.pop(key) for key in _DELIVERY if key in metadata}
     if one.namespaces:
         body["namespaces"] = dict(one.namespaces)

@@ -81,7 +81,13 @@ class BatchFilter:
         self._others = OtherFilters(view, others, options, self.queries.rest)
         self._refused: Counter[str] = Counter()  # documents, by figure
         self._in_turn = threading.RLock()  # for all but the engine
-        self._stage = PushStage(self.queries, lambda: self._others.cutter, options, self._in_turn)
+        self._stage = PushStage(
+            self.queries,
+            lambda: self._others.view,
+            lambda: self._others.cutter,
+            options,
+            self._in_turn,
+        )
         self._open_stage: PushStage | None = None  # for documents that break the schema
         self._choice = DocumentChoice(len(scheme.forms), len(scheme.members), options.select)
         self._pairs: Counter[str] = Counter()
@@ -251,7 +257,11 @@ class BatchFilter:
                     queries = PushQueries.as_written(view, options, engine.names)
                     queries.engine.conditions = queries.conditions
                     self._open_stage = PushStage(
-                        queries, lambda: self._others.open_cutter, options, self._in_turn
+                        queries,
+                        lambda: self._others.view,
+                        lambda: self._others.open_cutter,
+                        options,
+                        self._in_turn,
                     )
                     engine.other = queries.engine
             answers = engine.match_all(documents)
@@ -326,7 +336,7 @@ class BatchFilter:
         return {
             place: tuple(
                 [
-                    Rejection(batch.names[place], ids[number], "filter", why)
+                    Rejection.of_query(batch.names[place], ids[number], why)
                     for number, why in sorted(failed.items())
                 ]
             )

@@ -74,7 +74,7 @@ class ChunkOutputFilter:
         failed: list[Rejection] = []
         for number, text, reason in self._results(files, chosen):
             if reason:
-                failed.append(Rejection(done.document, self.ids[number], "filter", reason))
+                failed.append(Rejection.of_query(done.document, self.ids[number], reason))
             elif text is not None:
                 made.append((number, text))
         rejections = (*done.rejections, *failed)

@@ -264,7 +264,7 @@ class DocumentFilter(Generic[DocumentT]):
         if not failed:
             return []
         name, ids = evaluation.units.name, self.plan.ids
-        return [Rejection(name, ids[n], "filter", why) for n, why in sorted(failed.items())]
+        return [Rejection.of_query(name, ids[n], why) for n, why in sorted(failed.items())]
 
 
 def _rejection(evaluation: DocumentEvaluation, error: DocumentError) -> Rejection:

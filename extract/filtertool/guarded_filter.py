@@ -18,9 +18,9 @@ from extract.chunktool.input.source import Document
 from extract.filtertool.batch_filter import BatchFilter
 from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.loaded_batch import NamedDocument
-from extract.filtertool.processes.isolation import ChildExit, each_in_child
+from extract.filtertool.processes.isolation import each_in_child
 from extract.filtertool.processes.memory import keep_memory
-from extract.filtertool.processes.signals import reset_signals
+from extract.filtertool.processes.workers import ChildExit
 from extract.filtertool.results.account import added
 from extract.filtertool.results.batch_outcome import FilterOutcome
 
@@ -41,7 +41,7 @@ class GuardedFilter:
         self._present: Mapping[str, float] = {}
         self._asked: deque[list[NamedDocument]] = deque()
         batches = iter(self._asked.popleft, None)
-        self._answers = each_in_child(batches, self._process, self._limits, _begin)
+        self._answers = each_in_child(batches, self._process, self._limits, keep_memory)
 
     def process(self, documents: Iterable[NamedDocument]) -> list[FilterOutcome]:
         """Filters a batch of documents, each with its name; see `BatchFilter.process`."""
@@ -50,7 +50,7 @@ class GuardedFilter:
         answer = next(self._answers)
         if isinstance(answer, ChildExit):
             self._past, self._present = added([self._past, self._present]), {}
-            return list(process_isolated(named, self._one, _name, self._limits, _begin))
+            return list(process_isolated(named, self._one, _name, self._limits, keep_memory))
         outcomes, self._present = answer
         return outcomes
 
@@ -73,11 +73,6 @@ class GuardedFilter:
     def _one(self, document: NamedDocument) -> FilterOutcome:
         (done,) = self._process([document])[0]
         return done
-
-
-def _begin() -> None:
-    reset_signals()
-    keep_memory()
 
 
 def _name(document: NamedDocument) -> str:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from extract.errors import DocumentError
 from extract.filtertool.processes.guard import exit_reason
-from extract.filtertool.processes.isolation import ChildExit, each_in_child
+from extract.filtertool.processes.isolation import each_in_child
+from extract.filtertool.processes.workers import ChildExit
 from extract.filtertool.results.batch_outcome import FilterOutcome
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import DocumentOutcome, Rejection

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import os
 import stat
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from typing import IO, Any, Final
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 
 from extract.chunktool.input.find import STDIN
 from extract.chunktool.input.small_files import read_small
-from extract.chunktool.input.source import Document, open_source
-from extract.chunktool.input.streams import can_go_back
+from extract.chunktool.input.source import Document, check_document, open_source, path_of
+from extract.chunktool.input.streams import GivenStream, standard_input
 from extract.errors import DocumentError
 from extract.limits import Limits
 
@@ -42,18 +41,9 @@ class LoadedBatch:
     """
 
     def __init__(self, documents: Iterable[NamedDocument], most: int, limits: Limits) -> None:
-        from extract.filtertool.matchers.push._push import plain_documents
+        from extract.filtertool.matchers.push._push import named_documents, plain_documents
 
-        pairs = documents if isinstance(documents, Sequence) else list(documents)
-        names: list[str] = []
-        every: list[Any] = []
-        try:
-            for name, document in pairs:  # not zip, whose iterators the garbage collector visits
-                names.append(name)
-                every.append(document)
-        except (TypeError, ValueError):
-            raise TypeError("documents come as pairs of a name and a document") from None
-        contents = tuple(every)
+        names, contents = named_documents(documents)
         if "" in names:
             names = list(map(_name, names, contents))
         self.names: Sequence[str] = names
@@ -72,12 +62,14 @@ class LoadedBatch:
         """Reads documents that are files or streams, and unpacks compressed ones."""
         contents = list(self._contents)
         loaded = {place: contents[place] for place in self.places.tolist()}
-        for place, document in enumerate(contents):
-            if place in loaded:
-                continue
-            if _comes_once(document):
-                document = contents[place] = self._kept(place, most, limits)
-            data = None
+        others = [place for place in range(len(contents)) if place not in loaded]
+        for place in others:  # all of them, before anything is read
+            check_document(self.names[place], contents[place])
+        for place in others:
+            stream = _stream_of(contents[place])
+            if stream is not None:
+                contents[place] = self._kept(stream, place, most, limits)
+            document, data = contents[place], None
             if isinstance(document, (bytes, bytearray, memoryview, str, os.PathLike)):
                 data = _read(document, self.names[place], most, limits)
             if data is None:
@@ -91,29 +83,25 @@ class LoadedBatch:
         self._sizes = np.fromiter(map(len, self.loaded), np.int64, len(places))
         self.largest = max(map(len, self.loaded), default=0)
 
-    def _kept(self, place: int, most: int, limits: Limits) -> Document:
+    def _kept(self, stream: GivenStream, place: int, most: int, limits: Limits) -> Any:
         """A stream as something that can be read again; as it is if that fails: whoever reads it
         next then says why."""
-        document: Any = self._contents[place]
         try:
-            if document == STDIN:
-                stream = getattr(sys.stdin, "buffer", sys.stdin)
-                return self._copied(stream, place, most, limits)
-            if isinstance(document, (str, os.PathLike)):
-                with open(document, "rb") as stream:
-                    return self._copied(stream, place, most, limits)
-            return self._copied(document, place, most, limits)
-        except (OSError, DocumentError):
-            return document  # type: ignore[no-any-return]
+            kept = self._copied(stream, place, most, limits)
+        except OSError:
+            kept = stream
+        if _is_path(self._contents[place]):
+            stream.close()  # a pipe, which was opened here
+        return kept
 
-    def _copied(self, stream: Any, place: int, most: int, limits: Limits) -> Document:
-        start = stream.tell() if can_go_back(stream) else -1
+    def _copied(self, stream: GivenStream, place: int, most: int, limits: Limits) -> Any:
+        start = stream.start()
         head = _some(stream, most + 1)
         if len(head) <= most:
             return head
-        if start >= 0:
+        if start is not None:
             self._starts[place] = start
-            return stream  # type: ignore[no-any-return]
+            return stream
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the batch)
         self._files.append(file)
         while head and file.tell() <= limits.document_bytes:
@@ -134,7 +122,8 @@ class LoadedBatch:
         """A document, with its name; each call gives it from its beginning."""
         document: Any = self._contents[place]
         if place in self._starts:
-            document.seek(self._starts[place])
+            with contextlib.suppress(OSError):  # whoever reads it then says why
+                document.seek(self._starts[place])
         return self.names[place], document
 
     def data(self, place: int) -> bytes:
@@ -158,24 +147,36 @@ class LoadedBatch:
 
 def _name(name: str, document: Document) -> str:
     """The name of a document: that of its path, if it was given none."""
-    if name:
-        return name
-    return os.fspath(document) if isinstance(document, (str, os.PathLike)) else UNNAMED
-
-
-def _comes_once(document: Document) -> bool:
-    """Whether a document is a stream, which may not be there any more when it is read again."""
-    if isinstance(document, (bytes, bytearray, memoryview)):
-        return False
-    if not isinstance(document, (str, os.PathLike)):
-        return callable(getattr(document, "read", None)) and not isinstance(document, io.TextIOBase)
+    if name or not isinstance(document, (str, os.PathLike)):
+        return name or UNNAMED
     try:
-        return document == STDIN or stat.S_ISFIFO(os.stat(document).st_mode)
-    except (OSError, ValueError):
-        return False
+        return path_of(document)
+    except DocumentError:
+        return UNNAMED
 
 
-def _some(stream: Any, size: int) -> bytes:
+def _is_path(document: Any) -> bool:
+    return isinstance(document, os.PathLike) or (isinstance(document, str) and document != STDIN)
+
+
+def _stream_of(document: Any) -> GivenStream | None:
+    """The stream that a document is, which may not be there any more when it is read again."""
+    if isinstance(document, (bytes, bytearray, memoryview)):
+        return None
+    if isinstance(document, str) and document == STDIN:
+        return standard_input()
+    if not _is_path(document):
+        return document if isinstance(document, GivenStream) else GivenStream(document)
+    try:
+        path = path_of(document)
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            return GivenStream(open(path, "rb"))
+    except (OSError, ValueError, DocumentError):
+        pass
+    return None
+
+
+def _some(stream: GivenStream, size: int) -> bytes:
     """The next bytes of a stream; fewer than asked for only at its end."""
     parts: list[bytes] = []
     while size > 0 and (part := stream.read(size)):
@@ -187,11 +188,11 @@ def _some(stream: Any, size: int) -> bytes:
 def _read(document: Document, name: str, most: int, limits: Limits) -> bytes | None:
     """The bytes of a document; None if they are too many. One that cannot be read is empty, which
     the engine does not take: whoever reads it in another way then says why."""
-    if isinstance(document, (str, os.PathLike)):
-        data = read_small(document, most)
-        if data is not None:
-            return data
     try:
+        if isinstance(document, (str, os.PathLike)):
+            data = read_small(path_of(document), most)
+            if data is not None:
+                return data
         with open_source(document, name, limits) as source:
             data = source.load(most)
     except (DocumentError, TypeError):

@@ -3,28 +3,23 @@
 Even a single document is filtered by a worker, because only a process that may die can enforce
 limits of time and memory (`extract.filtertool.processes.guard`). The cost is a fork and the
 transfer of rows between processes: a fifth more processor time for documents of 2 KB, up to an
-    eighth for large ones
-with many rows.
+eighth for large ones with many rows.
 
 Memory is bounded: at any time there are only as many batches as workers, and two more. When a
-    worker
-dies, the documents of its batch are filtered once more, each in a child
+worker dies, the documents of its batch are filtered once more, each in a child
 (`extract.filtertool.isolated_documents`), and the one that kills its child is rejected.
 """
 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import sys
-import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
 from typing import Final, TextIO, TypeAlias
 
 from extract.chunktool.input.find import STDIN, InputFile, input_file
@@ -36,9 +31,8 @@ from extract.filtertool.isolated_documents import process_isolated
 from extract.filtertool.job import Job, JobFilter
 from extract.filtertool.loaded_batch import NamedDocument
 from extract.filtertool.processes.guard import guarded
-from extract.filtertool.processes.isolation import FORKS
 from extract.filtertool.processes.memory import keep_memory
-from extract.filtertool.processes.signals import deferred_signals, reset_signals
+from extract.filtertool.processes.workers import FORKS, ChildExit, Workers, open_workers
 from extract.filtertool.results.batch_outcome import FilterOutcome
 
 _BATCHES_A_WORKER: Final = 4  # at least, so that all workers are busy until the end
@@ -58,7 +52,7 @@ _Batch: TypeAlias = list[str] | MessageBlock
 
 def run_local(
     job: Job, documents: Sequence[str | InputFile], workers: int = 0
-) -> Iterator[FilterOutcome]:
+) -> Generator[FilterOutcome, None, None]:
     """Filters documents.
 
     Args:
@@ -78,12 +72,11 @@ def run_local(
     if job.in_database:
         most = BATCH_BYTES  # a statement takes its time, however few values there are
     work = _work(files, most, job)
-    first = list(islice(work, workers))  # no more processes than there is work for
     if job.in_database:
-        yield from _in_database(job, chain(first, work))
+        yield from _in_database(job, work)
         return
-    with _Pool(job, len(first)) as pool:
-        yield from pool.run(chain(first, work))
+    with open_workers(workers, _process, partial(_begin, job, None)) as processes:
+        yield from _in_order(job, work, processes, workers + _AHEAD)
 
 
 def _in_database(job: Job, work: Iterable[_Batch]) -> Iterator[FilterOutcome]:
@@ -119,80 +112,74 @@ def _opened(batch: _Batch) -> list[NamedDocument]:
     return batch.documents()
 
 
-class _Pool:
-    """Worker processes; when one dies, all are replaced."""
+@dataclass(eq=False, slots=True)
+class _Task:
+    """A batch whose outcomes are still to be yielded; it has an answer when a worker has it."""
 
-    def __init__(self, job: Job, workers: int) -> None:
-        self._job = job
-        self._workers = workers
-        self._executor = self._start()
+    batch: _Batch
+    answer: Future[list[FilterOutcome] | ChildExit] | None = None
 
-    def __enter__(self) -> _Pool:
-        return self
+    @property
+    def done(self) -> bool:
+        return self.answer is not None and self.answer.done()
 
-    def __exit__(self, *_: object) -> None:
-        _kill(self._executor)
 
-    def _start(self) -> ProcessPoolExecutor:
-        # A fork shares the scheme, which may be large.
-        context = multiprocessing.get_context("fork" if FORKS else "spawn")
-        return ProcessPoolExecutor(self._workers, context, _begin, (self._job, None))
-
-    def run(self, work: Iterable[_Batch]) -> Iterator[FilterOutcome]:
-        """Filters batches; not more of them are read than there are workers, and two more."""
-        rest, again = iter(work), deque[_Batch]()
-        running: deque[tuple[_Batch, Future[list[FilterOutcome]]]] = deque()
-        while True:
-            try:
-                while len(running) < self._workers + _AHEAD:
-                    if not again:
-                        again.extend(islice(rest, 1))
-                    if not again or again[0] == [STDIN]:
-                        break
-                    running.append((again[0], _submit(self._executor, again[0])))
-                    again.popleft()
-                if not running:
-                    if not again:
-                        return
-                    yield from self._stdin(again.popleft())
-                    continue
-                done = running[0][1].result()
-            except BrokenProcessPool:
-                _kill(self._executor)
-                again.extendleft(batch for batch, _ in reversed(list(running)[1:]))
-                yield from self._isolated(running[0][0] if running else again.popleft())
-                running.clear()
-                self._executor = self._start()
-                continue
-            running.popleft()
-            yield from done
-
-    def _isolated(self, batch: _Batch, stdin: TextIO | None = None) -> Iterator[FilterOutcome]:
-        """Filters documents that may have killed a worker, each in a child."""
-        begin = partial(_begin, self._job, stdin)
-        limits = self._job.options.limits
-        yield from process_isolated(_opened(batch), _process_one, _name, limits, begin)
-
-    def _stdin(self, batch: _Batch) -> Iterator[FilterOutcome]:
-        """Filters standard input in a child: it cannot be read again if a worker dies."""
-        if not FORKS:  # without forks a child has no standard input
-            yield from self._job.filter().process(_opened(batch))
+def _in_order(
+    job: Job, work: Iterator[_Batch], workers: Workers, most: int
+) -> Iterator[FilterOutcome]:
+    """Filters batches, and reads only so many of them ahead of the one whose outcomes are next."""
+    tasks, waiting = deque[_Task](), deque[_Task]()
+    stdin = False  # whether the next batch is standard input
+    while True:
+        while len(tasks) < most and not stdin and (batch := next(work, None)) is not None:
+            if stdin := batch == [STDIN]:
+                break
+            tasks.append(_Task(batch))
+            waiting.append(tasks[-1])
+            _give(workers, waiting)
+        if tasks:
+            workers.receive(0 if tasks[0].done else None)
+            _give(workers, waiting)
+            if tasks[0].done:
+                yield from _outcomes(job, tasks.popleft())
+        elif stdin:
+            stdin = False
+            yield from _stdin(job)
+        else:
             return
-        with _stdin_left_open() as stdin:
-            done = list(self._isolated(batch, stdin))
-        yield from done
+
+
+def _give(workers: Workers, waiting: deque[_Task]) -> None:
+    """Gives batches to workers that are idle."""
+    while waiting and (answer := workers.send(waiting[0].batch)) is not None:
+        waiting.popleft().answer = answer
+
+
+def _outcomes(job: Job, task: _Task) -> Iterable[FilterOutcome]:
+    """The outcomes of a batch, which is filtered once more if its worker has died."""
+    assert task.answer is not None
+    done = task.answer.result()
+    return _isolated(job, task.batch) if isinstance(done, ChildExit) else done
+
+
+def _isolated(job: Job, batch: _Batch, stdin: TextIO | None = None) -> Iterator[FilterOutcome]:
+    """Filters documents that may have killed a worker, each in a child."""
+    begin = partial(_begin, job, stdin)
+    yield from process_isolated(_opened(batch), _process_one, _name, job.options.limits, begin)
+
+
+def _stdin(job: Job) -> Iterator[FilterOutcome]:
+    """Filters standard input in a child: it cannot be read again if a worker dies."""
+    if not FORKS:  # without forks a child has no standard input
+        yield from job.filter().process(_opened([STDIN]))
+        return
+    with _stdin_left_open() as stdin:
+        done = list(_isolated(job, [STDIN], stdin))
+    yield from done
 
 
 def _name(document: NamedDocument) -> str:
     return document[0]
-
-
-def _submit(executor: ProcessPoolExecutor, batch: _Batch) -> Future[list[FilterOutcome]]:
-    """Submits a batch to a worker. This may start a process; an exception raised then gets lost."""
-    with warnings.catch_warnings(), deferred_signals():
-        # Python 3.12 warns of threads, such as Arrow's. Workers do not use what these hold.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return executor.submit(_process, batch)
 
 
 @contextlib.contextmanager
@@ -205,18 +192,6 @@ def _stdin_left_open() -> Iterator[TextIO]:
         sys.stdin = stdin
 
 
-def _kill(executor: ProcessPoolExecutor) -> None:
-    """Kills the workers."""
-    children = list((getattr(executor, "_processes", None) or {}).values())
-    executor.shutdown(wait=False, cancel_futures=True)
-    for child in children:
-        with contextlib.suppress(OSError, ValueError):
-            child.kill()
-    for child in children:
-        with contextlib.suppress(OSError, ValueError, AssertionError):
-            child.join()
-
-
 _filter: JobFilter[Document] | None = None
 
 
@@ -225,7 +200,6 @@ def _begin(job: Job, stdin: TextIO | None) -> None:
     global _filter
     if stdin is not None:
         sys.stdin = stdin
-    reset_signals()
     keep_memory()
     _filter = job.filter()
 

@@ -13,9 +13,11 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from extract.chunktool.input.source import open_source
+from extract.chunktool.scan.wellformed import error_parts, rejection_of
 from extract.errors import DocumentError
 from extract.filtertool.batch_filter import MOST_BYTES
 from extract.filtertool.flwr.parsed_queries import ParsedQueries
@@ -208,12 +210,14 @@ class OutputFilter:
 
     def _one(self, document: NamedDocument, large: bool) -> DocumentOutcome:
         """The outcome of a document that the engine does not take as it is."""
-        if not large or self._pieces is None:
+        if not large:
             return self._slowly(document, self._all, large)
         name, limits = document[0], self.options.limits
         try:
             with readable(document[1], name, limits) as (content, read):
-                joined = self._pieces.results(name, content, read)
+                joined = None
+                if self._pieces is not None:
+                    joined = self._pieces.results(name, content, read)
                 if joined is None:
                     return self._slowly((name, content), self._all, large)
                 rest = None
@@ -278,11 +282,15 @@ class OutputFilter:
         self._trees += bool(chosen)
         made: list[tuple[int, str]] = []
         failed: list[Rejection] = []
-        for number, text, reason in self._slow.make(data, chosen):
-            if reason:
-                failed.append(Rejection(done.document, self._flwr.id(number), "filter", reason))
-            elif text is not None:
-                made.append((number, text))
+        try:
+            for number, text, reason in self._slow.make(data, chosen):
+                if reason:
+                    failed.append(Rejection.of_query(done.document, self._flwr.id(number), reason))
+                elif text is not None:
+                    made.append((number, text))
+        except etree.XMLSyntaxError as error:
+            reason, hint, *place = rejection_of(*error_parts(error))
+            return _rejected(done.document, DocumentError(reason, hint, done.document, *place))
         rejections = (*done.rejections, *failed)
         return replace(done, findings=output_findings(made), rejections=rejections)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -76,7 +76,7 @@ class OutputMatching:
         assert isinstance(self._filter, BatchFilter)
         self._filter.queries.bind(namespaces)
 
-    def add(self, form: int, question: Question, numbers: Indices) -> None:
+    def add(self, form: Hashable, question: Question, numbers: Indices) -> None:
         """Adds queries, as `PushQueries.add`."""
         assert isinstance(self._filter, BatchFilter)
         self._all_taken &= self._filter.queries.add(form, question, self._placed(numbers.tolist()))

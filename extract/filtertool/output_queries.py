@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -48,7 +48,8 @@ class OutputQueries:
             for form, members in members_by_key(forms):
                 own = members[is_output[members]]
                 if len(own):
-                    self._add(form, question_of(scheme, form, own), own.astype(np.int32))
+                    question = question_of(scheme, form, own)
+                    self._add(question.key(), question, own.astype(np.int32))
         for number, one in enumerate(scheme.later, len(forms)):
             if one.subscriber.id in scheme.outputs:
                 self._rest.add(number)
@@ -66,15 +67,17 @@ class OutputQueries:
         if self.matching is not None and self.matching.changes:
             self.matching.bind(namespaces)
 
-    def decides(self, form: int, question: Question) -> bool:
+    def decides(self, form: Hashable, question: Question) -> bool:
         """Whether queries may be added by `add_one`: never, their results are looked at."""
         return False
 
-    def add_one(self, form: int, question: Question, constants: Sequence[str], number: int) -> None:
+    def add_one(
+        self, form: Hashable, question: Question, constants: Sequence[str], number: int
+    ) -> None:
         """Adds one query of a question that is decided."""
         raise NotImplementedError
 
-    def add(self, form: int, question: Question, numbers: Indices) -> bool:
+    def add(self, form: Hashable, question: Question, numbers: Indices) -> bool:
         """Adds queries that select something, as `PushQueries.add`."""
         own = np.array([self._queries.output(n) is not None for n in numbers.tolist()], np.bool_)
         if own.any():
@@ -116,7 +119,7 @@ class OutputQueries:
         self._rest_changed = False
         return taken
 
-    def _add(self, form: int, question: Question, numbers: Indices) -> None:
+    def _add(self, form: Hashable, question: Question, numbers: Indices) -> None:
         """Adds FLWR queries."""
         rest = ~self.written.add(form, question, numbers)
         if not rest.any():

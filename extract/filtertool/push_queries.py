@@ -3,7 +3,7 @@ on some documents, and the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class PushQueries:
         )
         self.engine.bind(namespaces)
         self.trees = TreeQueries(namespaces, select, limits)
-        self.forms: set[int] = set()
+        self.forms: set[Hashable] = set()
         self._conditions: set[int] = set()
         self._sorted_conditions: Indices | None = None  # once they have changed
         self._rest: set[int] = set()
@@ -119,11 +119,11 @@ class PushQueries:
         self.engine.bind(namespaces)
         self.trees.bind(namespaces)
 
-    def add(self, form: int, question: Question, numbers: Indices) -> bool:
+    def add(self, form: Hashable, question: Question, numbers: Indices) -> bool:
         """Adds queries; returns whether they are not among the rest.
 
         Args:
-            form: Their normal form: a number that is always the same for it.
+            form: Identifies their normal form: always the same for it, as `Question.key`.
             question: The question, with their constants.
             numbers: Their numbers, which are new.
         """
@@ -145,19 +145,22 @@ class PushQueries:
         """Adds the members of a form; of real rules, most forms have one."""
         member = int(rows[0])
         question = _form_question(scheme, form, member)
-        if len(rows) == 1 and self.decides(form, question):
-            self.add_one(form, question, scheme.directory.constants(member), int(numbers[member]))
+        if len(rows) == 1 and self.decides(question.key(), question):
+            own = scheme.directory.constants(member)
+            self.add_one(question.key(), question, own, int(numbers[member]))
         else:
             constants = form_constants_of(scheme, form, rows)
-            self.add(form, question._replace(constants=constants), numbers[rows])
+            self.add(question.key(), question._replace(constants=constants), numbers[rows])
 
-    def decides(self, form: int, question: Question) -> bool:
+    def decides(self, form: Hashable, question: Question) -> bool:
         """Whether the engine decides a question, so that queries may be added one by one."""
         if _selects_namespaces(question) or not self.engine.takes(form, question):
             return False
         return self.engine.decides(form)
 
-    def add_one(self, form: int, question: Question, constants: Sequence[str], number: int) -> None:
+    def add_one(
+        self, form: Hashable, question: Question, constants: Sequence[str], number: int
+    ) -> None:
         """Adds one query of a question that the engine decides.
 
         Args:

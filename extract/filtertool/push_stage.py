@@ -13,7 +13,7 @@ from extract.chunktool.scan.node_table import NodeTable
 from extract.filtertool.document_cutter import DocumentCutter
 from extract.filtertool.matchers.answer_collector import Collector
 from extract.filtertool.matchers.node_refs import NodeRefs
-from extract.filtertool.matchers.protocol import Nodes
+from extract.filtertool.matchers.protocol import Nodes, Question
 from extract.filtertool.matchers.push.engine_answers import (
     EngineFound,
     EngineNodes,
@@ -23,12 +23,13 @@ from extract.filtertool.matchers.push.engine_answers import (
 )
 from extract.filtertool.open_pairs import OpenAnswers, answer_open_pairs
 from extract.filtertool.options import Options
-from extract.filtertool.push_queries import PushQueries
+from extract.filtertool.push_queries import PushQueries, written_question
 from extract.filtertool.results.describe_nodes import NodeDescriber
 from extract.filtertool.results.direct_rows import described_findings, direct_findings
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.merge import Answered, Merger
 from extract.filtertool.results.owners import Indices, Owners
+from extract.filtertool.scheme_view import SchemeView
 
 Failures = dict[int, str]
 """By query, why it could not be evaluated."""
@@ -67,6 +68,7 @@ class PushStage:
 
     Args:
         queries: The queries.
+        view: Returns the scheme of the queries, as it is now.
         cutter: Returns what makes tables with all nodes of documents that this stage takes.
         options: How to filter.
         turn: Held while something else than the engine works, which only one thread may use at a
@@ -76,11 +78,13 @@ class PushStage:
     def __init__(
         self,
         queries: PushQueries,
+        view: Callable[[], SchemeView],
         cutter: Callable[[], DocumentCutter],
         options: Options,
         turn: AbstractContextManager[object],
     ) -> None:
         self.queries = queries
+        self._view = view
         self._cutter = cutter
         self._options = options
         self._turn = turn
@@ -104,9 +108,10 @@ class PushStage:
                 tables[unit] = self._cutter().table_of(documents[unit])
             return tables[unit]
 
-        opened = _NO_ANSWERS
+        opened, overrun = _NO_ANSWERS, 0
         if len(candidates.unit):
-            with self._turn:
+            with self._turn, trees.with_queries(self._overrun(candidates)) as lent:
+                overrun = int(np.isin(candidates.query, lent).sum())
                 opened = answer_open_pairs(
                     trees, documents, candidates, self._options.select, table
                 )
@@ -114,8 +119,26 @@ class PushStage:
             done = done.copy()
             done[list(opened.refused)] = False
             rows = rows.where(done[rows.unit])
-        self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit))
+        self.count_pairs(int(np.count_nonzero(done)), len(candidates.unit) - overrun)
+        self._pairs["push"] -= overrun
         return StageMatches(done, rows, found.nodes, found.values, opened, table)
+
+    def _overrun(self, candidates: EngineRows) -> list[tuple[Question, Indices]]:
+        """The queries of which the engine took too many steps on a document, though it decides
+        them on others."""
+        trees = self.queries.trees
+        numbers = [n for n in np.unique(candidates.query).tolist() if n not in trees]
+        if not numbers:
+            return []
+        scheme, present = self._view()
+        members = np.searchsorted(present, numbers)
+        return [
+            (
+                written_question(scheme, int(scheme.directory.templates[member]), member[None]),
+                number,
+            )
+            for member, number in zip(members, np.array(numbers, np.int32)[:, None], strict=True)
+        ]
 
     def count_pairs(self, documents: int, open_pairs: int) -> None:
         """Takes note of documents that the engine has matched."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -160,6 +161,17 @@ class TreeQueries:
             self._quick.pop(number, None)
         if gone:
             self.columns.forget()
+
+    @contextmanager
+    def with_queries(self, queries: Sequence[tuple[Question, Indices]]) -> Iterator[list[int]]:
+        """Has further queries for a while; yields their numbers."""
+        numbers = [number for _, own in queries for number in own.tolist()]
+        try:
+            for question, own in queries:
+                self.add(question, own)
+            yield numbers
+        finally:
+            self.remove(numbers)
 
     def counts(self, document: bytes, numbers: Sequence[int]) -> list[tuple[int, int]] | None:
         """The queries that match a small document, each with the number of nodes that it selects.

@@ -213,8 +213,10 @@ class TreesFirst:
         """The kind of documents; None if they are for the usual way."""
         size, plain = 0, True
         try:
-            for _, document in documents:
+            for name, document in documents:
                 if type(document) is not bytes or len(document) > self._most:
+                    return None
+                if type(name) is not str:
                     return None
                 if _PLAIN.match(document):
                     if not self._plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -73,11 +73,11 @@ class WrittenQueries:
         """The program of a query."""
         return self._of[number].program
 
-    def add(self, form: int, question: Question, numbers: Indices) -> NDArray[np.bool_]:
+    def add(self, form: Hashable, question: Question, numbers: Indices) -> NDArray[np.bool_]:
         """Adds queries; returns for each whether the engine writes its result.
 
         Args:
-            form: Their normal form: a number that is always the same for it.
+            form: Identifies their normal form: always the same for it, as `Question.key`.
             question: What they bind, with their constants.
             numbers: Their numbers, which are new.
         """

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
@@ -51,7 +52,7 @@ class Encoding:
 
     Attributes:
         name: The name in the declaration, or the one that the first bytes imply; for messages.
-        codec: Python's name of the encoding; empty if Python has no codec for it.
+        codec: Python's name of the encoding; empty if Python has no codec for it, or libxml2 none.
         direct: Whether expat reads the encoding without a transcoder.
     """
 
@@ -90,6 +91,7 @@ def find_encoding(head: bytes, ended: bool) -> Encoding | None:
 def _named(name: str) -> Encoding:
     """Returns the encoding that a declaration names."""
     try:
+        etree.XMLParser(encoding=name)  # what libxml2 does not know, nobody may read
         codec = codecs.lookup(name).name
         if codec in ("utf-8", "utf-8-sig"):
             return Encoding(name, "utf-8", True)

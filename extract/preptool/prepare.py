@@ -24,6 +24,7 @@ from extract.preptool.query_tree import NamePath, QueryTree, Weigh, by_subscribe
 from extract.preptool.registry import RegisteredTables, register_all
 from extract.schema.model import Schema
 from extract.schema.places import Places
+from extract.scheme.database.store import tables_of
 from extract.scheme.garbage import no_collection
 from extract.scheme.model import Chunk, Cut, Scheme, Settings
 from extract.scheme.spine import all_names
@@ -49,6 +50,7 @@ def prepare(
     workers: int = 1,
     progress: Callable[[int], object] = lambda _: None,
     limits: Limits | None = None,
+    database: str = "",
 ) -> Scheme:
     """Decides how documents of a schema are cut, so that each chunk answers its share of queries.
 
@@ -70,6 +72,8 @@ def prepare(
         progress: Called with the number of queries that were normalised since the last call.
         limits: The largest length and depth of a query, and the number of queries. A query beyond
             them is recorded as rejected.
+        database: The URL of the database that the scheme goes into: queries may join its tables.
+            Without, a query that joins a table is recorded as rejected.
 
     Raises:
         SubscriptionsError: There are too many subscriptions.
@@ -93,8 +97,9 @@ def prepare(
     if len(subscriptions) > limits.subscriptions:
         raise SubscriptionsError(limits.passed("subscriptions"), RAISE, subscriptions.source)
     statistics = sample_statistics(sample, schema) if sample else None
+    joined = tables_of(database)
     with no_collection(_MANY):
-        registry = register_all(schema, subscriptions, expansion, limits, progress)
+        registry = register_all(schema, subscriptions, expansion, limits, progress, joined)
         tables = registry.tables()
         cutting = _Cutting(
             schema,

@@ -44,6 +44,7 @@ from extract.transtool.template_resolver import TemplateResolver
 from extract.xpath.ast import Expr
 from extract.xpath.later import FIRST
 from extract.xpath.parameters import filled
+from extract.xpath.reference_tables import KnownTables, no_tables
 
 _BLOCK: Final = 10_000  # queries between two reports of progress
 
@@ -94,6 +95,7 @@ class QueryRegistry:
         prefixes: The prefixes of all queries.
         expansion: Bounds on the size of normal forms.
         limits: The largest length and depth of a query.
+        tables: The tables that queries may join.
 
     Attributes:
         forms: The templates, their forms and branches.
@@ -111,6 +113,7 @@ class QueryRegistry:
         expansion: Expansion,
         limits: Limits,
         forms: FormTable | None = None,
+        tables: KnownTables = no_tables,
     ) -> None:
         self.forms = forms or FormTable()
         self.table = MemberTable()
@@ -123,15 +126,15 @@ class QueryRegistry:
         normalisers = _Normalisers(schema, prefixes, expansion, self.forms)
         self.parts = normalisers.parts
         self._resolver = TemplateResolver(prefixes, normalisers.normalise, self.forms.add)
-        self._wordings = Wordings(self._resolver, limits)
+        self._wordings = Wordings(self._resolver, limits, tables)
         self._flwr = shared_reader(limits)
 
     @classmethod
-    def of(cls, scheme: Scheme, limits: Limits) -> QueryRegistry:
+    def of(cls, scheme: Scheme, limits: Limits, tables: KnownTables = no_tables) -> QueryRegistry:
         """Makes the registry of a scheme."""
         expansion = Expansion.of(scheme.settings.limits)
         prefixes, forms = Prefixes(scheme.namespaces), FormTable.of(scheme)
-        registry = cls(scheme.schema, prefixes, expansion, limits, forms)
+        registry = cls(scheme.schema, prefixes, expansion, limits, forms, tables)
         registry.later = {one.subscriber.id: one for one in scheme.later}
         registry.outputs = dict(scheme.outputs)
         registry.rejected = {one.id: one for one in scheme.rejected}
@@ -456,15 +459,16 @@ def register_all(
     expansion: Expansion,
     limits: Limits,
     progress: Callable[[int], object] = lambda _: None,
+    tables: KnownTables = no_tables,
 ) -> QueryRegistry:
     """Registers subscriptions in their order.
 
     The prefixes of namespaces depend on the order of the subscriptions, but not on the order of
     bindings within one. ``progress`` is called with the number of subscriptions since the last
-    call.
+    call; ``tables`` are those that queries may join.
     """
     prefixes = Prefixes(dict(sorted(schema.prefixes.items())))
-    registry = QueryRegistry(schema, prefixes, expansion, limits)
+    registry = QueryRegistry(schema, prefixes, expansion, limits, tables=tables)
     registry.table.expect(len(subscriptions))
     waiting: list[QueryBlock] = []
     size = 0

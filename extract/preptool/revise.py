@@ -60,6 +60,7 @@ from extract.subscriptions.model import with_checked_metadata
 from extract.transtool.expansion import Expansion
 from extract.xpath.ast import ParameterType
 from extract.xpath.functions import Type
+from extract.xpath.reference_tables import KnownTables, no_tables
 
 _ASKED: Final = 1000  # templates of which it is kept what they ask
 _MANY_MORE: Final = 10  # times as many queries as there are
@@ -106,6 +107,7 @@ class Reviser:
     Args:
         scheme: The scheme to start from; it is not changed.
         limits: The largest length and depth of a query, and the number of queries.
+        tables: The tables that new queries may join.
 
     Attributes:
         starts: How often the members were numbered anew, in the order of the scheme.
@@ -114,8 +116,11 @@ class Reviser:
         SchemeError: The queries were weighed by a function that the scheme does not name.
     """
 
-    def __init__(self, scheme: Scheme, limits: Limits | None = None) -> None:
+    def __init__(
+        self, scheme: Scheme, limits: Limits | None = None, tables: KnownTables = no_tables
+    ) -> None:
         self._limits = limits or DEFAULTS
+        self._tables = tables
         self._weigh = weigh_of(scheme)
         self.starts = 0
         self._start(scheme)
@@ -126,7 +131,7 @@ class Reviser:
         self._templates_asked: dict[int, tuple[AskedQuery, tuple[int, ...]]] = {}
         self._changed = False
         with no_collection():
-            self._registry = registry = QueryRegistry.of(scheme, self._limits)
+            self._registry = registry = QueryRegistry.of(scheme, self._limits, self._tables)
             forms = registry.forms
             forms.touched = set()
             self._footprints = BranchFootprints(forms.branches, forms.tails)

@@ -112,9 +112,13 @@ class Subscriptions(Sequence[Subscription]):
         elif isinstance(queries, str):  # one query, not one for each of its characters
             queries = [queries]
         entries: dict[str, Subscription] = {}
+        known: dict[int, Mapping[str, str]] = {}  # many share their bindings
         for position, query in enumerate(queries, 1):
             if isinstance(query, Subscription):
                 entry = with_checked_metadata(query)
+                if entry.namespaces and id(entry.namespaces) not in known:
+                    known[id(entry.namespaces)] = entry.namespaces
+                    _checked(entry.namespaces)
                 own = entry.namespaces or shared
                 if shared and entry.namespaces:
                     own = {**shared, **entry.namespaces}

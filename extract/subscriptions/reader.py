@@ -318,10 +318,13 @@ class _Reader:
             raise wrong("id", '"id" is neither a non-empty string nor an integer')
         if not _is_weight(weight):
             raise wrong("weight", '"weight" is not a positive number', "leave it out, or write 1")
-        version = record.get("version", self.version)
-        if str(version) not in VERSIONS:
+        version = record.get("version", self.version if key == "xpath" else FIRST)
+        if not isinstance(version, str | int | float):
             hint = f"leave it out, or write one of {', '.join(VERSIONS)}"
-            raise wrong("version", '"version" is no version of XPath that is known here', hint)
+            raise wrong("version", '"version" is no string', hint)
+        if key != "xpath" and str(version) != FIRST:
+            reason = f'"{key}" is in XPath {FIRST}, and "version" is {version!r}'
+            raise wrong("version", reason, "leave the version out")
         if not isinstance(namespaces, dict) or not all(
             isinstance(uri, str) for uri in namespaces.values()
         ):

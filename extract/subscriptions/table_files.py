@@ -22,7 +22,7 @@ from extract.subscriptions.bindings import check_bindings
 from extract.subscriptions.blocks import FileQueries, QueryBlock
 from extract.subscriptions.columns import Offsets, TextColumn
 from extract.subscriptions.metadata import Metadata, MetadataError, checked_metadata
-from extract.subscriptions.model import Subscriptions, checked_version
+from extract.subscriptions.model import Subscriptions
 
 SUFFIXES: Final = (".csv", ".parquet")
 
@@ -140,7 +140,7 @@ class _Rows:
                 all_ids.take(places),
                 all_xpaths.take(places),
                 self.bound(namespaces, start),
-                self.checked(version, start),
+                version,
                 places + self.first_line,
                 np.zeros(len(places), np.int64),
                 None if weights is None else weights[places],
@@ -216,12 +216,6 @@ class _Rows:
                 raise self.error(row, str(error), "correct the binding") from None
             self.shared[text] = {**self.namespaces, **own}
         return self.shared[text]
-
-    def checked(self, version: str, row: int) -> str:
-        try:
-            return checked_version(version)
-        except SubscriptionsError as error:
-            raise self.error(row, error.reason, error.hint) from None
 
     def object(self, text: str, row: int, name: str) -> dict[str, Any]:
         try:

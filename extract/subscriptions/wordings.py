@@ -24,6 +24,7 @@ from extract.subscriptions.records import Records
 from extract.subscriptions.wording_index import Classes, Match, literal_order, wording_index
 from extract.xpath.check import parse_checked
 from extract.xpath.parameters import QueryShape, filled, placeholder_starts, shape_of
+from extract.xpath.reference_tables import KnownTables, no_tables
 from extract.xpath.tokens import Literal, Tokens, length_limit_passed, tokenise
 
 BLANK: Final = "\x01"  # in a wording, for the value of each parameter; no query has this character
@@ -153,16 +154,20 @@ class Wordings(WordingNumbers):
     Args:
         resolve: Numbers the templates.
         limits: How long and deep a query may be.
+        tables: The tables that queries may join.
 
     Attributes:
         relative: The codes of queries that were made absolute.
     """
 
-    def __init__(self, resolve: Resolver, limits: Limits | None = None) -> None:
+    def __init__(
+        self, resolve: Resolver, limits: Limits | None = None, tables: KnownTables = no_tables
+    ) -> None:
         super().__init__()
         self.relative: set[int] = set()
         self._resolve = resolve
         self._limits = limits or DEFAULTS
+        self._tables = tables
         self._index = wording_index(self._limits)
         self._native = native_tokens()  # which looks at the environment each time
         self._scopes: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
@@ -265,7 +270,7 @@ class Wordings(WordingNumbers):
         self, xpath: str, namespaces: Mapping[str, str], literals: bool
     ) -> tuple[_Family, Resolution]:
         """Parses a query, which may have literals or not."""
-        expression = parse_checked(xpath, namespaces, self._limits)
+        expression = parse_checked(xpath, namespaces, self._limits, self._tables)
         shape = shape_of(expression) if literals else QueryShape(expression, (), ())
         try:
             resolution = self._resolve(shape, namespaces)

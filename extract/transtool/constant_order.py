@@ -26,6 +26,7 @@ _NUMBER_STARTS: Final = frozenset("./0123456789")  # a number may be before or a
 _QUOTES: Final = frozenset("'\"")
 _ORDERED: Final = re.compile(r"\]\[|\|")  # what a text has that lists filters or operands
 _FEW: Final = 64  # texts of which every two are compared
+_MOST_TOGETHER: Final = 256  # parameters of one class
 
 
 def parameter_classes(
@@ -40,7 +41,8 @@ def parameter_classes(
             and those that come first may have more branches.
 
     Raises:
-        ShapedByConstants: A constant would have to be compared with a part of the shape.
+        ShapedByConstants: A constant would have to be compared with a part of the shape, or with
+            very many others, for each query of the template again.
 
     >>> from extract.xpath.parameters import parse_shape
     >>> branches = ["/a[b = $string1][b = $string2][c > $number3][c < $number4]"]
@@ -54,11 +56,17 @@ def parameter_classes(
     classes: dict[int, set[int]] = {}
     around = [*_pairs(list(branches)), *_pairs(list(operands))]
     for one, other in chain(around, *map(_inside, exprs)):
-        together = classes.setdefault(one, {one}) | classes.setdefault(other, {other})
-        for number in together:
-            classes[number] = together
-    distinct = {id(numbers): tuple(sorted(numbers)) for numbers in classes.values()}
-    return tuple(sorted(distinct.values()))
+        large, small = classes.setdefault(one, {one}), classes.setdefault(other, {other})
+        if large is not small:
+            if len(large) < len(small):
+                large, small = small, large
+            large |= small
+            for number in small:
+                classes[number] = large
+    distinct = {id(numbers): numbers for numbers in classes.values()}.values()
+    if any(len(numbers) > _MOST_TOGETHER for numbers in distinct):
+        raise ShapedByConstants
+    return tuple(sorted([tuple(sorted(numbers)) for numbers in distinct]))
 
 
 def _inside(expr: Expr) -> Iterator[tuple[int, int]]:

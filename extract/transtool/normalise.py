@@ -29,6 +29,7 @@ from extract.xpath.parameters import filled
 from extract.xpath.types import type_of
 
 _OPAQUE: Final = "it is not a plain location path"
+_MOST_FOLDED: Final = 1_000  # steps of a path that the schema-free rules are applied to
 
 
 class NormalBranch(NamedTuple):
@@ -149,16 +150,18 @@ class Normaliser:
         if len(pieces) > 1:  # they share the room: their order must not depend on the spelling
             pieces = tuple(in_text_order(pieces))
         parts: list[NormalBranch] = []
+        taken = sum(map(len, map(str, pieces)))  # by the branches so far, and the pieces to come
         for i, piece in enumerate(pieces):
+            taken -= len(str(piece))
+            before = len(parts)
             if isinstance(piece, LocationPath):
-                later = pieces[i + 1 :]
-                context.room = limits.branches - len(parts) - len(later)
-                taken = sum([len(p.xpath) for p in parts]) + sum([len(str(p)) for p in later])
+                context.room = limits.branches - before - (len(pieces) - i - 1)
                 branches = self._expand(piece, context.document, limits.size - taken)
                 parts.extend(map(self._part, branches))
             else:
                 simple = simplify_value(context.document, piece, context)
                 parts.append(self._value(simple, _OPAQUE))
+            taken += sum([len(part.xpath) for part in parts[before:]])
         return parts
 
     def _part(self, branch: PartialBranch) -> NormalBranch:
@@ -267,6 +270,8 @@ class Normaliser:
         """Applies the schema-free rules to a path, to a fixed point."""
         if FOLDED_AXES.isdisjoint([step.axis for step in path.steps]):
             return (path,)
+        if len(path.steps) > _MOST_FOLDED:
+            return (path,)  # each rule makes all steps anew
         todo = [path]
         done: list[LocationPath] = []
         while todo:

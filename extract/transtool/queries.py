@@ -154,7 +154,7 @@ def normalise_all(
         return normaliser.normalise(query, constants), normaliser.exprs
 
     resolver = TemplateResolver(prefixes, normalise, add)
-    wordings = Wordings(resolver, limits)
+    wordings = Wordings(resolver, limits, lambda column: True)  # nothing is registered here
     first: dict[bytes, str] = {}
     for subscription in subscriptions:
         try:

@@ -20,7 +20,7 @@ from extract.xpath.functions import ELSEWHERE, EXSLT_REGEXP, FUNCTIONS, Function
 from extract.xpath.mentions import Mention, Parsed
 from extract.xpath.names import XML_NAMESPACE
 from extract.xpath.parser import SPLIT, parse_with_mentions
-from extract.xpath.reference_tables import check_tables
+from extract.xpath.reference_tables import KnownTables, check_tables, no_tables
 from extract.xpath.traverse import children
 from extract.xpath.types import type_of
 
@@ -28,13 +28,18 @@ _FN: Final = "http://www.w3.org/2005/xpath-functions"
 _XS: Final = "http://www.w3.org/2001/XMLSchema"
 
 
-def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | None = None) -> Expr:
-    """The AST of an expression that can be evaluated with these namespaces.
+def parse_checked(
+    xpath: str,
+    namespaces: Mapping[str, str],
+    limits: Limits | None = None,
+    tables: KnownTables = no_tables,
+) -> Expr:
+    """The AST of an expression that can be evaluated with these namespaces, and these tables.
 
     Raises:
         QuerySyntaxError: It does not parse, or it can only fail: an unknown function, a wrong
-            number or type of arguments, a prefix without a namespace, a variable, a broken pattern;
-            or it passes a limit.
+            number or type of arguments, a prefix without a namespace, a variable, a broken pattern,
+            a table that is not there; or it passes a limit.
     """
     limits = limits or DEFAULTS
     parsed = parse_with_mentions(xpath, limits)
@@ -47,8 +52,7 @@ def parse_checked(xpath: str, namespaces: Mapping[str, str], limits: Limits | No
             f"there is no value for the variable ${mention.name}",
             "subscriptions have no variables; write the value itself",
         )
-    check_mentions(parsed, namespaces)
-    check_tables(parsed)
+    check_mentions(parsed, namespaces, tables=tables)
     return parsed.expr
 
 
@@ -56,6 +60,7 @@ def check_mentions(
     parsed: Parsed,
     namespaces: Mapping[str, str],
     value_of: Callable[[Expr], Expr] = lambda expr: expr,
+    tables: KnownTables = no_tables,
 ) -> None:
     """Checks all names that a parsed text mentions, but for variables.
 
@@ -63,6 +68,7 @@ def check_mentions(
         parsed: What was parsed.
         namespaces: Prefix to namespace URI.
         value_of: Replaces variables by what they stand for.
+        tables: The tables that `table()` may name.
 
     Raises:
         QuerySyntaxError: As for `parse_checked`.
@@ -91,6 +97,7 @@ def check_mentions(
                 if isinstance(expr, Binary) and expr.op == "or"
                 else "only node sets can be filtered, walked from, or united with '|'",
             )
+    check_tables(parsed, tables)
 
 
 def unbound_prefix(text: str, mention: Mention) -> QuerySyntaxError:

@@ -57,6 +57,9 @@ def parse_later(
     from elementpath.tdop import Parser
 
     limits = limits or DEFAULTS
+    if version not in VERSIONS:
+        hint = f"there are: {', '.join(VERSIONS)}"
+        raise QuerySyntaxError(f"there is no XPath {version!r} here", hint, xpath=xpath)
     if len(xpath) > limits.xpath_chars:
         reason = limits.passed("xpath_chars")
         raise QuerySyntaxError(reason, _SPLIT, xpath=xpath, offset=limits.xpath_chars)

@@ -3,16 +3,16 @@
 ``/stock[symbol = table('watchlist', 'symbol')]`` holds where some ``symbol`` equals some value of
 the column, as a comparison of two node sets does. The table lies in the database of the
 subscriptions, and its rows may change at any time; so such a query has an answer only where a
-database matches. It is written as a function with literal arguments, so that it is an XPath to
-everybody who only reads it, as `id()` is, and it can stand on one side of ``=`` and nowhere else:
-``!=`` of two sets is hardly ever what is meant, and ``not(symbol = table(...))`` says the other
-thing.
+database matches, and it is registered only in a database that has the table. It is written as a
+function with literal arguments, so that it is an XPath to everybody who only reads it, as `id()`
+is, and it can stand on one side of ``=`` and nowhere else: ``!=`` of two sets is hardly ever what
+is meant, and ``not(symbol = table(...))`` says the other thing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from extract.errors import QuerySyntaxError
 from extract.xpath.ast import (
@@ -41,6 +41,15 @@ class TableColumn(NamedTuple):
 
     table: str
     column: str
+
+
+KnownTables: TypeAlias = Callable[[TableColumn], bool]
+"""Says whether the database that a query is registered in has a column of a table."""
+
+
+def no_tables(column: TableColumn) -> bool:
+    """The tables where no database is: none."""
+    return False
 
 
 def table_column(expr: Expr) -> TableColumn | None:
@@ -75,22 +84,26 @@ def table_columns(expr: Expr) -> Iterator[TableColumn]:
         yield from table_columns(inner)
 
 
-def check_tables(parsed: Parsed) -> None:
-    """Makes sure that columns of tables are compared with paths, and nothing else.
+def check_tables(parsed: Parsed, tables: KnownTables) -> None:
+    """Checks that columns of tables are there, and are compared with paths and nothing else.
 
     Raises:
         QuerySyntaxError: One is not.
     """
-    for mention, call in parsed.functions:
-        if call.name == TABLE and not call.prefix:
-            column = table_column(call)
-            if column is None or not all(column):
-                reason = "table() takes the name of a table and that of a column, in quotes"
-                raise QuerySyntaxError(reason, _HINT, xpath=parsed.xpath, offset=mention.offset)
-    calls = [one for one, call in parsed.functions if call.name == TABLE and not call.prefix]
+    calls = [(at, call) for at, call in parsed.functions if call.name == TABLE and not call.prefix]
+    columns = [(mention.offset, table_column(call)) for mention, call in calls]
+    for offset, column in columns:
+        if column is None or not all(column):
+            reason = "table() takes the name of a table and that of a column, in quotes"
+            raise QuerySyntaxError(reason, _HINT, xpath=parsed.xpath, offset=offset)
     if calls and _mentioned(parsed.expr) > _compared(parsed.expr):
         reason = "table() can only be compared with a path, by ="
-        raise QuerySyntaxError(reason, _HINT, xpath=parsed.xpath, offset=calls[0].offset)
+        raise QuerySyntaxError(reason, _HINT, xpath=parsed.xpath, offset=columns[0][0])
+    for offset, column in columns:
+        if column is not None and not tables(column):
+            reason = f"there is no table {column.table!r} with a column {column.column!r}"
+            hint = "make it, then add the query: an XPath in a database of subscriptions"
+            raise QuerySyntaxError(reason, hint, xpath=parsed.xpath, offset=offset)
 
 
 def _mentioned(expr: Expr) -> int:

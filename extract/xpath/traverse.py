@@ -146,6 +146,17 @@ else:
     substitute, any_in = _NATIVE.substitute, _NATIVE.any_in
 
 
+def size_of(expr: Expr) -> int:
+    """How many nodes the tree of an expression has; each step is one.
+
+    >>> from extract.xpath.parser import parse
+    >>> size_of(parse("/a/b[c = 1]"))
+    7
+    """
+    steps = len(expr.steps) if isinstance(expr, (LocationPath, FilterPath)) else 0
+    return 1 + steps + sum(map(size_of, children(expr)))
+
+
 def prefixes_in(expr: Expr) -> set[str]:
     """The prefixes that an expression uses.
 

@@ -29,10 +29,10 @@ def test_parts_of_a_batch_are_told_in_order(
             rows = asked.all_notifications(name, 300)
             assert [row["seq"] for row in rows] == list(range(1, 301))
             assert [row["document"] for row in rows] == names
-        with asked.broker.store.reader() as connection:
+    with served(tmp_path) as asked:  # nothing is told again
+        with asked.broker.store.reader() as connection:  # the mark comes after the last part
             (mark,) = connection.query("SELECT documents, notifications FROM outcome")
             assert mark == (300, 900)
-    with served(tmp_path) as asked:  # nothing is told again
         assert asked.post("<a/>", "last").status == 202
         (row,) = asked.notifications("one", 300)
         assert (row["seq"], row["document"]) == (301, "last")

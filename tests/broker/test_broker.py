@@ -234,3 +234,12 @@ def test_what_is_there_after_a_restart(tmp_path: Path) -> None:
             one["number"] for one in asked.ask("GET", "/feeds/f/documents").json["documents"]
         ]
         assert numbers == [1, 2, 3, 4]
+
+
+def test_a_string_notifies_unless_it_is_empty(asked: AskedBroker) -> None:
+    """XPath's boolean() of "0" and "false" is true."""
+    asked.put("text", xpath="string(//b)")
+    for name, text in (("zero", "0"), ("empty", ""), ("false", "false"), ("some", "x")):
+        asked.post(f"<a><b>{text}</b></a>", name)
+    told = [one["document"] for one in asked.all_notifications("text", 3)]
+    assert told == ["zero", "false", "some"]

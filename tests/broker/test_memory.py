@@ -79,13 +79,13 @@ def test_matches_of_many_documents_are_not_all_in_memory(tmp_path: Path) -> None
         lines = [json.dumps({"id": f"s{n}", "xpath": "/a", "select": "doc"}) for n in range(40)]
         assert asked.ask("POST", "/feeds/f/subscriptions", "\n".join(lines), LINES).status == 200
         matcher = asked.broker.matcher
-        tell = matcher._tell
+        match = matcher._match_slice
 
         def noted(*given: Any) -> Any:
-            sizes.append(len(given[2]))
-            return tell(*given)
+            sizes.append(len(given[0].documents))
+            return match(*given)
 
-        matcher._tell = noted
+        matcher._match_slice = noted
         asked.post_lines([(f"d{n}", "<a/>") for n in range(30)])
         assert len(asked.all_notifications("s39", 30)) == 30
     assert sizes

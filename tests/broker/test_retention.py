@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from extract.broker.journal import Operation, Transaction
 from extract.broker.retention import trim_store
 from extract.broker.settings import BrokerLimits, BrokerSettings
@@ -117,3 +119,24 @@ def test_answers_for_repeated_requests_have_a_bound(tmp_path: Path) -> None:
         assert forgotten["results"][0]["number"] == 61
         kept = asked.broker.store.read(idempotency.kept_bytes)
         assert registry.idempotency_bytes == kept
+
+
+def test_trimming_goes_on_after_a_transaction_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task ended at the first failure, such as a full disk, until the broker was restarted."""
+    fails, failed, trimmed = threading.Event(), threading.Event(), threading.Event()
+
+    def trim(*args: Any) -> bool:
+        if fails.is_set() and not failed.is_set():
+            failed.set()
+            raise OSError(28, "No space left on device")
+        if failed.is_set():
+            trimmed.set()
+        return False
+
+    monkeypatch.setattr("extract.broker.broker.trim_store", trim)
+    monkeypatch.setattr("extract.broker.broker.TRIM_SECONDS", 0.001)
+    with served(tmp_path, synchronous=False):
+        fails.set()
+        assert trimmed.wait(30)

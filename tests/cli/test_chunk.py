@@ -129,8 +129,14 @@ def test_chunks_are_replaced_and_others_are_not(
     out = tmp_path / "out"
     args = ["chunk", "--scheme", scheme_file, "-o", out]
     assert run(*args, docs / "one.xml").exit_code == 0
-    (out / "one" / "stray.txt").write_text("old")
+    (out / "one" / "notes.txt").write_text("mine")
+    result = run(*args, docs / "one.xml")
+    assert result.exit_code == 2
+    assert "one/notes.txt: was not written by extract" in result.stderr
+    (out / "one" / "notes.txt").rename(tmp_path / "notes.txt")
+    (out / "one" / "1.xml").write_text("old")
     assert run(*args, docs / "one.xml").exit_code == 0
+    assert (out / "one" / "1.xml").read_text() != "old"
     assert tree(out) == [f"one/{file}" for file in FILES]
     assert run(*args, docs / "b" / "one.xml").exit_code == 0  # another document of that name
     assert sorted(path.name for path in out.iterdir()) == ["one", "one~2"]
@@ -287,6 +293,10 @@ def test_a_directory_that_holds_something_else_is_kept(
     target.mkdir()
     with pytest.raises(FileExistsError):
         write_chunks(scheme, docs / "one.xml", target)
+    (target / "manifest.json").write_text("{}")  # of another program
+    with pytest.raises(FileExistsError):
+        write_chunks(scheme, docs / "one.xml", target)
+    assert (target / "manifest.json").read_text() == "{}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "precious"]
 
 

@@ -190,6 +190,11 @@ def test_results_are_replaced_and_other_things_are_not(here: Path) -> None:
     assert result.exit_code == 2
     assert "exists and was not written by extract" in result.stderr
     assert Path("docs/0.xml").exists()
+    Path("out/notes.txt").write_text("mine")
+    result = run(*args, "out")
+    assert result.exit_code == 2
+    assert "out/notes.txt: was not written by extract; move it, or choose another" in result.stderr
+    assert Path("out/notes.txt").read_text() == "mine"
 
 
 def test_results_are_no_documents(here: Path) -> None:

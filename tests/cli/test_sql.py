@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import check_account, report, rows, run
+from tests.support.databases import execute
 from tests.support.stock_subscriptions import DOCUMENTS, stock_scheme, table_scheme
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
@@ -79,7 +80,8 @@ def test_a_database_that_cannot_be_used(documents: Path, url: str, said: str) ->
 
 
 def test_tables_are_explained_and_refused(documents: Path, database: str) -> None:
-    table_scheme().save(database)
+    table_scheme(database)
+    execute(database, "DROP TABLE watchlist")
     said = run("explain", "--scheme", database, "listed").stdout
     assert "joins the table watchlist by its column symbol" in said
     facts = json.loads(run("explain", "--scheme", database, "plain", "--json").stdout)

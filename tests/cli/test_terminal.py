@@ -190,3 +190,22 @@ def test_the_script_of_each_shell_calls_extract(shell: str) -> None:
         pytest.skip("there is no bash")
     text = CliRunner().invoke(cli, ["completion", shell]).stdout
     assert f"_EXTRACT_COMPLETE={shell}_complete" in text
+
+
+@pytest.mark.parametrize(("closed", "status"), [(0, 0), (1, 2), (2, 0)])
+def test_a_standard_stream_may_be_closed(tmp_path: Path, closed: int, status: int) -> None:
+    (tmp_path / "a.xml").write_text("<a><b/></a>")
+    (tmp_path / "q.tsv").write_text("b\t//b\n")
+    command = [sys.executable, "-m", "extract", "run", "--engine", "local", "--queries", "q.tsv"]
+    done = subprocess.run(
+        [*command, "a.xml", "-o", "out"],
+        cwd=tmp_path,
+        preexec_fn=lambda: os.close(closed),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert ("Bad file descriptor" in done.stderr) == (closed == 1)
+    assert (tmp_path / "out" / "report.json").exists()

@@ -18,7 +18,6 @@ from extract.client.bodies import (
     subscription_lines,
 )
 from extract.client.events import read_events
-from extract.errors import BrokerError
 from extract.subscriptions import Subscription
 
 
@@ -48,9 +47,12 @@ def test_a_subscription_says_where_its_notifications_go() -> None:
     assert subscription_body(one, "http://other/")["webhook"] == "http://other/"
 
 
-def test_a_later_xpath_is_refused_and_not_taken_for_an_older_one() -> None:
-    with pytest.raises(BrokerError, match=r"XPath 3\.1"):
-        subscription_body(Subscription("q", "//a", version="3.1"))
+def test_a_later_xpath_is_sent_with_its_version() -> None:
+    text = "for $a in //a return <b/>"
+    for xpath in ("//a", text):
+        body = subscription_body(Subscription("q", xpath, version="3.1"))
+        assert body == {"xpath": xpath, "version": "3.1"}
+    assert subscription_body(Subscription("q", text)) == {"flwr": text}
 
 
 def test_many_subscriptions_are_lines() -> None:

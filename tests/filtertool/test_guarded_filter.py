@@ -18,7 +18,7 @@ from extract.filtertool.local import run_local
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.matchers.registry import load_matcher
 from extract.filtertool.options import Options
-from extract.filtertool.processes.isolation import FORKS
+from extract.filtertool.processes.workers import FORKS
 from extract.filtertool.results.account import Account
 from extract.filtertool.results.batch_outcome import document_outcomes
 from extract.filtertool.results.outcome import DocumentOutcome
@@ -58,12 +58,14 @@ def outcomes(url: str, select: Select, documents: list[str]) -> list[DocumentOut
 
 @pytest.fixture
 def stored(database: str) -> str:
-    extract.prepare(STOCK, extract.Subscriptions.of(QUERIES)).save(database)
+    stock_scheme().save(database)
     execute(
         database,
         "CREATE TABLE watchlist (symbol TEXT)",
         "INSERT INTO watchlist VALUES ('S1')",
     )
+    queries = extract.Subscriptions.of(QUERIES)
+    extract.prepare(STOCK, queries, database=database).save(database)
     return database
 
 

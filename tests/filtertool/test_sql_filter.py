@@ -212,12 +212,8 @@ def test_undecided_queries_are_read_some_at_a_time(
 
 
 def test_a_query_joins_a_table_of_its_owner(database: str) -> None:
-    table_scheme().save(database)
-    execute(
-        database,
-        "CREATE TABLE watchlist (symbol TEXT)",
-        "INSERT INTO watchlist VALUES ('S1'), ('S3'), (NULL)",
-    )
+    table_scheme(database)
+    execute(database, "INSERT INTO watchlist VALUES ('S1'), ('S3'), (NULL)")
     listed = "(symbol = 'S1' or symbol = 'S3')"
     same = {
         "listed": f"/stock[{listed}]",
@@ -233,22 +229,56 @@ def test_a_query_joins_a_table_of_its_owner(database: str) -> None:
 
 
 def test_other_matchers_refuse_tables(database: str) -> None:
-    table_scheme().save(database)
+    scheme = table_scheme(database)
     for matcher in ("auto", "push", "lxml", "columnar"):
         with pytest.raises(MatcherError, match="joins the table 'watchlist'") as caught:
             Filter(database, matcher=matcher)
         assert "--matcher sql" in str(caught.value)
     with pytest.raises(MatcherError, match="joins the table"):
-        list(extract.match(table_scheme(), DOCUMENTS[0][1]))
+        list(extract.match(scheme, DOCUMENTS[0][1]))
 
 
 def test_a_table_that_is_not_there(database: str) -> None:
-    table_scheme().save(database)
+    scheme = table_scheme(database)
+    execute(database, "DROP TABLE watchlist")
     with pytest.raises(SchemeError, match="no table 'watchlist' with a column 'symbol'"):
         Filter(database, matcher="sql")
     with pytest.raises(SchemeError, match="no table") as caught:
-        Filter(table_scheme(), matcher="sql")
+        Filter(scheme, matcher="sql")
     assert "put it into a database" in str(caught.value)
+
+
+def test_a_query_that_joins_no_table_is_rejected_alone(database: str) -> None:
+    table_scheme(database)
+    execute(database, "CREATE TABLE other (symbol TEXT)")
+    some = {
+        "there": "/stock[symbol = table('other', 'symbol')]",
+        "no table": "/stock[symbol = table('nothing', 'symbol')]",
+        "no column": "/stock[symbol = table('other', 'name')]",
+        "unjoined": "/stock",
+        "flwr": "for $s in /stock where $s/symbol = table('other', 'symbol') return <a/>",
+        "made": "for $s in /stock return <a>{ $s/symbol = table('other', 'symbol') }</a>",
+    }
+    queries = extract.Subscriptions.of(some)
+    missing = {"no table", "no column", "flwr", "made"}
+    for target, rejected in ((database, missing), ("", missing | {"there"})):
+        scheme = extract.prepare(STOCK, queries, database=target)
+        assert {one.id for one in scheme.rejected} == rejected
+    change(database, add=some)
+    assert {one.id for one in Scheme.load(database).rejected} == missing
+    assert "there" in Scheme.load(database).directory.ids
+
+
+def test_a_filter_refuses_a_query_that_joins_a_table() -> None:
+    ready = Filter(stock_scheme())
+    before = ready.table(DOCUMENTS)
+    some = {"fine": "/stock", "listed": "/stock[symbol = table('watchlist', 'symbol')]"}
+    with pytest.raises(extract.QuerySyntaxError, match="no table 'watchlist'"):
+        ready.add(some)
+    with pytest.raises(extract.QuerySyntaxError, match="no table 'watchlist'"):
+        ready.replace({"all": some["listed"]})
+    assert ready.table(DOCUMENTS).equals(before)
+    assert len(ready) == len(QUERIES)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ PICKLES = {
     "extract/filtertool/joins/parallel.py": "documents between a process and its own children",
     "extract/filtertool/joins/shares.py": "documents between a process and its own children",
     "extract/filtertool/processes/sandbox.py": "pipes between a process and its own child",
+    "extract/filtertool/processes/workers.py": "pipes between a process and its own children",
     "extract/filtertool/spark/driver/broadcast.py": "only writes them",
     "extract/filtertool/spark/frames.py": "tasks from a driver to its own workers",
     "extract/filtertool/spark/join_streams.py": "rows from workers to workers of one query",

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from extract.errors import ExtractError
-from extract.files import whole_directory, whole_file
+from extract.files import entries, whole_directory, whole_file
 from tests.support.crash import torture
+
+
+def _all(directory: Path) -> list[str]:
+    return list(entries(directory))
 
 
 def test_killed_at_random_moments() -> None:
@@ -55,11 +59,11 @@ def test_a_directory_is_replaced_whole(
         monkeypatch.setattr("sys.platform", "another")
     target = tmp_path / "target"
     for text in ("one", "two"):
-        with whole_directory(target) as partial:
+        with whole_directory(target, _all) as partial:
             (partial / "file").write_text(text)
             assert not target.exists() or (target / "file").read_text() != text
         assert (target / "file").read_text() == text
-    with pytest.raises(ZeroDivisionError), whole_directory(target) as partial:
+    with pytest.raises(ZeroDivisionError), whole_directory(target, _all) as partial:
         raise ZeroDivisionError
     assert (target / "file").read_text() == "two"
     assert os.listdir(tmp_path) == ["target"]
@@ -68,7 +72,7 @@ def test_a_directory_is_replaced_whole(
 def test_results_are_as_private_as_the_user_asks(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        with whole_directory(tmp_path / "target"):
+        with whole_directory(tmp_path / "target", _all):
             pass
     finally:
         os.umask(before)

@@ -64,7 +64,6 @@ def test_no_rows(tmp_path: Path) -> None:
         ("id,xpath,weight\na,//a,x\n", "has no numbers", 0),
         ("id,xpath,namespaces\na,//a,p=u\n", "namespaces are no JSON object", 2),
         ('id,xpath,namespaces\na,//a,"{""p"": 1}"\n', "do not map prefixes", 2),
-        ("id,xpath,version\na,//a,9\n", "there is no XPath '9'", 2),
         ("id,xpath,metadata\na,//a,[1]\n", "metadata are no JSON object", 2),
         ("id,xpath\na,//a,too many\n", "cannot read the table", 0),
         ("", "cannot read the table", 0),

@@ -77,7 +77,7 @@ def change(
     """Changes the subscriptions of a database, and returns the scheme that was written."""
     with scheme_change(url) as database:
         before = database.stored.scheme
-        reviser = Reviser(before)
+        reviser = Reviser(before, tables=database.tables)
         for name in remove:
             reviser.remove(name)
         for name, xpath in (replace or {}).items():

@@ -33,6 +33,7 @@ class OracleDocument:
     published: bool
     tree: Any
     arrived: int
+    late: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -46,25 +47,63 @@ class JoinOracle:
     lateness: int | None = None
     queries: dict[str, tuple[XsclQuery, int]] = field(default_factory=dict)
     documents: list[OracleDocument] = field(default_factory=list)
-    horizon: int | None = None
+    floors: dict[str, int | None] = field(default_factory=dict)
+    rejected: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, name: str, text: str) -> None:
         self.queries[name] = parse_xscl(text, {}), len(self.documents)
+        self.floors[name] = self.horizon(name)
 
     def remove(self, name: str) -> None:
-        del self.queries[name]
+        del self.queries[name], self.floors[name]
+
+    def sources(self, name: str) -> set[str]:
+        """The streams that a query reads, itself or through what others publish."""
+        read = set(self.queries[name][0].streams)
+        for other, (query, _) in self.queries.items():
+            if query.publish in self.queries[name][0].streams:
+                read |= self.sources(other)
+        return read
+
+    def horizon(self, name: str) -> int | None:
+        """A document whose time is earlier is late for a query; None if none is."""
+        sources = self.sources(name)
+        known = [self.floors.get(name)]
+        sizes = [
+            query.window.size
+            for other, (query, _) in self.queries.items()
+            if not query.window.events
+            and (sources & self.sources(other) or "S" in sources | self.sources(other))
+        ]
+        seen = [
+            one.time
+            for one in self.documents
+            if not one.published and (one.stream in sources or "S" in sources)
+        ]
+        if seen and self.lateness is not None:
+            known.append(max(seen) - self.lateness)
+        elif seen and not self.queries[name][0].window.events:
+            known.append(max(seen) - max(sizes))
+        return max([one for one in known if one is not None], default=None)
+
+    def late(self, stream: str, time: int, published: bool) -> tuple[list[str], list[str]]:
+        """The queries that read a document, and those of them for which it is late."""
+        names = (stream,) if published else (stream, "S")
+        readers = [n for n, (q, _) in self.queries.items() if set(names) & set(q.streams)]
+        horizons = {name: self.horizon(name) for name in readers}
+        return readers, [n for n, h in horizons.items() if h is not None and time < h]
 
     def process(self, stream: str, name: str, data: bytes, time: Any) -> list[tuple[Any, ...]]:
-        """The keys of the rows and their outputs; None for a late document."""
+        """The keys of the rows and their outputs; `rejected` has for which queries it is late."""
         moment = microseconds(time)
-        if self.horizon is not None and moment < self.horizon:
-            return []
-        rows = self._accept(stream, name, parse_tree(data), moment, False)
-        sizes = [q.window.size for q, _ in self.queries.values() if not q.window.events]
-        lateness = max(sizes, default=None) if self.lateness is None else self.lateness
-        if lateness is not None:
-            latest = max(one.time for one in self.documents if not one.published)
-            self.horizon = max(latest - lateness, self.horizon or latest - lateness)
+        self.rejected = []
+        readers, late = self.late(stream, moment, False)
+        rows: list[tuple[Any, ...]] = []
+        if late and readers == late:
+            self.rejected = [(query, name) for query in late]
+        else:
+            rows = self._accept(stream, name, parse_tree(data), moment, False)
+        self.floors = {query: self.horizon(query) for query in self.queries}
         return rows
 
     def _accept(
@@ -80,12 +119,17 @@ class JoinOracle:
                 stream, f"{stream}#{seq}" if published else name, time, seq, published, tree,
                 len(self.documents),
             )  # fmt: skip
+            _, late = self.late(stream, time, published)
+            new.late = frozenset(late)
+            self.rejected += [(query, new.name) for query in late]
             before = list(self.documents)
             self.documents.append(new)
             for key, (query, since) in self.queries.items():
                 pairs = [(old, new) for old in before] + [(new, old) for old in before]
                 for left, right in pairs:
                     if min(left.arrived, right.arrived) < since:
+                        continue
+                    if key in left.late | right.late:
                         continue
                     if not self._in_window(query, left, right, before):
                         continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import extract
 from extract.schema.model import Declaration, Schema
 from extract.scheme.model import Scheme
+from tests.support.databases import execute
 
 STOCK = Schema(
     "stock",
@@ -59,6 +60,14 @@ TABLE_QUERIES = {
 }
 
 
-def table_scheme() -> Scheme:
-    """A scheme of queries that join the table ``watchlist``, and one that does not."""
-    return extract.prepare(STOCK, extract.Subscriptions.of(TABLE_QUERIES))
+def table_scheme(database: str) -> Scheme:
+    """A scheme of queries that join the table ``watchlist``, and one that does not.
+
+    Args:
+        database: Where the table is made, and the scheme saved.
+    """
+    stock_scheme().save(database)
+    execute(database, "CREATE TABLE watchlist (symbol TEXT)")
+    scheme = extract.prepare(STOCK, extract.Subscriptions.of(TABLE_QUERIES), database=database)
+    scheme.save(database)
+    return scheme

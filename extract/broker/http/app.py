@@ -111,10 +111,10 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _store_problem(request: Request, error: Exception) -> Response:
-    """The store is not there now: a server may be started again."""
+    """The store is damaged, or not there now: a server may be started again."""
     assert isinstance(error, StoreError)
     _log.warning("%s %s: %s", request.method, request.url.path, error)
-    return await _problem(request, Problem(503, "the store cannot be read now", retry_after=5))
+    return await _problem(request, Problem(503, error.reason, retry_after=5))
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:

@@ -12,8 +12,10 @@ from extract.broker.http.requests import (
     client_of,
     feed_name,
     json_response,
+    may_see,
     number_parameter,
     own_subscriber,
+    shown_document,
 )
 from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
@@ -85,14 +87,12 @@ async def list_rejections(request: Request) -> Response:
     views = []
     for row in rows:
         owner = broker.registry.by_key.get(int(row.query)) if row.query else None
-        if row.query and owner is None:
-            continue
-        if owner is not None and owner.owner != client.name and not client.is_admin:
+        if row.query and (owner is None or not may_see(broker, client, owner)):
             continue
         name = "" if owner is None else owner.id
         views.append(
             RejectionView(
-                row.document,
+                shown_document(client, row),
                 name,
                 row.stage,
                 over_http(row.reason),

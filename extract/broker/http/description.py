@@ -326,7 +326,13 @@ def _paths() -> dict[str, Any]:
             "get": {
                 "summary": "Whether the broker works",
                 "security": [],
-                "responses": _answers((200, "It does.", _json({"type": "object"}))),
+                "responses": _answers(
+                    (
+                        200,
+                        "It does; while joins still read what came before a kill, with a `reason`.",
+                        _json({"type": "object"}),
+                    )
+                ),
             }
         },
         "/metrics": {

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
@@ -54,7 +55,7 @@ async def post_documents(request: Request) -> Response:
         hint = "application/xml for one document, application/x-ndjson for many"
         raise Problem(415, f"documents do not come as {kind[:80]!r}", hint)
     content = await read_body(request, broker.settings.limits.document_bytes)
-    name = request.query_params.get("name", "")
+    name = _query_name(request)
     future = broker.settings.limits.future_seconds
     time = _time(request.query_params.get("time"), future)
     schema = int(number_parameter(request, "schema", 0, 1e9))
@@ -135,6 +136,19 @@ def check_line_count(content: bytes, most: int) -> None:
     """
     if content.count(b"\n") + content.count(b"\r") > 4 * most + 1_000:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
+
+
+def _query_name(request: Request) -> str:
+    """The name of a document in the query string.
+
+    Raises:
+        Problem: It is not UTF-8: several such names would be one.
+    """
+    try:
+        fields = parse_qsl(request.url.query, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(422, "the name is not UTF-8", "encode it in UTF-8, then as %XX") from None
+    return dict(fields).get("name", "")
 
 
 def checked_name(name: str) -> str:

@@ -67,7 +67,10 @@ class _Parts:
     def _end(self) -> None:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         name = options.get(b"filename") or options.get(b"name") or b""
-        text = name.decode("utf-8", "replace")[:1_000]
+        try:
+            text = name.decode()[:1_000]
+        except UnicodeDecodeError:
+            raise Problem(422, "the file name of a part is not UTF-8") from None
         self.documents.append(ArrivedDocument(text, None, b"".join(self._data)))
 
     def _finish(self) -> None:

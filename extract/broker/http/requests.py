@@ -15,8 +15,11 @@ from extract.broker.bodies import ID_PATTERN, NAME_PATTERN, encode
 from extract.broker.broker import Broker
 from extract.broker.http.traffic import account_of
 from extract.broker.problems import Problem, not_found
+from extract.broker.rights import may_have
 from extract.broker.security.tokens import KnownClient, Role
-from extract.broker.store.rows import SubscriberRow
+from extract.broker.store.rows import RejectionRow, SubscriberRow
+from extract.filtertool.joins.publishing import PUBLISH
+from extract.filtertool.joins.room import STATE
 
 _T = TypeVar("_T")
 _NAME: Final = re.compile(NAME_PATTERN)
@@ -109,14 +112,30 @@ def own_subscriber(request: Request) -> SubscriberRow:
     broker, client = broker_of(request), client_of(request)
     row = broker.subscriber(subscription_id(request))
     feed = broker.registry.feed_names.get(row.feed, "")
-    is_own = row.owner == client.name or client.is_admin
-    if not (is_own and client.may("subscribe", feed)):
-        raise not_found("subscription")
-    if row.key in broker.barred and not client.is_admin:
+    if not may_see(broker, client, row):
         raise not_found("subscription")
     if "feed" in request.path_params and request.path_params["feed"] != feed:
         raise not_found("subscription")
     return row
+
+
+def may_see(broker: Broker, client: KnownClient, row: SubscriberRow) -> bool:
+    """Whether a client may see a subscription, and all that it is told.
+
+    Its owner and admins may, with the rights that it takes.
+    """
+    is_own = row.owner == client.name and row.key not in broker.barred
+    return (is_own or client.is_admin) and may_have(client, broker.registry, row)
+
+
+def shown_document(client: KnownClient, row: RejectionRow) -> str:
+    """The document of a rejection, as a client may know it.
+
+    A document leads to rejections of others: those that joins drop for it, and those that they
+    publish. They may be of streams that the client may not read.
+    """
+    is_other = row.stage in (STATE, PUBLISH)
+    return "" if is_other and not (client.is_admin and client.feeds is None) else row.document
 
 
 def number_parameter(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,12 +12,17 @@ from extract.broker.http.requests import broker_of, json_response
 
 
 async def get_health(request: Request) -> Response:
-    """Whether the broker works: 200, or 503 with a reason."""
+    """Whether the broker works: 200, with what does not work while all else does; else 503."""
     broker = broker_of(request)
     reason = broker.failure()
     if reason:
         return json_response({"status": "failing", "reason": reason}, 503)
-    return json_response({"status": "ok", "version": __version__})
+    said: dict[str, Any] = {"status": "ok", "version": __version__}
+    if broker.matcher.is_catching_up:
+        said["reason"] = "joins read again what came since their state was saved; matching waits"
+    if troubles := broker.troubles():
+        said["troubles"] = troubles
+    return json_response(said)
 
 
 async def get_metrics(request: Request) -> Response:

@@ -6,14 +6,15 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast, get_args
 
-import msgspec
 from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
 from extract.broker.bodies import (
+    SetAsideView,
     SubscriptionBody,
     SubscriptionLine,
     SubscriptionView,
@@ -23,7 +24,7 @@ from extract.broker.bodies import (
 from extract.broker.broker import Broker
 from extract.broker.changes import NewSubscription, PutMode
 from extract.broker.delivery.addresses import check_url
-from extract.broker.feed_filters import read_body as read_subscription
+from extract.broker.feed_filters import query_version, stored_body
 from extract.broker.http.documents import check_line_count
 from extract.broker.http.requests import (
     ID_HINT,
@@ -33,6 +34,7 @@ from extract.broker.http.requests import (
     feed_name,
     is_id,
     json_response,
+    may_see,
     number_parameter,
     own_subscriber,
     read_body,
@@ -44,8 +46,11 @@ from extract.broker.problems import Problem, not_found
 from extract.broker.store import notifications as notification_rows
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import SubscriberRow
+from extract.broker.store.rows import SetAsideRow, SubscriberRow
+from extract.broker.times import iso_time
+from extract.broker.wording import over_http
 from extract.flwr.parser import is_flwr
+from extract.xpath.later import FIRST
 
 _MOST_BYTES = 1 << 20  # of one subscription
 _MOST_METADATA = 1 << 16
@@ -65,13 +70,16 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         raise Problem(
             422, "flwr is no FLWR query", 'write for $x in //a return <b/>, or use "xpath"'
         )
-    if isinstance(body.xpath, str) and is_flwr(body.xpath):
+    if query_version(body) == FIRST and isinstance(body.xpath, str) and is_flwr(body.xpath):
         raise Problem(422, "xpath is a FLWR query", 'use "flwr"')
     if isinstance(body.webhook, str):
         check_url(body.webhook, broker.settings.webhooks.allow_private)
     elif isinstance(body.webhook_secret, str):
         raise Problem(422, "webhook_secret belongs to a webhook")
     metadata = gather_metadata(raw, body.metadata)
+    if "version" in metadata:
+        hint = 'write "version" beside "xpath", or call the metadata otherwise'
+        raise Problem(422, "version is that of the query, and no metadata", hint)
     if len(encode(metadata)) > _MOST_METADATA:
         raise Problem(422, f"metadata of more than {_MOST_METADATA:,} bytes")
     return SubscriptionBody(
@@ -79,6 +87,7 @@ def checked(body: SubscriptionBody, raw: dict[str, Any], broker: Broker) -> Subs
         flwr=body.flwr,
         xscl=body.xscl,
         namespaces=body.namespaces,
+        version=body.version,
         webhook=body.webhook,
         select=body.select,
         metadata=metadata or UNSET,
@@ -102,16 +111,17 @@ async def put_subscription(request: Request) -> Response:
     client = client_of(request)
     owner = client.name
     before = broker.registry.subscribers.get(identifier)
-    if before is not None and client.is_admin:
+    if before is not None and client.is_admin and may_see(broker, client, before):
         owner = before.owner
-    (reason,) = await broker.check_queries(feed, broker.owner(owner, client), [kept])
+    for who in {client, broker.owner(owner, client)}:  # an admin shows himself nothing more, either
+        (query,) = await broker.check_queries(feed, who, [kept])
     has_webhook = isinstance(body.webhook, str)
     secret = _secret(body) if has_webhook else ""
-    new = NewSubscription(identifier, encode(kept), has_webhook, secret)
+    new = NewSubscription(identifier, encode(kept), has_webhook, secret, query.streams)
     mode: PutMode = "create" if request.headers.get("if-none-match") == "*" else "put"
     (is_new,) = await broker.put_subscriptions(feed, owner, [new], mode)
-    view = _view(broker.subscriber(identifier), feed, kept)
-    view.unsatisfiable = reason or UNSET
+    view = _view(broker, broker.subscriber(identifier), feed, kept)
+    view.unsatisfiable = query.unsatisfiable or UNSET
     view.webhook_secret = secret or UNSET
     return json_response(view, 201 if is_new else 200)
 
@@ -130,9 +140,11 @@ async def post_subscriptions(request: Request) -> Response:
         raise Problem(413, f"more than {most:,} lines", "send several requests")
     account_of(request).arrived(len(content))
     some, kept = await broker.in_thread(_read_lines, lines, broker)
-    reasons = await broker.check_queries(feed, client, kept)
+    queries = await broker.check_queries(feed, client, kept)
+    some = [replace(one, streams=query.streams) for one, query in zip(some, queries, strict=True)]
     answers = await broker.put_subscriptions(feed, client.name, some, mode)
-    unsatisfiable = [one.id for one, reason in zip(some, reasons, strict=True) if reason]
+    pairs = zip(some, queries, strict=True)
+    unsatisfiable = [one.id for one, query in pairs if query.unsatisfiable]
     return json_response(
         {"created": sum(answers), "changed": len(answers) - sum(answers)}
         | ({"unsatisfiable": unsatisfiable} if unsatisfiable else {})
@@ -170,7 +182,10 @@ def _read_lines(
     return some, bodies
 
 
-def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> SubscriptionView:
+def _view(
+    broker: Broker, row: SubscriberRow, feed: str, body: SubscriptionBody
+) -> SubscriptionView:
+    aside = broker.registry.set_aside.get(row.key)
     return SubscriptionView(
         row.id,
         feed,
@@ -179,11 +194,18 @@ def _view(row: SubscriberRow, feed: str, body: SubscriptionBody) -> Subscription
         body.flwr,
         body.xscl,
         body.namespaces,
+        body.version,
         body.webhook,
         UNSET,
         body.select if isinstance(body.xpath, str) else UNSET,
         body.metadata,
+        set_aside=UNSET if aside is None else _aside_view(broker, row, aside),
     )
+
+
+def _aside_view(broker: Broker, row: SubscriberRow, aside: SetAsideRow) -> SetAsideView:
+    missed = broker.registry.missed(row, aside)
+    return SetAsideView(iso_time(aside.time), over_http(aside.reason), missed)
 
 
 async def get_subscription(request: Request) -> Response:
@@ -196,7 +218,10 @@ async def get_subscription(request: Request) -> Response:
         if row.key not in bodies:
             raise not_found("subscription")
         feed = broker.registry.feed_names[row.feed]
-        view = _view(row, feed, read_subscription(bodies[row.key]))
+        body = stored_body(bodies[row.key])
+        if body is None:
+            raise Problem(503, "the subscription is damaged in the store", "put it again")
+        view = _view(broker, row, feed, body)
         view.last_seq = notification_rows.last_number(connection, row.key)
         return view
 
@@ -224,7 +249,7 @@ async def list_subscriptions(request: Request) -> Response:
         rows = [
             one
             for one in list(broker.registry.by_key.values())
-            if one.feed == key and one.id > after and (one.owner == client.name or client.is_admin)
+            if one.feed == key and one.id > after and may_see(broker, client, one)
         ]
         rows.sort(key=lambda one: one.id)
         views: list[SubscriptionView] = []
@@ -236,7 +261,8 @@ async def list_subscriptions(request: Request) -> Response:
                 text = bodies.get(one.key)
                 if text is None or not _has(search, one.id, text):
                     continue
-                views.append(_view(one, feed, read_subscription(text)))
+                body = stored_body(text) or SubscriptionBody()  # of one that is damaged, its id
+                views.append(_view(broker, one, feed, body))
                 size += len(text)
                 if len(views) >= most or size >= most_bytes:
                     return views, True
@@ -255,6 +281,6 @@ def _has(search: str, identifier: str, body: bytes) -> bool:
     wanted = search.casefold()
     if wanted in identifier.casefold():
         return True
-    one = msgspec.json.decode(body, type=SubscriptionBody)
+    one = stored_body(body) or SubscriptionBody()
     texts = [text for text in (one.xpath, one.flwr, one.xscl) if isinstance(text, str)]
     return any(re.search(re.escape(wanted), text.casefold()) for text in texts)

@@ -12,6 +12,7 @@ from extract.limits import Limits
 from extract.live_filter import Filter
 from extract.schema.model import Schema
 from extract.subscriptions import Subscription
+from extract.xpath.later import FIRST
 
 NAME: Final = "pasted"
 SHOWN: Final = 50  # rows that are sent back
@@ -55,7 +56,7 @@ def try_query(schema: Schema, query: Subscription, document: bytes, limits: Limi
     (2, '/a[1]/b[2]')
     """
     scheme = scheme_of(schema, query, limits)
-    is_output = is_flwr(query.xpath)
+    is_output = query.version == FIRST and is_flwr(query.xpath)
     ready = Filter(scheme, "output" if is_output else "nodes", limits=limits)
     table = ready.table([(NAME, document)])
     rejected = ready.rejected.to_pylist()

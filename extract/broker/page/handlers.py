@@ -8,13 +8,16 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from extract.broker.feed_filters import query_version
 from extract.broker.http.requests import (
     broker_of,
     client_of,
     feed_name,
     json_response,
+    may_see,
     number_parameter,
     read_json,
+    shown_document,
 )
 from extract.broker.page.attempt import try_query
 from extract.broker.page.bodies import (
@@ -117,7 +120,8 @@ def _query(body: ExplainBody | TryBody) -> Subscription:
 
 def _subscription(text: str, body: ExplainBody | TryBody) -> Subscription:
     namespaces = body.namespaces if isinstance(body.namespaces, dict) else {}
-    return Subscription(body.id or "new", text.strip(), namespaces)
+    version = query_version(body)
+    return Subscription(body.id or "new", text.strip(), namespaces, version=version)
 
 
 # -- what happened lately
@@ -134,14 +138,15 @@ async def recent_notifications(request: Request) -> Response:
 async def recent_rejections(request: Request) -> Response:
     """The latest rejections of all feeds that the client may see, the newest first."""
     broker, client, mine = broker_of(request), client_of(request), _own_keys(request)
-    feeds = {one.key: one.name for one in broker.registry.feeds.values() if client.sees(one.name)}
+    present = list(broker.registry.feeds.values())
+    feeds = {one.key: one.name for one in present if client.may("subscribe", one.name)}
     most = int(number_parameter(request, "limit", 50, 1_000))
 
     def read(connection: Connection) -> list[FeedRejection]:
         return [
             FeedRejection(
                 feeds[one.feed],
-                one.document,
+                shown_document(client, one),
                 mine[int(one.query)] if one.query else "",
                 one.stage,
                 over_http(one.reason),
@@ -166,10 +171,6 @@ async def recent_dead_letters(request: Request) -> Response:
 
 def _own_keys(request: Request) -> dict[int, str]:
     """The subscriptions that the client may see: their numbers and ids."""
-    registry, client = broker_of(request).registry, client_of(request)
-    feeds = {one.key for one in registry.feeds.values() if client.may("subscribe", one.name)}
-    return {
-        one.key: one.id
-        for one in list(registry.by_key.values())
-        if one.feed in feeds and (one.owner == client.name or client.is_admin)
-    }
+    broker, client = broker_of(request), client_of(request)
+    some = list(broker.registry.by_key.values())
+    return {one.key: one.id for one in some if may_see(broker, client, one)}

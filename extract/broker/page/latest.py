@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from extract.broker.feed_filters import stored_body
 from extract.broker.page.bodies import RecentNotification, SubscriptionDeadLetter
 from extract.broker.store import subscriptions as subscription_rows
 from extract.broker.store.database import Connection
+from extract.broker.store.notifications import notification_row
 from extract.broker.store.rows import RejectionRow
 from extract.broker.times import iso_time
 
@@ -35,17 +37,19 @@ def latest_notifications(
     found: list[RecentNotification] = []
     for start in range(0, _READ, _PART):
         rows = connection.query(
-            "SELECT key, last, count, data FROM notification "
+            "SELECT key, last, count, position, data FROM notification "
             "ORDER BY position DESC, key DESC, last DESC LIMIT ? OFFSET ?",
             (_PART, start),
         )
-        for key, last, count, data in rows:
-            if key not in mine:
+        for row in rows:
+            if row[0] not in mine:
                 continue
-            entries = _entries.decode(bytes(data))
-            for seq, entry in zip(range(last, last - count, -1), reversed(entries), strict=True):
+            one = notification_row(row)
+            entries = _entries.decode(one.data)
+            numbers = range(one.last, one.last - one.amount, -1)
+            for seq, entry in zip(numbers, reversed(entries), strict=True):
                 if len(found) < most:
-                    found.append(_notification(mine[key], seq, entry))
+                    found.append(_notification(mine[one.key], seq, entry))
         if len(found) >= most or len(rows) < _PART:
             break
     found.reverse()
@@ -101,4 +105,5 @@ def latest_dead_letters(
 
 def _webhooks(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
     bodies = subscription_rows.present_bodies(connection, sorted(set(keys)))
-    return {key: str(msgspec.json.decode(body).get("webhook", "")) for key, body in bodies.items()}
+    read = {key: stored_body(body) for key, body in bodies.items()}
+    return {key: str(body.webhook or "") for key, body in read.items() if body is not None}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from extract.broker.store.rows import Row
+
+CHECKED_BYTES: Final = 1 << 27  # of a store that each start reads through; --check reads any
 
 
 class Connection(Protocol):
@@ -67,6 +69,17 @@ class Database(Protocol):
 
     def claim(self, connection: Connection) -> None:
         """Marks the store as used by this process, so that it sees if another one was there."""
+        ...
+
+    def check(self, thoroughly: bool = False) -> None:
+        """Makes sure that the database is sound, as far as this side can tell.
+
+        Args:
+            thoroughly: Read all of it.
+
+        Raises:
+            DamagedStore: It is not.
+        """
         ...
 
     def size(self) -> int:

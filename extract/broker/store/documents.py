@@ -6,8 +6,11 @@ import msgspec
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import ArrivedBlock, ArrivedDocument, BatchMark, Row
+from extract.broker.store.sealed import sealed, unsealed
+from extract.broker.store.tables import DamagedStore
 
 _BLOCK = "position, feed, revision, received, first, documents, bytes, data"
+_CHECKED = 16  # blocks that are checked at a time
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[ArrivedDocument])
 
@@ -25,7 +28,7 @@ def add_block(connection: Connection, block: ArrivedBlock) -> None:
             block.first,
             len(block.documents),
             len(data),
-            data,
+            sealed(data, *_numbers(block), len(block.documents)),
         ),
     )
 
@@ -47,10 +50,11 @@ def blocks_of_feed(connection: Connection, feed: int, number: int, most: int) ->
     return [_block(row) for row in connection.query(statement, values)]
 
 
-def blocks_between(connection: Connection, after: int, last: int) -> list[ArrivedBlock]:
-    """The blocks behind a position of the log, up to another one."""
-    statement = f"SELECT {_BLOCK} FROM block WHERE position > ? AND position <= ? ORDER BY position"
-    return [_block(row) for row in connection.query(statement, (after, last))]
+def blocks_between(connection: Connection, after: int, last: int, most: int) -> list[ArrivedBlock]:
+    """The blocks behind a position of the log, up to another one, at most so many."""
+    between = "position > ? AND position <= ?"
+    statement = f"SELECT {_BLOCK} FROM block WHERE {between} ORDER BY position LIMIT ?"
+    return [_block(row) for row in connection.query(statement, (after, last, most))]
 
 
 def first_revision(connection: Connection, after: int) -> int | None:
@@ -81,6 +85,12 @@ def last_position(connection: Connection) -> int:
     return max(rows[0][0] or 0, matched_position(connection))
 
 
+def waiting(connection: Connection, feed: int, position: int) -> int:
+    """How many documents of a feed are behind a position of the log."""
+    statement = "SELECT COALESCE(SUM(documents), 0) FROM block WHERE feed = ? AND position > ?"
+    return int(connection.query(statement, (feed, position))[0][0])
+
+
 def next_numbers(connection: Connection) -> dict[int, int]:
     """For each feed, the number that its next document gets."""
     rows = connection.query("SELECT feed, MAX(first + documents) FROM block GROUP BY feed")
@@ -108,7 +118,33 @@ def add_outcome(connection: Connection, outcome: BatchMark) -> None:
     )
 
 
+def check_blocks(connection: Connection) -> None:
+    """Reads all blocks.
+
+    Raises:
+        DamagedStore: One is not as it was written, or one in between is missing.
+    """
+    next_numbers: dict[int, int] = {}
+    blocks = blocks_after(connection, 0, _CHECKED)
+    while blocks:
+        for block in blocks:
+            if next_numbers.get(block.feed, block.first) != block.first:
+                reason = f"documents before number {block.first:,} of a feed are missing"
+                raise DamagedStore(reason, "restore a copy that `extract serve --backup` made")
+            next_numbers[block.feed] = block.first + len(block.documents)
+        blocks = blocks_after(connection, blocks[-1].position, _CHECKED)
+
+
 def _block(row: Row) -> ArrivedBlock:
-    position, feed, revision, received, first, _, _, data = row
-    documents = _decoder.decode(data)
+    position, feed, revision, received, first, count, _, data = row
+    name = f"block of documents at position {position}"
+    numbers = (position, feed, revision, received, first, count)
+    try:
+        documents = _decoder.decode(unsealed(bytes(data), name, *numbers))
+    except msgspec.DecodeError as error:
+        raise DamagedStore(f"the {name} is damaged: {error}") from error
     return ArrivedBlock(position, feed, revision, received, first, documents)
+
+
+def _numbers(block: ArrivedBlock) -> tuple[int, ...]:
+    return block.position, block.feed, block.revision, block.received, block.first

@@ -6,23 +6,27 @@ from collections.abc import Iterable
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import FeedRow
+from extract.broker.store.sealed import sealed, unsealed
 
 
 def all_feeds(connection: Connection) -> list[FeedRow]:
     """All feeds."""
     rows = connection.query("SELECT key, name, body, created FROM feed ORDER BY key")
-    return [FeedRow(key, name, bytes(body), created) for key, name, body, created in rows]
+    return [
+        FeedRow(key, name, unsealed(bytes(body), f"feed {name}", key), created)
+        for key, name, body, created in rows
+    ]
 
 
 def add_feed(connection: Connection, row: FeedRow) -> None:
     """Adds a feed."""
     statement = "INSERT INTO feed (key, name, body, created) VALUES (?, ?, ?, ?)"
-    connection.execute(statement, (row.key, row.name, row.body, row.created))
+    connection.execute(statement, (row.key, row.name, sealed(row.body, row.key), row.created))
 
 
 def change_feed(connection: Connection, key: int, body: bytes) -> None:
     """Gives a feed other settings."""
-    connection.execute("UPDATE feed SET body = ? WHERE key = ?", (body, key))
+    connection.execute("UPDATE feed SET body = ? WHERE key = ?", (sealed(body, key), key))
 
 
 def remove_feed(connection: Connection, key: int) -> None:
@@ -38,7 +42,11 @@ def remove_feed(connection: Connection, key: int) -> None:
 def feed_schemas(connection: Connection, feed: int) -> list[tuple[int, bytes]]:
     """The versions of a feed's schema and their bodies, the oldest first."""
     statement = "SELECT version, body FROM feed_schema WHERE feed = ? ORDER BY version"
-    return [(version, bytes(body)) for version, body in connection.query(statement, (feed,))]
+    row = f"schema of feed {feed}"
+    return [
+        (version, unsealed(bytes(body), row, feed, version))
+        for version, body in connection.query(statement, (feed,))
+    ]
 
 
 def put_schema(connection: Connection, feed: int, version: int, body: bytes, created: int) -> None:
@@ -46,21 +54,22 @@ def put_schema(connection: Connection, feed: int, version: int, body: bytes, cre
     connection.execute(
         "INSERT INTO feed_schema (feed, version, body, created) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (feed, version) DO UPDATE SET body = excluded.body",
-        (feed, version, body, created),
+        (feed, version, sealed(body, feed, version), created),
     )
 
 
 def add_evidence(connection: Connection, feed: int, contents: Iterable[bytes]) -> None:
     """Keeps documents that an inferred schema was widened for."""
     connection.executemany(
-        "INSERT INTO evidence (feed, data) VALUES (?, ?)", [(feed, one) for one in contents]
+        "INSERT INTO evidence (feed, data) VALUES (?, ?)",
+        [(feed, sealed(one, feed)) for one in contents],
     )
 
 
 def evidence(connection: Connection, feed: int) -> list[bytes]:
     """The documents that a schema is inferred from."""
     rows = connection.query("SELECT data FROM evidence WHERE feed = ? ORDER BY number", (feed,))
-    return [bytes(data) for (data,) in rows]
+    return [unsealed(bytes(data), f"evidence of feed {feed}", feed) for (data,) in rows]
 
 
 def first_number(connection: Connection, feed: int) -> int:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from extract.broker.store.database import Connection
-from extract.broker.store.rows import DeadLetter, NotificationRow, RejectionRow
+from extract.broker.store.rows import DeadLetter, NotificationRow, RejectionRow, Row
+from extract.broker.store.sealed import sealed, unsealed
+from extract.broker.store.tables import DamagedStore
 
 _MANY_ROWS: Final = 64
 
@@ -14,8 +16,44 @@ _MANY_ROWS: Final = 64
 def add_notifications(connection: Connection, rows: Iterable[NotificationRow]) -> None:
     """Adds notifications."""
     connection.executemany(
-        "INSERT INTO notification (key, last, count, position, data) VALUES (?, ?, ?, ?, ?)", rows
+        "INSERT INTO notification (key, last, count, position, data) VALUES (?, ?, ?, ?, ?)",
+        [(*row[:4], sealed(row.data, *row[:4])) for row in rows],
     )
+
+
+def notification_row(row: Row) -> NotificationRow:
+    """A row of the table: key, last, count, position, data.
+
+    Raises:
+        DamagedStore: It is not as it was written.
+    """
+    key, last, count, position, data = row
+    name = f"row of notifications up to number {last} of subscriber {key}"
+    content = unsealed(bytes(data), name, key, last, count, position)
+    if not content.startswith(b"["):
+        raise DamagedStore(f"the {name} is damaged")
+    return NotificationRow(key, last, count, position, content)
+
+
+def check_notifications(connection: Connection) -> None:
+    """Reads all notifications.
+
+    Raises:
+        DamagedStore: One is not as it was written, or one in between is missing.
+    """
+    statement = (
+        "SELECT key, last, count, position, data FROM notification WHERE (key, last) > (?, ?) "
+        "ORDER BY key, last LIMIT ?"
+    )
+    key = last = -1
+    rows = connection.query(statement, (key, last, _MANY_ROWS))
+    while rows:
+        for row in map(notification_row, rows):
+            if row.key == key and row.last - row.amount != last:
+                reason = f"notifications behind number {last:,} of subscriber {key} are missing"
+                raise DamagedStore(reason, "restore a copy that `extract serve --backup` made")
+            key, last = row.key, row.last
+        rows = connection.query(statement, (key, last, _MANY_ROWS))
 
 
 def notifications_after(
@@ -35,10 +73,10 @@ def notifications_after(
             "ORDER BY key, last LIMIT ?",
             (key, rows[-1].last if rows else seq, count),
         )
-        for _, last, held, position, data in found:
-            rows.append(NotificationRow(key, last, held, position, bytes(data)))
-            amount += min(held, last - seq)
-            size += len(data)
+        for row in map(notification_row, found):
+            rows.append(row)
+            amount += min(row.amount, row.last - seq)
+            size += len(row.data)
         if len(found) < count:
             break
         room = (most_bytes - size) * len(rows) // max(1, size)  # rows of the same size

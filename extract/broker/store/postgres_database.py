@@ -242,6 +242,9 @@ class PostgresDatabase:
             reason = f"cannot connect: {str(error).strip()}"
             raise StoreError(reason, "is the server running?", self.name) from None
 
+    def check(self, thoroughly: bool = False) -> None:
+        """The server answers for its pages."""
+
     def size(self) -> int:
         """Bytes of the tables.
 

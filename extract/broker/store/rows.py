@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
@@ -146,6 +147,25 @@ class RejectionRow:
     line: int
     column: int
     time: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideRow:
+    """A subscription that is asked no more: it got no answer on too many documents.
+
+    Attributes:
+        key: Of the subscriber.
+        reason: Why it got no answer the last time.
+        time: Since when, in microseconds since 1970.
+        missed: Documents that it was not asked about, of those that were matched at that time.
+        numbers: By the keys of the feeds that it reads, of the last document of these.
+    """
+
+    key: int
+    reason: str
+    time: int
+    missed: int
+    numbers: Mapping[int, int] = field(default_factory=dict)
 
 
 Row = tuple[Any, ...]

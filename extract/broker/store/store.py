@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from extract.broker.store.database import Connection, Database
+from extract.broker.store.acknowledged import FILE as ACKNOWLEDGED
+from extract.broker.store.database import CHECKED_BYTES, Connection, Database
+from extract.broker.store.documents import check_blocks
+from extract.broker.store.notifications import check_notifications
 from extract.broker.store.sqlite_database import FILE, SqliteDatabase
-from extract.broker.store.tables import StoreError, create_tables, migrate
+from extract.broker.store.tables import DamagedStore, StoreError, create_tables, migrate
 
 _T = TypeVar("_T")
 _log = logging.getLogger("extract.broker.store")
@@ -44,7 +47,7 @@ def has_store(location: str) -> bool:
     if "://" in location:
         return True
     folder = Path(location)
-    if (folder / FILE).exists():
+    if any((folder / name).exists() for name in (FILE, ACKNOWLEDGED)):
         return True
     above = folder
     while not above.exists():
@@ -63,10 +66,12 @@ class BrokerStore:
 
     Attributes:
         writer: The connection of the thread that writes.
+        damage: Why nothing more can be read or written; None while the store is sound.
     """
 
     def __init__(self, database: Database, readers: int = 4) -> None:
         self.database = database
+        self.damage: DamagedStore | None = None
         database.lock()
         self._readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         try:
@@ -82,6 +87,8 @@ class BrokerStore:
             database.claim(self.writer)
             for _ in range(readers):
                 self._readers.put(database.connect())
+            if database.size() <= CHECKED_BYTES:
+                self.check_rows()
         except BaseException:
             self.close()
             raise
@@ -113,6 +120,9 @@ class BrokerStore:
         with self.reader() as connection:
             try:
                 return call(connection)
+            except DamagedStore as error:
+                self.damage = error
+                raise
             except Exception as error:
                 if not connection.is_lost():
                     raise
@@ -123,6 +133,16 @@ class BrokerStore:
                 if not connection.is_lost():
                     raise
                 raise StoreError("the store cannot be read now") from error
+
+    def check_rows(self) -> None:
+        """Reads all documents and notifications.
+
+        Raises:
+            DamagedStore: Some are missing, or not as they were written.
+        """
+        with self.reader() as connection, connection.snapshot():
+            check_blocks(connection)
+            check_notifications(connection)
 
     def close(self) -> None:
         """Closes all connections and gives the lock back."""
@@ -136,6 +156,8 @@ def _has_tables(connection: Connection) -> bool:
     try:
         with connection.snapshot():
             connection.query("SELECT value FROM meta WHERE name = 'version'")
+    except DamagedStore:
+        raise
     except Exception as error:
         if "meta" in str(error):  # no such table, in the words of either database
             return False

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from extract.broker.store.database import Connection
 from extract.broker.store.rows import Row, SubscriberRow, SubscriptionVersion
+from extract.broker.store.sealed import sealed, unsealed
 
 _SUBSCRIBER = "key, id, feed, owner, floor, start"
 _VERSION = "key, feed, since, until, body"
@@ -46,7 +47,7 @@ def start_versions(
     """Lets queries hold from a revision on."""
     connection.executemany(
         f"INSERT INTO subscription ({_VERSION}) VALUES (?, ?, ?, NULL, ?)",
-        [(key, feed, since, body) for key, body in rows],
+        [(key, feed, since, sealed(body, key)) for key, body in rows],
     )
 
 
@@ -63,13 +64,17 @@ def forget_versions(connection: Connection, revision: int) -> None:
     connection.execute("DELETE FROM subscription WHERE until <= ?", (revision,))
 
 
-def versions_at(connection: Connection, revision: int) -> list[SubscriptionVersion]:
-    """The queries that hold at a revision."""
+def versions_at(
+    connection: Connection, revision: int, feed: int | None = None
+) -> list[SubscriptionVersion]:
+    """The queries that hold at a revision; of one feed, or of all."""
+    some = "" if feed is None else "AND feed = ? "
     statement = (
         f"SELECT {_VERSION} FROM subscription WHERE since <= ? AND (until IS NULL OR until > ?) "
-        "ORDER BY key"
+        f"{some}ORDER BY key"
     )
-    return _versions(connection.query(statement, (revision, revision)))
+    values = (revision, revision) if feed is None else (revision, revision, feed)
+    return _versions(connection.query(statement, values))
 
 
 def versions_after(connection: Connection, revision: int) -> list[SubscriptionVersion]:
@@ -85,7 +90,7 @@ def present_bodies(connection: Connection, keys: Sequence[int]) -> dict[int, byt
         some = keys[start : start + _KEYS]
         marks = ", ".join("?" * len(some))
         statement = f"SELECT key, body FROM subscription WHERE key IN ({marks}) AND until IS NULL"
-        bodies.update({int(key): bytes(body) for key, body in connection.query(statement, some)})
+        bodies.update({key: _body(key, body) for key, body in connection.query(statement, some)})
     return bodies
 
 
@@ -97,12 +102,16 @@ def every_present_body(connection: Connection) -> Iterator[tuple[int, bytes]]:
     last = 0
     while rows := connection.query(statement, (last, _PAGE)):
         for key, body in rows:
-            yield int(key), bytes(body)
+            yield int(key), _body(key, body)
         last = int(rows[-1][0])
 
 
 def _versions(rows: list[Row]) -> list[SubscriptionVersion]:
     return [
-        SubscriptionVersion(key, feed, since, until, bytes(body))
+        SubscriptionVersion(key, feed, since, until, _body(key, body))
         for key, feed, since, until, body in rows
     ]
+
+
+def _body(key: int, stored: bytes) -> bytes:
+    return unsealed(bytes(stored), f"subscription of subscriber {key}", key)

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 from extract.broker.store.database import Connection
+from extract.broker.store.join_streams import put_joins, streams_of
 from extract.broker.store.past_numbers import raise_past
 from extract.errors import ExtractError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 # Types in braces are the database's; {clustered} makes a table ordered by its key on disk.
 TABLES: Final[dict[str, str]] = {
@@ -44,6 +45,9 @@ TABLES: Final[dict[str, str]] = {
     "query {text} NOT NULL, stage {text} NOT NULL, reason {text} NOT NULL, "
     "line {integer} NOT NULL, place {integer} NOT NULL, time {integer} NOT NULL",
     "evidence": "number {serial}, feed {integer} NOT NULL, data {blob} NOT NULL",
+    "join_streams": "key {key}, reads {blob} NOT NULL, publishes {text} NOT NULL",
+    "set_aside": "key {key}, reason {text} NOT NULL, time {integer} NOT NULL, "
+    "missed {integer} NOT NULL, numbers {blob} NOT NULL",
     "join_state": "position {key}, revision {integer} NOT NULL, data {blob} NOT NULL",
 }
 CLUSTERED: Final = frozenset({"notification"})
@@ -69,13 +73,25 @@ def _forget_deleted(connection: Connection) -> None:
     connection.execute("DELETE FROM subscriber WHERE active = 0")
 
 
+def _note_joins(connection: Connection) -> None:
+    """The streams of present joins, as their queries say."""
+    rows = connection.query("SELECT key, body FROM subscription WHERE until IS NULL")
+    streams = {int(key): streams_of(bytes(body)) for key, body in rows}
+    put_joins(connection, {key: one for key, one in streams.items() if one is not None})
+
+
 # From each older version, what leads to the next: statements, and what no statement can say.
 MIGRATIONS: Final[dict[int, tuple[Step, ...]]] = {
     1: (
         f"CREATE TABLE past_number ({TABLES['past_number']})",
         _forget_deleted,
         "ALTER TABLE subscriber DROP COLUMN active",
-    )
+    ),
+    2: (
+        f"CREATE TABLE set_aside ({TABLES['set_aside']})",
+        f"CREATE TABLE join_streams ({TABLES['join_streams']})",
+        _note_joins,
+    ),
 }
 
 _BRACES: Final = re.compile(r"\{(\w+)\}")
@@ -83,6 +99,10 @@ _BRACES: Final = re.compile(r"\{(\w+)\}")
 
 class StoreError(ExtractError):
     """A store that cannot be used: locked, damaged, or of a later version."""
+
+
+class DamagedStore(StoreError):
+    """A store whose database contradicts itself, or has lost what was acknowledged."""
 
 
 def typed(statement: str, types: dict[str, str]) -> str:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import io
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
@@ -25,9 +24,10 @@ from extract.chunktool.input.streams import (
     FOR_BYTES,
     Bytes,
     Copied,
+    GivenStream,
     InMemory,
     Rewound,
-    can_go_back,
+    standard_input,
 )
 from extract.errors import DocumentError
 from extract.limits import DEFAULTS, RAISE, Limits
@@ -239,17 +239,17 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
 
     Raises:
         DocumentError: It cannot be opened.
-        TypeError: It is no document: a file opened for text, say.
+        TypeError: It is no document: a file opened for text, say. Or its name is not a string.
     """
+    check_document(name, document)
     limits = limits or DEFAULTS
     memory: memoryview | None = None
     lasting = True
     data: Bytes
     if isinstance(document, bytes | bytearray | memoryview):
-        if isinstance(document, memoryview) and not _is_all(document):
-            document = bytes(document)  # so that ``memory.obj`` is the document and nothing else
-        memory = memoryview(document).cast("B")
-        data, name = InMemory(memory), name or "<bytes>"
+        name = name or "<bytes>"
+        memory = _in_memory(name, document)
+        data = InMemory(memory)
     else:
         data, name, lasting = _open(document, name, limits)
     start = _first_bytes(name, data)
@@ -263,6 +263,65 @@ def open_source(document: Document, name: str = "", limits: Limits | None = None
     if packing is not None:
         memory, data = None, unpacked(packing, data, limits)
     return Source(name, data, memory, lasting, limits)
+
+
+def check_document(name: object, document: object) -> None:
+    """Makes sure that a document can be tried: what it holds, and whether that can be read, is the
+    document's affair; what is given as one, the caller's.
+
+    Raises:
+        TypeError: The name is not a string, or the document is not bytes, a path or a file object
+            opened for bytes.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a document is a string, not {type(name).__name__}")
+    if isinstance(document, str):
+        if document.lstrip("\ufeff \t\r\n").startswith("<"):
+            reason = "a string is the path of a document; give the document itself as bytes"
+            raise TypeError(reason)
+    elif isinstance(document, io.TextIOBase):
+        raise TypeError(FOR_BYTES)
+    elif not (
+        isinstance(document, bytes | bytearray | memoryview | os.PathLike)
+        or callable(getattr(document, "read", None))
+    ):
+        kind = type(document).__name__
+        raise TypeError(f"a document is bytes, a path or a file object, not {kind}")
+
+
+def check_documents(documents: Iterable[tuple[object, object]]) -> None:
+    """The same for pairs of a name and a document."""
+    for pair in documents:
+        try:
+            name, document = pair
+        except (TypeError, ValueError):
+            raise TypeError("documents come as pairs of a name and a document") from None
+        check_document(name, document)
+
+
+def path_of(document: str | os.PathLike[Any]) -> str:
+    """Returns the path of a document.
+
+    Raises:
+        DocumentError: The object does not tell its path.
+    """
+    try:
+        return os.fsdecode(document)
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = f"cannot be opened: {error}"
+        raise DocumentError(reason, file=type(document).__name__) from error
+
+
+def _in_memory(name: str, document: bytes | bytearray | memoryview) -> memoryview:
+    """Returns the bytes of a document, such that ``obj`` is the document and nothing else."""
+    try:
+        if isinstance(document, memoryview) and not _is_all(document):
+            document = bytes(document)
+        return memoryview(document).cast("B")
+    except (ValueError, TypeError, BufferError) as error:  # released, or not in one piece
+        raise DocumentError(f"cannot be read: {error}", file=name) from error
 
 
 def _first_bytes(name: str, data: Bytes) -> bytes:
@@ -286,18 +345,17 @@ def _is_all(view: memoryview) -> bool:
 
 def _open(document: Any, name: str, limits: Limits) -> tuple[Bytes, str, bool]:
     """The bytes of a path or stream, what to call it, and whether it is ours to keep."""
-    if isinstance(document, str) and document.lstrip("\ufeff \t\r\n").startswith("<"):
-        raise TypeError("a string is the path of a document; give the document itself as bytes")
-    if document == "-":
-        stream, name = getattr(sys.stdin, "buffer", sys.stdin), name or "<stdin>"
+    path: str | None = None
+    if isinstance(document, str) and document == "-":
+        stream, name = standard_input(), name or "<stdin>"
     elif isinstance(document, str | os.PathLike):
-        path = os.fspath(document)
+        path = path_of(document)
         name = name or path
         try:
             member = member_name(path)
             if member is not None:
                 return Unzipped.of_file(member, limits), name, True
-            stream = open(path, "rb", buffering=0)  # noqa: SIM115 (the source closes it)
+            stream = GivenStream(open(path, "rb", buffering=0))  # noqa: SIM115 (the source closes it)
         except OSError as error:
             reason = f"cannot be opened: {error.strerror or error}"
             raise DocumentError(reason, _open_hint(error), name) from error
@@ -305,20 +363,13 @@ def _open(document: Any, name: str, limits: Limits) -> tuple[Bytes, str, bool]:
             raise error.at(name, 0, 0) from None
         except ValueError as error:  # a NUL in the name
             raise DocumentError(f"cannot be opened: {error}", file=name) from error
-        if can_go_back(stream):
-            return Rewound(stream, 0, owned=True, path=path), name, True
-        return Copied(stream, owned=True), name, True
-    elif callable(getattr(document, "read", None)):
-        stream = document
-        given = getattr(stream, "name", "")
-        name = name or (given if isinstance(given, str) and given else "<stream>")
-        if isinstance(stream, io.TextIOBase):
-            raise TypeError(FOR_BYTES)
     else:
-        raise TypeError(f"a document is bytes, a path or a file object, not {type(document)}")
-    if can_go_back(stream):
-        return Rewound(stream, stream.tell(), owned=False), name, False
-    return Copied(stream, owned=False), name, True
+        stream = document if isinstance(document, GivenStream) else GivenStream(document)
+        name = name or stream.name or "<stream>"
+    owned, start = path is not None, stream.start()
+    if start is None:
+        return Copied(stream, owned), name, True
+    return Rewound(stream, start, owned, path), name, owned
 
 
 def _open_hint(error: OSError) -> str:

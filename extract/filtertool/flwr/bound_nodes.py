@@ -24,6 +24,8 @@ from extract.xpath.ast import (
 from extract.xpath.functions import Type
 from extract.xpath.types import type_of
 
+OUTSIDE: Final = "it binds a node of the document type declaration, which has no place"
+
 _OWNER: Final = "owner"  # of an attribute or text that is bound
 _TEXTS: Final = etree.XPath("text()")
 
@@ -87,20 +89,35 @@ class BoundExpression:
 
 
 def _located(node: Any) -> tuple[Any, Step]:
-    """The element that a node is in, and the step from there."""
+    """The element that a node is in, and the step from there.
+
+    Raises:
+        etree.XPathError: It is in the document type declaration, where no step leads.
+    """
     if not isinstance(node, str):
         before = list(node.itersiblings(node.tag, preceding=True))
         kind = KindTest("comment" if node.tag is etree.Comment else "processing-instruction")
-        return node.getparent(), _numbered(kind, len(before) + 1)
+        parent = node.getparent()
+        if parent is None and not _is_beside_root(node):
+            raise etree.XPathEvalError(OUTSIDE)
+        return parent, _numbered(kind, len(before) + 1)
     owner = node.getparent()  # type: ignore[attr-defined]
     if node.is_attribute:  # type: ignore[attr-defined]
         name = etree.QName(node.attrname)  # type: ignore[attr-defined]
         uri = name.namespace or ""
         tests = _equal("local-name", name.localname), _equal("namespace-uri", uri)
         return owner, Step("attribute", ANY_NAME, tests)
-    owner = owner.getparent() if node.is_tail else owner  # type: ignore[attr-defined]
+    if node.is_tail:  # type: ignore[attr-defined]
+        owner = owner.getparent()
+    if owner is None:
+        raise etree.XPathEvalError(OUTSIDE)
     number = next(n for n, one in enumerate(_TEXTS(owner), 1) if _same(one, node))
     return owner, _numbered(KindTest("text"), number)
+
+
+def _is_beside_root(node: Any) -> bool:
+    root = node.getroottree().getroot()
+    return any(one is node for way in (True, False) for one in root.itersiblings(preceding=way))
 
 
 def _numbered(kind: KindTest, number: int) -> Step:

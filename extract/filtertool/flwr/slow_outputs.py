@@ -10,7 +10,7 @@ from lxml import etree
 from extract.filtertool.flwr.tree_outputs import BindingPath, OutputError, TreeOutput
 from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.matchers.lxml.parsed_unit import local_names
-from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
+from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
 from extract.flwr.query import FlwrQuery
 from extract.flwr.variables import replaced
 from extract.limits import Limits
@@ -83,10 +83,8 @@ class SlowOutputs:
                     yield number, self._in_child(one, opening), ""
             except OutputError as error:
                 yield number, None, error.reason
-            except TimeLimit:
-                yield number, None, self._limits.passed("query_seconds")
-            except MemoryLimit:
-                yield number, None, self._limits.passed("query_memory")
+            except NoAnswer as error:
+                yield number, None, error.reason(self._limits)
             except etree.XPathError as error:
                 yield number, None, f"libxml2 cannot evaluate it: {error}"
 

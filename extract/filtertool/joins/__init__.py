@@ -11,6 +11,8 @@ Which module:
     finds those that share values (`search`, `postings`); `combinations` finds their bindings,
     `outputs` makes the XML. `store` keeps documents, in columns (`blocks`, `structures`), for which
     `room` has the limit.
+    `lateness` knows for which queries a document is late, `publishing` how many documents one may
+    lead to.
     `documents` has a document and its nodes; `snapshot` saves and loads all. For several processes,
     `job` has the queries and `by_value` joins documents of a share of the values: on this machine
     by `shares`, which `parallel` gives work; on Spark with `numbering`, the places of documents
@@ -19,7 +21,8 @@ Which module:
 
 Always holds:
     Rows are those of all pairs of accepted documents, each once, whatever arrives first. A document
-    is kept until no document that may still be accepted can join it.
+    is kept until no document that may still be accepted can join it. Nothing of a query depends on
+    streams that it does not read.
 
 To add a kind of window:
     Which pairs it takes in `extract.xscl.ast.JoinWindow`; what it keeps and lets go in `plan`.

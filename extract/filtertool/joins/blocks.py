@@ -4,14 +4,15 @@ A block has documents that arrived one after the other. It never changes: it is 
 or of other blocks, and dropped as a whole. Numbers take as many bytes as the largest of them needs;
 values of nodes are digests, sorted, so that one search finds those of a new document.
 
-    documents   clock, time, seq, place, until, held, stream, structure; ends of name, XML, values
+    documents   clock, time, seq, place, until, held, stream, structure, timelines for which it is
+                late; ends of name, XML, values
     values      for each compared node of each document, the rank of its digest
     digests     in order, as two halves; and which of the values each is of
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, TypeVar
 
@@ -27,6 +28,7 @@ Numbers = npt.NDArray[Any]
 BY_PLACE: Final = 1
 BY_SEQ: Final = 2
 NEVER: Final = -(1 << 63)
+LATEST: Final = (1 << 63) - 1
 HALF: Final = np.dtype(">u8")  # of a digest
 
 
@@ -51,13 +53,13 @@ class Needs:
     """Which documents a later one may still join.
 
     Attributes:
-        horizon: Those held until this time or later; None for all that are held until a time.
+        horizon: Those held until this time or later, by stream and whether it is published.
         places: For streams with windows in events, the first place that is still among the last;
             None for all that are held by their places.
         seq: The first number among all input documents that is still among the last.
     """
 
-    horizon: int | None
+    horizon: Callable[[str, bool], int]
     places: Mapping[str, int] | None
     seq: int
 
@@ -67,7 +69,7 @@ class Needs:
 
     def document(self, document: JoinDocument, hold: Hold) -> bool:
         """Whether a document is needed."""
-        if hold.until != NEVER and (self.horizon is None or hold.until >= self.horizon):
+        if hold.until != NEVER and hold.until >= self.horizon(document.stream, document.published):
             return True
         if hold.held & BY_PLACE and self.place(document.stream, document.place):
             return True
@@ -86,6 +88,7 @@ class WitnessBlock:
     held: Numbers
     stream: Numbers
     structure: Numbers
+    late: Numbers
     name_end: Numbers
     data_end: Numbers
     value_end: Numbers
@@ -95,6 +98,7 @@ class WitnessBlock:
     digest_value: Numbers
     streams: tuple[tuple[str, bool], ...]
     structures: tuple[bytes, ...]
+    lates: tuple[tuple[int, ...], ...]
     witnesses: int
     names: bytes
     data: bytes
@@ -107,6 +111,7 @@ class WitnessBlock:
     def bytes(self) -> int:
         """How much memory the columns take."""
         total = len(self.names) + len(self.data) + sum([len(one) + 41 for one in self.structures])
+        total += sum([8 * len(one) for one in self.lates])
         for one in fields(self):
             column = getattr(self, one.name)
             total += column.nbytes + 112 if isinstance(column, np.ndarray) else 64
@@ -163,9 +168,9 @@ class WitnessBlock:
 
     def needed(self, needs: Needs) -> npt.NDArray[np.bool_]:
         """Returns for each document whether a later one may still join it."""
+        horizons = np.array([needs.horizon(*one) for one in self.streams], np.int64)
         needed: npt.NDArray[np.bool_] = self.until != NEVER
-        if needs.horizon is not None:
-            needed &= self.until >= needs.horizon
+        needed &= self.until >= horizons[self.stream]
         if self.held.any():
             never, any_place = np.iinfo(np.int64).max, needs.places is None
             places = needs.places or {}
@@ -198,6 +203,7 @@ class WitnessBlock:
             structure.locators,
             keys,
             structure.links,
+            frozenset(self.lates[self.late[row]]),
         )
 
     def digests(self) -> Numbers:
@@ -210,6 +216,8 @@ def block_of(documents: Sequence[tuple[JoinDocument, Hold]]) -> WitnessBlock:
     streams = _numbered([(one.stream, one.published) for one, _ in documents])
     packed = [packed_structure(one) for one, _ in documents]
     structures = _numbered(packed)
+    late = [tuple(sorted(one.late)) for one, _ in documents]
+    lates = _numbered(late)
     names = [one.name.encode("utf-8", "surrogatepass") for one, _ in documents]
     keys = [[key for key in one.keys if key] for one, _ in documents]
     digests = np.frombuffer(b"".join([key for some in keys for key in some]), HALF)
@@ -222,12 +230,14 @@ def block_of(documents: Sequence[tuple[JoinDocument, Hold]]) -> WitnessBlock:
         held=_small([hold.held for _, hold in documents]),
         stream=_small([streams[one.stream, one.published] for one, _ in documents]),
         structure=_small([structures[one] for one in packed]),
+        late=_small([lates[one] for one in late]),
         name_end=_ends(names),
         data_end=_ends([one.data for one, _ in documents]),
         value_end=_ends(keys),
         **_digests(digests.reshape(-1, 2)),
         streams=tuple(streams),
         structures=tuple(structures),
+        lates=tuple(lates),
         witnesses=sum([len(one.locators) for one, _ in documents]),
         names=b"".join(names),
         data=b"".join([one.data for one, _ in documents]),
@@ -243,6 +253,8 @@ def merged(blocks: Sequence[WitnessBlock], needs: Needs) -> WitnessBlock | None:
     of_rows = [(block, block.structure[rows].tolist()) for block, rows in chosen]
     packed = [block.structures[number] for block, numbers in of_rows for number in numbers]
     structures = _numbered(packed)
+    late = [b.lates[number] for b, rows in chosen for number in b.late[rows].tolist()]
+    lates = _numbered(late)
 
     def joined(column: str) -> Numbers:
         return np.concatenate([getattr(block, column)[rows] for block, rows in chosen])
@@ -272,8 +284,10 @@ def merged(blocks: Sequence[WitnessBlock], needs: Needs) -> WitnessBlock | None:
         **_digests(np.concatenate(digests)),
         stream=_small(np.concatenate(codes)),
         structure=_small([structures[one] for one in packed]),
+        late=_small([lates[one] for one in late]),
         streams=tuple(streams),
         structures=tuple(structures),
+        lates=tuple(lates),
         witnesses=sum([len(structure_of(one).locators) for one in packed]),
         names=text("names", "name_end"),
         data=text("data", "data_end"),

@@ -8,7 +8,7 @@ meet first, so that no row comes twice and no one has to compare rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from extract.filtertool.joins.blocks import WitnessBlock
 from extract.filtertool.joins.documents import JoinDocument
@@ -66,8 +66,10 @@ class ValueJoins:
     Attributes:
         alone: The queries that take part in no chain: no other reads what they publish, and they
             read nothing that others publish.
-        chains: The other queries; those of two chains have nothing to do with each other.
-        later: The queries that read what others publish.
+        chained: The other queries.
+        first: The queries that read input streams alone.
+        later: Those that read what others publish.
+        times: How far the streams of the documents that come here have come.
     """
 
     def __init__(self, job: JoinJob, limit: StateLimit | None = None) -> None:
@@ -76,23 +78,23 @@ class ValueJoins:
         if limit is not None:
             self._engine.store.limit(limit.own)
         self._candidates = job.filtering(self._engine.edges)
-        stages = job.stages()
-        graphs: list[JoinGraph] = []
-        by_stage: dict[int, set[JoinGraph]] = {}
+        self.times = job.times()
+        first: set[JoinGraph] = set()
+        later: set[JoinGraph] = set()
+        chained: set[JoinGraph] = set()
+        read = job.chained
         for member, query in job.queries:
             self._engine.add(member, query)
             graph = self._engine.graph_of(member.id)
-            graphs.append(graph)
-            by_stage.setdefault(stages[member.id], set()).add(graph)
-        chained = _chains(job, graphs)
-        self._stages = {stage: _part(some) for stage, some in by_stage.items()}
-        self.later = _part(graph for stage, some in by_stage.items() if stage for graph in some)
-        self.chains = [_part(some) for some in chained]
-        self.alone = _part(set(graphs).difference(*chained))
+            (first if read.isdisjoint(query.streams) else later).add(graph)
+            if not read.isdisjoint((member.publish, *query.streams)):
+                chained.add(graph)
+        self.first, self.later = _part(first), _part(later)
+        self.chained, self.alone = _part(chained), _part((first | later) - chained)
 
-    def stage(self, number: int) -> JoinPart:
-        """Returns the queries of a stage: see `JoinJob.stages`."""
-        return self._stages.get(number, _NOTHING)
+    def reads(self, stream: str) -> bool:
+        """Whether a query reads a published stream."""
+        return self._engine.reads(stream)
 
     def read(self, document: JoinDocument) -> list[Rejection]:
         """Finds the witnesses of a document.
@@ -148,8 +150,9 @@ class ValueJoins:
             yield PlacedRow(document.clock, *place, member.publish, row)
         for one in done.rejections:
             yield PlacedRow(document.clock, -1, -1, -1, -1, "", one)
+        self.times.accept(document.stream, document.time)
         engine.keep(document)
-        engine.release(arrival.horizon, arrival.counts)
+        engine.release(self.times.horizon, arrival.counts)
 
     def keep(self, document: JoinDocument) -> None:
         """Keeps a document, without joining it."""
@@ -164,52 +167,33 @@ class ValueJoins:
         """What is kept of documents."""
         return self._engine.state
 
-    def begin(self, kept: Sequence[WitnessBlock] = ()) -> None:
+    def begin(
+        self, kept: Sequence[WitnessBlock] = (), latest: Mapping[str, int] | None = None
+    ) -> None:
         """Forgets all documents, whose clocks may stand for others now, but for some.
 
         Args:
             kept: What `end` returned for these.
+            latest: How far the streams had come then, as `Lateness` has it.
         """
+        self.times.begin(latest or {})
         self._engine.forget()
         self._engine.store.clear()
         self._engine.store.load(kept)
 
-    def end(self, counts: StreamCounts, horizon: int | None) -> Sequence[WitnessBlock]:
+    def end(self, counts: StreamCounts) -> Sequence[WitnessBlock]:
         """Returns what later documents may still join.
 
         Args:
             counts: The numbers of documents so far.
-            horizon: No document will be accepted whose time is earlier; None if any may.
         """
-        self._engine.release(horizon, counts)
+        self._engine.release(self.times.horizon, counts)
         return self._engine.store.dump()
 
 
 def _part(graphs: Iterable[JoinGraph]) -> JoinPart:
     pairs = {graph: graph.edge_pairs[0] for graph in graphs}
     return JoinPart(pairs, frozenset([edge for pair in pairs.values() for edge in pair]))
-
-
-_NOTHING: Final = JoinPart({}, frozenset())
-
-
-def _chains(job: JoinJob, graphs: Sequence[JoinGraph]) -> list[set[JoinGraph]]:
-    """The graphs of queries that are connected by what they publish and read, in their order."""
-    read = {stream for _, query in job.queries for stream in query.streams} & job.published
-    groups: dict[JoinGraph | str, list[JoinGraph | str]] = {}
-    for (member, query), graph in zip(job.queries, graphs, strict=True):
-        links = read.intersection((member.publish, *query.streams))
-        if not links:
-            continue
-        group = groups.setdefault(graph, [graph])
-        for stream in sorted(links):
-            other = groups.setdefault(stream, [stream])
-            if other is not group:
-                small, group = sorted((group, other), key=len)
-                group += small
-                groups |= dict.fromkeys(small, group)
-    different = {id(group): group for group in groups.values()}
-    return [{one for one in group if not isinstance(one, str)} for group in different.values()]
 
 
 def _keys(document: JoinDocument, edge: int) -> set[bytes]:

@@ -13,10 +13,13 @@ from typing import NamedTuple
 from extract.filtertool.joins.by_value import JoinPart, PlacedRow, ValueJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.lateness import Late
 from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
+from extract.filtertool.joins.publishing import Publishing
 from extract.filtertool.joins.room import STATE
 from extract.filtertool.results.outcome import Rejection
+from extract.limits import Limits
 
 
 class InputResult(NamedTuple):
@@ -25,10 +28,12 @@ class InputResult(NamedTuple):
     Attributes:
         rows: The rows, in the order of one process.
         rejections: What was rejected.
+        is_accepted: Whether the document was accepted.
     """
 
     rows: list[Joined]
     rejections: list[Rejection]
+    is_accepted: bool = True
 
 
 class ChainJoins:
@@ -39,16 +44,23 @@ class ChainJoins:
         part: The queries.
         clock: How many documents were accepted before, published ones included.
         places: How many documents published streams have.
+        limits: How many documents one may lead to.
 
     Attributes:
         clock, places: As given; they change as documents come.
     """
 
     def __init__(
-        self, joins: ValueJoins | None, part: JoinPart | None, clock: int, places: Mapping[str, int]
+        self,
+        joins: ValueJoins | None,
+        part: JoinPart | None,
+        clock: int,
+        places: Mapping[str, int],
+        limits: Limits,
     ) -> None:
         self._joins = joins
         self._part = part
+        self._limits = limits
         self.clock = clock
         self.places: Counter[str] = Counter(places)
         self._dropped: set[tuple[int, int, str | None]] = set()  # several processes may do so
@@ -71,6 +83,7 @@ class ChainJoins:
             rejections: What was rejected before.
         """
         result = InputResult([], list(rejections))
+        publishing = Publishing(arrival.name, self._limits)
         inputs = Counter(arrival.counts.places)
         rows = [*found]
         if self._joins is not None and self._part is not None and document is not None:
@@ -79,20 +92,24 @@ class ChainJoins:
             rows += self._joins.go_on(document, numbers, self._part)
         self.clock += 1
         inputs[stream] += 1
-        waiting = deque(self._take(rows, result))
+        waiting = deque(self._take(rows, result, publishing))
         while waiting:
             published = waiting.popleft()
             place = self.places[published.stream]
             name = f"{published.stream}#{place}"
             counts = self._counts(arrival.seq + 1, inputs)
-            time, horizon = published.time, arrival.horizon
-            numbers = Arrival(name, time, place, place, self.clock, counts, horizon)
+            time = published.time
+            late = Late()
+            if self._joins is not None:
+                late = self._joins.times.late(published.stream, name, time, published=True)
+            numbers = Arrival(name, time, place, place, self.clock, counts, late.timelines)
             numbers.number(published)
             self.clock += 1
             self.places[published.stream] += 1
             if self._joins is not None and self._part is not None:
-                result.rejections.extend(self._joins.read(published))
-                waiting += self._take(self._joins.go_on(published, numbers, self._part), result)
+                result.rejections.extend((*self._joins.read(published), *late.rejections))
+                found = self._joins.go_on(published, numbers, self._part)
+                waiting += self._take(found, result, publishing)
         return result
 
     def counts(self, inputs: StreamCounts) -> StreamCounts:
@@ -102,7 +119,9 @@ class ChainJoins:
     def _counts(self, seq: int, inputs: Mapping[str, int]) -> StreamCounts:
         return StreamCounts(seq, {**inputs, **self.places})
 
-    def _take(self, found: Iterable[PlacedRow], result: InputResult) -> list[JoinDocument]:
+    def _take(
+        self, found: Iterable[PlacedRow], result: InputResult, publishing: Publishing
+    ) -> list[JoinDocument]:
         """Adds rows to a result, and returns the documents that they publish."""
         published: list[JoinDocument] = []
         for placed in sorted(found, key=lambda one: one[1:5]):
@@ -115,7 +134,11 @@ class ChainJoins:
                     self._dropped.add(key)
                 continue
             result.rows.append(row)
-            if placed.publish:
+            is_published = bool(placed.publish)
+            if is_published and self._joins is not None and self._joins.reads(placed.publish):
+                is_published, refused = publishing.take(row.query)
+                result.rejections.extend(refused)
+            if is_published:
                 later = max(row.left_time, row.right_time)
                 data = row.output.encode()
                 published.append(JoinDocument(placed.publish, "", later, 0, 0, 0, True, data))

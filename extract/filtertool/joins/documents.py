@@ -9,6 +9,10 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from lxml import etree
+
+from extract.filtertool.flwr.bound_nodes import OUTSIDE
+from extract.filtertool.matchers.cost_bound import Bound
 from extract.filtertool.whole.document import WholeDocument
 from extract.limits import Limits
 
@@ -41,6 +45,7 @@ class JoinDocument:
             compares.
         links: For each edge of the patterns: from a node above to the nodes below. The node above
             a root is -1.
+        late: The timelines of queries that it is late for.
     """
 
     stream: str
@@ -54,12 +59,13 @@ class JoinDocument:
     locators: list[Locator] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
     links: Mapping[int, Mapping[int, tuple[int, ...]]] = field(default_factory=dict)
+    late: frozenset[int] = frozenset()
 
     def bare(self) -> JoinDocument:
         """Returns the document without its witnesses."""
         return JoinDocument(
             self.stream, self.name, self.time, self.seq, self.place, self.clock, self.published,
-            self.data,
+            self.data, late=self.late,
         )  # fmt: skip
 
     @property
@@ -90,6 +96,10 @@ class DocumentTree:
         self.tree = self._whole.tree
         self._paths: dict[Locator, str] = {}
 
+    def affords(self, bound: Bound) -> bool:
+        """Whether an expression with a bound of its cost is fast enough on it."""
+        return bound.affords(self._whole.size, self._whole.named)
+
     @cached_property
     def _nodes(self) -> list[Any]:
         root = self.tree.getroot()
@@ -101,14 +111,21 @@ class DocumentTree:
         return {node: number for number, node in enumerate(self._nodes)}
 
     def locator(self, node: Any) -> Locator:
-        """Returns the locator of a node that lxml selected."""
-        if not isinstance(node, str):
-            return self._numbers[node], 0, 0
-        owner = node.getparent()  # type: ignore[attr-defined]
-        number = self._numbers[owner]
-        if node.is_attribute:  # type: ignore[attr-defined]
-            return number, 1, list(owner.attrib).index(node.attrname)  # type: ignore[attr-defined]
-        return number, 3 if node.is_tail else 2, 0  # type: ignore[attr-defined]
+        """Returns the locator of a node that lxml selected.
+
+        Raises:
+            etree.XPathError: It is in the document type declaration.
+        """
+        is_string = isinstance(node, str)
+        owner = node.getparent() if is_string else node
+        number = self._numbers.get(owner)
+        if number is None:
+            raise etree.XPathEvalError(OUTSIDE)
+        if not is_string:
+            return number, 0, 0
+        if node.is_attribute:
+            return number, 1, list(owner.attrib).index(node.attrname)
+        return number, 3 if node.is_tail else 2, 0
 
     def node(self, locator: Locator) -> Any:
         """Returns a node; attributes and texts as strings that know their parent."""

@@ -16,11 +16,13 @@ from typing import Any, Final
 from lxml import etree
 
 from extract.filtertool.flwr.bound_nodes import BoundExpression
+from extract.filtertool.matchers.cost_bound import Bound
 from extract.xpath.ast import FilterPath, LocationPath, Step, Variable
 from extract.xpath.traverse import prefixes_in
 from extract.xscl.ast import PatternNode
 
 _NODE: Final = "node"
+_DOWN: Final = frozenset({"child", "attribute", "self", "descendant", "descendant-or-self"})
 ROOT: Final = -1
 
 
@@ -37,6 +39,7 @@ class PatternEdge:
         below: The edges that go on from there.
         uses: How many patterns have it.
         compared: How many queries compare the values of the nodes that it leads to.
+        is_quick: Whether it costs little to follow it once, on whatever document.
     """
 
     number: int
@@ -48,6 +51,12 @@ class PatternEdge:
     uses: int = 0
     compared: int = 0
     _compiled: Any = None
+    is_quick: bool = field(init=False)
+    _bound: Bound | None = None
+
+    def __post_init__(self) -> None:
+        steps = self.path.steps
+        self.is_quick = all(step.axis in _DOWN and not step.predicates for step in steps)
 
     def nodes(self, start: Any) -> list[Any]:
         """Returns the nodes that the edge leads to.
@@ -62,6 +71,17 @@ class PatternEdge:
             self._compiled = self._compile()
         found: list[Any] = self._compiled(start)
         return found
+
+    @property
+    def bound(self) -> Bound:
+        """The bound of what it costs to follow the edge once."""
+        if self._bound is None:
+            self._bound = Bound(str(LocationPath(True, self.path.steps)))
+        return self._bound
+
+    def bare(self) -> PatternEdge:
+        """Returns the edge for another process: without others, and not compiled."""
+        return PatternEdge(self.number, self.stream, self.above, self.path, self.namespaces)
 
     def _compile(self) -> Any:
         namespaces = dict(self.namespaces)

@@ -23,15 +23,15 @@ from extract.filtertool.joins.graphs import (
 from extract.filtertool.joins.joined import Joined, JoinState
 from extract.filtertool.joins.members import GraphMembers, JoinMember, MemberVariant
 from extract.filtertool.joins.plan import JoinPlan, StreamCounts, streams_of
+from extract.filtertool.joins.publishing import PUBLISH
 from extract.filtertool.joins.store import WitnessStore
 from extract.filtertool.joins.witnesses import WitnessFinder
-from extract.filtertool.results.outcome import Rejection
-from extract.limits import Limits
+from extract.filtertool.results.outcome import COST, Rejection
+from extract.limits import GivenUp, Limits
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
 
 _TAIL_BYTES: Final = 700  # of bindings, paths and names that rows of several queries share
 _ROW_BYTES: Final = 350  # of one row, with its place
-PUBLISH: Final = "publish"  # the stage of rejections of published documents that cannot be read
 
 Candidates: TypeAlias = Callable[[str, bytes], Collection[int] | None]
 """Returns for a stream and a document the numbers of edges that may lead to nodes; None for all."""
@@ -112,12 +112,6 @@ class JoinEngine:
             plan = self._plans[key] = JoinPlan(*key, self.store, self._shared)
         return plan
 
-    @property
-    def longest(self) -> int | None:
-        """The longest window in time, in microseconds; None if there is none."""
-        sizes = [plan.widest for (_, events), plan in self._plans.items() if not events]
-        return max([size for size in sizes if size >= 0], default=None)
-
     def graph_of(self, identifier: str) -> JoinGraph:
         """Returns the join graph of a query."""
         return self._queries[identifier][1].graph
@@ -138,11 +132,11 @@ class JoinEngine:
         """What is kept of documents."""
         return JoinState(len(self.store), self.store.witnesses, self.store.bytes)
 
-    def release(self, horizon: int | None, counts: StreamCounts) -> None:
+    def release(self, horizon: Callable[[str, bool], int], counts: StreamCounts) -> None:
         """Lets go of documents that no later one can join.
 
         Args:
-            horizon: No document will be accepted whose time is earlier; None if any may.
+            horizon: As of `Lateness`.
             counts: The numbers of documents so far.
         """
         first: dict[str, int] = {}
@@ -158,6 +152,10 @@ class JoinEngine:
 
     # -- documents
 
+    def reads(self, stream: str) -> bool:
+        """Whether a query reads a published stream."""
+        return bool(self.edges.of_stream(stream))
+
     def read(self, document: JoinDocument, candidates: Candidates | None = None) -> list[Rejection]:
         """Finds the witnesses of a document.
 
@@ -172,7 +170,7 @@ class JoinEngine:
         Raises:
             DocumentError: It comes from outside, and is not well-formed.
         """
-        if document.published and not self.edges.of_stream(document.stream):
+        if document.published and not self.reads(document.stream):
             return []  # nobody reads it
         try:
             tree = DocumentTree(document.data, document.name, self._limits)
@@ -182,7 +180,7 @@ class JoinEngine:
             return [Rejection(document.name, None, PUBLISH, error.reason)]
         self._trees.keep(document, tree)
         failures: list[tuple[PatternEdge, str]] = []
-        finder = WitnessFinder(document, tree)
+        finder = WitnessFinder(document, tree, self._limits)
         for stream in streams_of(document):
             chosen = None if candidates is None else candidates(stream, document.data)
             failures += finder.find(*self.edges.select(stream, chosen))
@@ -191,7 +189,8 @@ class JoinEngine:
     def _failed(self, document: JoinDocument, edge: PatternEdge, why: str) -> Iterable[Rejection]:
         for member, named, _ in self._queries.values():
             if edge.number in (*named.graph.left.edges, *named.graph.right.edges):
-                yield Rejection(document.name, member.id, "join", why)
+                stage = COST if isinstance(why, GivenUp) else "join"
+                yield Rejection(document.name, member.id, stage, why)
 
     def keep(self, document: JoinDocument) -> None:
         """Keeps a document, if later ones may need it."""
@@ -269,10 +268,10 @@ class _PairRows:
         """Makes the rows of queries for two documents that share the values of their graph."""
         if self._only is not None and not self._only(members.graph, left, right):
             return
-        clock, views = min(left.clock, right.clock), self._views
+        clock, views, late = min(left.clock, right.clock), self._views, left.late | right.late
         matches: list[tuple[Row, Row]] | None = None
         for variant in members:
-            seeing = variant.seeing(distance, clock)
+            seeing = variant.seeing(distance, clock, late)
             if not seeing:
                 continue
             if matches is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from extract.chunktool.file_names import document_name
+
 
 class Joined(NamedTuple):
     """Two documents, and nodes of them, that a query joins.
@@ -32,6 +34,11 @@ class Joined(NamedTuple):
     right_time: int
     bindings: Mapping[str, str]
     output: str
+
+    def in_rows(self, xml: bool = False) -> Joined:
+        """Returns the row as it is written: its documents have the names of `document_name`."""
+        left, right = document_name(self.left, xml), document_name(self.right, xml)
+        return self._replace(left=left, right=right)
 
 
 class JoinState(NamedTuple):

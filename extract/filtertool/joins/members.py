@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
@@ -23,6 +23,7 @@ class JoinMember:
         size: The size of its window.
         since: The clock of the first document that it sees.
         publish: The stream that its outputs go to; empty if there is none.
+        timeline: Tells with which others it takes documents for late.
     """
 
     order: int
@@ -30,6 +31,7 @@ class JoinMember:
     size: int
     since: int
     publish: str
+    timeline: int = -1
 
 
 _WIDEST_FIRST: Final = attrgetter("size")
@@ -66,18 +68,19 @@ class MemberVariant:
         """Removes a query."""
         self._members.remove(member)
 
-    def seeing(self, distance: int, clock: int) -> list[JoinMember]:
+    def seeing(self, distance: int, clock: int, late: Set[int]) -> list[JoinMember]:
         """Returns the members whose windows have room for a distance.
 
         Args:
             distance: Between two documents.
             clock: That of the first of them.
+            late: The timelines for which one of them is late.
         """
         members: list[JoinMember] = []
         for one in reversed(self._members):
             if one.size < distance:
                 break
-            if one.since <= clock:
+            if one.since <= clock and one.timeline not in late:
                 members.append(one)
         return members
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import time_ns
@@ -26,7 +27,8 @@ from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.inputs import JoinInput
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import JoinState
-from extract.filtertool.joins.numbering import Arrival, late_document
+from extract.filtertool.joins.lateness import Lateness
+from extract.filtertool.joins.numbering import Arrival
 from extract.filtertool.joins.plan import StreamCounts
 from extract.filtertool.joins.room import StateLimit
 from extract.filtertool.joins.shares import JoinShare, ReadDocument, ShareAnswer
@@ -44,16 +46,14 @@ class Progress:
     Attributes:
         clock: How many documents were accepted, published ones included.
         counts: How many of each stream.
-        latest: The latest time; None before the first document.
-        horizon: No document is accepted whose time is earlier; None if any is.
+        times: How far the streams have come.
         kept: The documents that later ones may join.
     """
 
-    clock: int = 0
-    counts: StreamCounts = field(default_factory=StreamCounts)
-    latest: int | None = None
-    horizon: int | None = None
-    kept: Sequence[JoinDocument] = ()
+    clock: int
+    counts: StreamCounts
+    times: Lateness
+    kept: Sequence[JoinDocument]
 
 
 class ParallelJoins:
@@ -77,13 +77,15 @@ class ParallelJoins:
         self._first_clock = progress.clock
         self._clocks: list[int] = []  # of input documents that processes number one by one
         self._counted = {s for _, q in job.queries if q.window.events for s in q.streams}
-        chained = any(job.stages().values())
+        chained = bool(job.chained)
         if limit is not None:
             limit = replace(limit, parts=jobs + chained)
         self._later = ValueJoins(job, limit) if chained else None
         places = {stream: progress.counts.places[stream] for stream in job.published}
         part = None if self._later is None else self._later.later
-        self._chains = ChainJoins(self._later, part, progress.clock, places)
+        if self._later is not None:
+            self._later.times = deepcopy(progress.times)  # chains follow when a batch is numbered
+        self._chains = ChainJoins(self._later, part, progress.clock, places, job.limits)
         self._crew = Crew(partial(JoinShare, job, jobs, limit), jobs)
         self.state = JoinState(0, 0, 0)
         kept = [one.bare() for one in progress.kept]
@@ -128,10 +130,10 @@ class ParallelJoins:
         rows = self._shared([(one, arrival) for one, arrival, _ in accepted if arrival])
         for known, arrival, rejections in accepted:
             if arrival is None:
-                yield InputResult([], rejections)
+                yield InputResult([], rejections, is_accepted=False)
             else:
                 found = rows.get(arrival.clock, [])
-                yield self._follow(known, arrival, found, [*rejections, *known.rejections])
+                yield self._follow(known, arrival, found, rejections)
 
     def _accept(
         self, given: JoinInput, read: ReadDocument
@@ -139,25 +141,23 @@ class ParallelJoins:
         """Numbers a document, or rejects it."""
         now = self._progress
         if given.time is None:
-            moment = time_ns() // 1_000
-            moment = moment if now.latest is None else max(moment, now.latest + 1)
+            moment = now.times.arrival(given.stream, time_ns() // 1_000)
         else:
             moment = microseconds(given.time)
-            if now.horizon is not None and moment < now.horizon:
-                return read, None, [late_document(given.name, moment, now.horizon)]
+        late = now.times.late(given.stream, given.name, moment)
+        if late.whole:
+            return read, None, list(late.rejections)
         if read.failed:
             return read, None, list(read.rejections)
         seq, place = now.counts.inputs, now.counts.places[given.stream]
         counts = StreamCounts(seq, {one: now.counts.places[one] for one in self._counted})
         now.counts.inputs += 1
         now.counts.places[given.stream] += 1
-        now.latest = moment if now.latest is None else max(moment, now.latest)
-        if self._job.lateness is not None:
-            horizon = now.latest - self._job.lateness
-            now.horizon = horizon if now.horizon is None else max(horizon, now.horizon)
+        now.times.accept(given.stream, moment)
         clock = self._first_clock + len(self._clocks)
         self._clocks.append(-1)
-        return read, Arrival(given.name, moment, seq, place, clock, counts, now.horizon), []
+        arrival = Arrival(given.name, moment, seq, place, clock, counts, late.timelines)
+        return read, arrival, [*read.rejections, *late.rejections]
 
     def _shared(self, documents: list[tuple[ReadDocument, Arrival]]) -> dict[int, list[PlacedRow]]:
         """The rows of the shares, by the document that led to them."""
@@ -186,8 +186,9 @@ class ParallelJoins:
         """Puts rows in order, and joins what they publish."""
         self._clocks[arrival.clock - self._first_clock] = self._chains.clock
         document: JoinDocument | None = None
-        if self._later is not None and read.content is not None:
-            document = pickle.loads(read.content)
+        if self._later is not None:
+            self._later.times.accept(read.stream, arrival.time)
+            document = None if read.content is None else pickle.loads(read.content)
         return self._chains.follow(read.stream, document, arrival, found, rejections)
 
     def end(self) -> Progress:

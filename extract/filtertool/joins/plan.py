@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from extract.filtertool.joins.blocks import BY_PLACE, BY_SEQ, NEVER
+from extract.filtertool.joins.blocks import BY_PLACE, BY_SEQ, LATEST, NEVER
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.graphs import JoinGraph, NamedGraph
 from extract.filtertool.joins.members import GraphMembers, JoinMember
@@ -18,8 +18,6 @@ from extract.filtertool.joins.postings import Documents, Hits, Posting
 from extract.filtertool.joins.search import EdgePair, PairTree
 from extract.filtertool.joins.store import Header, WitnessStore
 from extract.xscl.ast import EVERY_STREAM, JoinOperator, XsclQuery
-
-_LATEST: Final = (1 << 63) - 1
 
 Found: TypeAlias = Callable[[GraphMembers, JoinDocument, JoinDocument, int], None]
 """Takes queries, a left and a right document, and their distance in the unit of the windows."""
@@ -243,7 +241,9 @@ class JoinPlan:
             elif side and self._operator is JoinOperator.FOLLOWED_BY:
                 until = max(until, document.time - 1)  # what it follows is earlier
             else:
-                until = max(until, min(document.time + self.widest, _LATEST))
+                sizes = [self._sizes.get((side, stream)) for stream in streams_of(document)]
+                widest = max([one.widest for one in sizes if one], default=0)
+                until = max(until, min(document.time + widest, LATEST))
         return until, held
 
     def first_places(self, counts: StreamCounts) -> Mapping[str, int]:

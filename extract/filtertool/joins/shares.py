@@ -93,7 +93,7 @@ class JoinShare:
             place = error.offset if error.offset >= 0 else None
             why = Rejection(name, None, "read", error.reason, error.line or None, place)
             return ReadDocument(one.stream, True, [why])
-        keys = self._joins.keys(document, self._joins.stage(0))
+        keys = self._joins.keys(document, self._joins.first)
         shares = frozenset([share_of(key, self._shares) for key in keys])
         content = pickle.dumps(document, pickle.HIGHEST_PROTOCOL) if document.links else None
         return ReadDocument(one.stream, False, rejections, shares, content)
@@ -103,7 +103,7 @@ class JoinShare:
         for content in documents:
             document: JoinDocument = pickle.loads(content)
             self._joins.read(document)
-            keys = self._joins.keys(document, self._joins.stage(0))
+            keys = self._joins.keys(document, self._joins.first)
             if share in {share_of(key, self._shares) for key in keys}:
                 self._joins.keep(document)
 
@@ -114,7 +114,7 @@ class JoinShare:
         for content, arrival in documents:
             document: JoinDocument = pickle.loads(content)
             arrival.number(document)
-            rows += self._joins.go_on(document, arrival, self._joins.stage(0), mine)
+            rows += self._joins.go_on(document, arrival, self._joins.first, mine)
         return ShareAnswer(rows, self._joins.state)
 
     def needed(self) -> list[JoinDocument]:

@@ -7,7 +7,7 @@ when it is restored, so that a snapshot of one version can be read by the next.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from extract.errors import JoinError
-from extract.files import whole_directory
+from extract.files import check_written, whole_directory
 from extract.filtertool.joins.documents import JoinDocument
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+_READ: Final = (1, FORMAT)  # the first had one lateness for all queries
 _STATE: Final = "joins.json"
 _DOCUMENTS: Final = "documents.parquet"
 _QUERIES: Final = "queries.parquet"
@@ -31,6 +32,7 @@ _QUERY_COLUMNS: Final = pa.schema(
         ("namespaces", pa.string()),
         ("since", pa.int64()),
         ("order", pa.int64()),
+        ("timeline", pa.int64()),
     ]
 )
 _DOCUMENT_COLUMNS: Final = pa.schema(
@@ -43,6 +45,7 @@ _DOCUMENT_COLUMNS: Final = pa.schema(
         ("clock", pa.int64()),
         ("published", pa.bool_()),
         ("data", pa.large_binary()),
+        ("late", pa.list_(pa.int64())),
     ]
 )
 
@@ -57,6 +60,7 @@ class SavedQuery:
         namespaces: Prefix to namespace URI.
         since: The clock of the first document that it sees.
         order: Its number among all queries that there ever were.
+        timeline: The number of its timeline, see `Lateness`; below 0 if it has none yet.
     """
 
     id: str
@@ -64,6 +68,7 @@ class SavedQuery:
     namespaces: Mapping[str, str]
     since: int
     order: int
+    timeline: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +90,22 @@ class Snapshot:
 
         Raises:
             JoinError: The directory has something else in it.
+            FileExistsError: Something else is beside a snapshot there.
             OSError: It cannot be written.
         """
         target = Path(directory)
         if target.exists() and any(target.iterdir()) and not (target / _STATE).is_file():
             reason = "exists and has no snapshot of joins"
             raise JoinError(reason, "choose another directory", str(directory))
+        check_written(target, _written)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with whole_directory(target, given=directory) as partial:
+        with whole_directory(target, _written, given=directory) as partial:
             facts = {"format": FORMAT, **self.facts}
             (partial / _STATE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
             _write(partial / _QUERIES, _QUERY_COLUMNS, [_query_row(one) for one in self.queries])
             rows = [
                 {name: getattr(one, name) for name in _DOCUMENT_COLUMNS.names}
+                | {"late": sorted(one.late)}
                 for one in self.documents
             ]
             _write(partial / _DOCUMENTS, _DOCUMENT_COLUMNS, rows)
@@ -119,13 +127,19 @@ class Snapshot:
         except (OSError, ValueError, pa.ArrowException) as error:
             reason = f"the snapshot cannot be read: {error}"
             raise JoinError(reason, _HINT, str(directory)) from error
-        if facts.get("format") != FORMAT:
+        if facts.get("format") not in _READ:
             reason = f"the snapshot has the format {facts.get('format')!r}, not {FORMAT}"
             raise JoinError(reason, "restore it with the version that wrote it", str(directory))
         saved = [
             SavedQuery(**{**row, "namespaces": json.loads(row["namespaces"])}) for row in queries
         ]
-        return cls(saved, [JoinDocument(**row) for row in rows], facts)
+        late = [frozenset(row.pop("late", ())) for row in rows]
+        documents = [JoinDocument(**row, late=one) for row, one in zip(rows, late, strict=True)]
+        return cls(saved, documents, facts)
+
+
+def _written(_: Path) -> Collection[str]:
+    return _STATE, _DOCUMENTS, _QUERIES
 
 
 def _query_row(query: SavedQuery) -> dict[str, Any]:
@@ -135,6 +149,7 @@ def _query_row(query: SavedQuery) -> dict[str, Any]:
         "namespaces": json.dumps(dict(query.namespaces)),
         "since": query.since,
         "order": query.order,
+        "timeline": query.timeline,
     }
 
 

@@ -40,19 +40,24 @@ _AT_HAND: Final = 1 << 19  # bytes of documents that were read from blocks
 
 
 class _Reason(NamedTuple):
-    """Why some documents are kept: until when, and the last places of theirs."""
+    """Why some documents are kept: by stream until when, and the last places of theirs."""
 
-    until: int
+    until: dict[tuple[str, bool], int]
     seq: int
     places: dict[str, int]
 
     def holds(self, needs: Needs) -> bool:
         """Whether one of the documents is needed."""
-        if self.until != NEVER and (needs.horizon is None or self.until >= needs.horizon):
-            return True
+        for stream in reversed(self.until):  # the last are most likely needed
+            if self.until[stream] >= needs.horizon(*stream):
+                return True
         if self.seq >= needs.seq:
             return True
         return any(needs.place(stream, place) for stream, place in self.places.items())
+
+
+def _any_time(stream: str, published: bool) -> int:
+    return NEVER
 
 
 class _Kept(NamedTuple):
@@ -84,11 +89,11 @@ class WitnessStore:
         self._open: dict[int, tuple[JoinDocument, Hold]] = {}
         self._values: dict[bytes, list[tuple[int, int]]] = {}
         self._open_bytes = 0
-        self._reason = _Reason(NEVER, -1, {})
+        self._reason = _Reason({}, -1, {})
         self._at_hand: OrderedDict[int, JoinDocument] = OrderedDict()
         self._at_hand_bytes = 0
         self._found: dict[int, tuple[WitnessBlock, int]] = {}  # of the last search
-        self._needs = Needs(None, None, 0)
+        self._needs = Needs(_any_time, None, 0)
         self._limit = BLOCK_BYTES
         self.bytes = 0
         self.witnesses = 0
@@ -210,7 +215,7 @@ class WitnessStore:
 
     def clear(self) -> None:
         """Drops all documents, and forgets which were needed."""
-        self._needs = Needs(None, None, 0)
+        self._needs = Needs(_any_time, None, 0)
         self._blocks = []
         self._clear_open()
         self._count()
@@ -270,7 +275,7 @@ class WitnessStore:
 
     def _clear_open(self) -> None:
         self._open, self._values, self._open_bytes = {}, {}, 0
-        self._reason = _Reason(NEVER, -1, {})
+        self._reason = _Reason({}, -1, {})
         self._count()
 
     def _count(self) -> None:
@@ -287,18 +292,24 @@ def _kept(block: WitnessBlock) -> _Kept:
     seqs = block.seq[(block.held & BY_SEQ) != 0]
     places: Counter[str] = Counter()
     by_place = np.flatnonzero((block.held & BY_PLACE) != 0)
-    for number, (stream, _) in enumerate(block.streams):
+    until: dict[tuple[str, bool], int] = {}
+    for number, stream in enumerate(block.streams):
         own = block.place[by_place][block.stream[by_place] == number]
         if len(own):
-            places[stream] = int(own.max())
-    reason = _Reason(int(block.until.max()), int(seqs.max()) if len(seqs) else -1, places)
+            places[stream[0]] = int(own.max())
+        last = int(block.until[block.stream == number].max(initial=NEVER))
+        if last != NEVER:
+            until[stream] = last
+    reason = _Reason(until, int(seqs.max()) if len(seqs) else -1, places)
     return _Kept(block, reason, int(block.clock[0]), int(block.clock[-1]), block.bytes)
 
 
 def _reason_of(documents: list[tuple[JoinDocument, Hold]], before: _Reason) -> _Reason:
     until, seq, places = before
     for document, hold in documents:
-        until = max(until, hold.until)
+        if hold.until != NEVER:
+            stream = document.stream, document.published
+            until[stream] = max(hold.until, until.pop(stream, NEVER))
         if hold.held & BY_SEQ:
             seq = max(seq, document.seq)
         if hold.held & BY_PLACE:

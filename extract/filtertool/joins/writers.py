@@ -80,12 +80,12 @@ class JoinedLines:
 
     def write(self, rows: Sequence[Joined]) -> None:
         """Adds rows."""
-        self._joined.writelines([self._line(row) for row in rows])
+        self._joined.writelines([self._line(row.in_rows()) for row in rows])
 
     def reject(self, rejections: Iterable[Rejection]) -> None:
         """Adds rejections."""
         if self._rejected is not None:
-            self._rejected.writelines([self._rejection(one) for one in rejections])
+            self._rejected.writelines([self._rejection(one.in_rows()) for one in rejections])
 
     def close(self) -> None:
         """Closes the streams, if they are ours."""
@@ -120,7 +120,7 @@ class _ParquetRows:
         self._waiting: list[Joined] = []
 
     def write(self, rows: Sequence[Joined]) -> None:
-        self._waiting += rows
+        self._waiting += [row.in_rows() for row in rows]
         if len(self._waiting) >= _TOGETHER:
             self._flush()
 
@@ -164,7 +164,7 @@ class _XmlRows:
     def write(self, rows: Sequence[Joined]) -> None:
         texts: dict[str, list[str]] = {}
         for row in rows:
-            values = row._asdict()
+            values = row.in_rows(xml=True)._asdict()
             bindings, output = values.pop("bindings"), values.pop("output")
             query = values.pop("query")
             nodes = [
@@ -177,7 +177,9 @@ class _XmlRows:
             _append(self._paths[query], "".join(lines))
 
     def reject(self, rejections: Iterable[Rejection]) -> None:
-        lines = [f"<rejection{_attributes(**one._asdict())}/>\n" for one in rejections]
+        lines = [
+            f"<rejection{_attributes(**one.in_rows(xml=True)._asdict())}/>\n" for one in rejections
+        ]
         _append(self._rejected, "".join(lines))
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ To add one from another package: write a factory, register it under the entry po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -46,6 +46,14 @@ class Question(NamedTuple):
     type: Type = Type.NODES
     original: str = ""
     constants: Constants | None = None
+
+    def key(self, epoch: int = 0) -> Hashable:
+        """What identifies the normal form that is asked, whatever numbers forms have.
+
+        Args:
+            epoch: How often prefixes may have got another meaning since the first queries.
+        """
+        return epoch, self.branches, self.type
 
     @property
     def queries(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from extract.chunktool.file_names import document_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import JoinedColumns
 from extract.filtertool.results.batch_outcome import BatchOutcome
@@ -111,7 +112,7 @@ def rows_schema(select: Select, joined: JoinedColumns) -> Any:
 
 
 def printable(text: str) -> str:
-    """Returns a text without halves of characters, which file names may have and Arrow has not.
+    """Returns a text without halves of characters, which ids of queries may have and Arrow has not.
 
     >>> printable("a\\udcff")
     'a?'
@@ -222,15 +223,14 @@ def integer_column(numbers: Longs) -> Any:
 
 def document_names(names: Sequence[str]) -> Any:
     """Returns names of documents as an Arrow array."""
-    try:
-        if len(names) <= _FEW:
-            parts = [name.encode() for name in names]
-            offsets = array("i", [0, *accumulate(map(len, parts))])
-            buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))
-            return pa.StringArray.from_buffers(len(parts), *buffers)
-        return pa.array(names, pa.string())
-    except UnicodeEncodeError:
-        return pa.array([printable(name) for name in names], pa.string())
+    if not "".join(names).isascii():
+        names = [document_name(name) for name in names]
+    if len(names) <= _FEW:
+        parts = [name.encode() for name in names]
+        offsets = array("i", [0, *accumulate(map(len, parts))])
+        buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))
+        return pa.StringArray.from_buffers(len(parts), *buffers)
+    return pa.array(names, pa.string())
 
 
 def _shared_batch(
@@ -251,7 +251,7 @@ def _shared_batch(
         SCHEMAS["nodes"],
         nodes,
         _id_texts(ids),
-        [_encoded(name) for name, _ in documents],
+        [document_name(name).encode() for name, _ in documents],
         [len(one) for one in findings],
         _concatenated([one.node + at.first if at.first else one.node for one, at in rows]),
         subscriber,
@@ -264,13 +264,6 @@ def _shared_batch(
     return pa.RecordBatch.from_arrays(
         [*batch.columns, *more], schema=_with_columns("nodes", columns)
     )
-
-
-def _encoded(name: str) -> bytes:
-    try:
-        return name.encode()
-    except UnicodeEncodeError:
-        return printable(name).encode()
 
 
 @cache
@@ -389,7 +382,7 @@ class _Rows(NamedTuple):
 
 def rejected_batch(rejections: Iterable[Rejection]) -> Any:
     """Returns rejections as one record batch."""
-    rows = list(rejections)
+    rows = [one.in_rows() for one in rejections]
     columns = [
         pa.array([_clean(getattr(row, field.name)) for row in rows], field.type)
         for field in REJECTED

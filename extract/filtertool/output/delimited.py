@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from extract.chunktool.file_names import document_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.row_streams import RowStreams
@@ -44,7 +45,7 @@ def _tsv_field(value: Any) -> str:
 
 
 def _printable(value: Any) -> str:
-    """A text without halves of characters, which file names may have and UTF-8 has not."""
+    """A text without halves of characters, which ids of queries may have and UTF-8 has not."""
     text = str(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -108,7 +109,11 @@ class DelimitedWriter:
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
-        by, ids, name = self._dialect.separator, self._ids, self._dialect.field(document)
+        by, ids, name = (
+            self._dialect.separator,
+            self._ids,
+            self._dialect.field(document_name(document)),
+        )
         ends = self._ends
         who = findings.subscriber.tolist()
         if self._select == "doc":
@@ -143,7 +148,7 @@ class DelimitedWriter:
     def reject(self, rejections: Iterable[Rejection]) -> None:
         """Adds rejections."""
         if self._rejected is not None:
-            self._rejected.writelines(map(self._dialect.line, rejections))
+            self._rejected.writelines([self._dialect.line(one.in_rows()) for one in rejections])
 
     def close(self) -> None:
         """Closes the streams, if they are ours."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from extract.chunktool.file_names import document_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.joined import NO_COLUMNS, JoinedColumns
 from extract.filtertool.output.row_streams import RowStreams
@@ -39,7 +40,11 @@ class JsonWriter:
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
-        head, ids, ends = f'{{"document": {_json(document)}, "query": ', self._ids, self._ends
+        head, ids, ends = (
+            f'{{"document": {_json(document_name(document))}, "query": ',
+            self._ids,
+            self._ends,
+        )
         who = findings.subscriber.tolist()
         if self._select == "doc":
             self._matches.writelines([f"{head}{ids[n]}{ends[n]}" for n in who])
@@ -72,7 +77,7 @@ class JsonWriter:
     def reject(self, rejections: Iterable[Rejection]) -> None:
         """Adds rejections."""
         if self._rejected is not None:
-            self._rejected.writelines(f"{_json(one._asdict())}\n" for one in rejections)
+            self._rejected.writelines(f"{_json(one.in_rows()._asdict())}\n" for one in rejections)
 
     def close(self) -> None:
         """Closes the streams, if they are ours."""

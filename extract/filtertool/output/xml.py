@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
-from extract.chunktool.file_names import FileNames, safe_name
+from extract.chunktool.file_names import FileNames, document_name, safe_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
@@ -38,7 +38,9 @@ class XmlWriter:
 
     def reject(self, rejections: Iterable[Rejection]) -> None:
         """Adds what was rejected."""
-        lines = [f"<rejection{_attributes(**one._asdict())}/>\n" for one in rejections]
+        lines = [
+            f"<rejection{_attributes(**one.in_rows(xml=True)._asdict())}/>\n" for one in rejections
+        ]
         _append(self._rejected, "".join(lines))
 
     def close(self) -> None:
@@ -68,7 +70,9 @@ class XmlStreamWriter:
 
     def write(self, document: str, findings: Findings) -> None:
         """Adds the findings of a document."""
-        for n, lines in _match_lines(document, findings, self._select).items():
+        for n, lines in _match_lines(
+            document_name(document, xml=True), findings, self._select
+        ).items():
             text = "".join(
                 [f"<matches{_attributes(query=self._ids[n])}>\n", *lines, "</matches>\n"]
             )
@@ -85,6 +89,7 @@ class XmlStreamWriter:
 def _match_lines(document: str, findings: Findings, select: Select) -> dict[int, list[str]]:
     """By subscriber, the matches in a document as elements."""
     texts: dict[int, list[str]] = {}
+    document = document_name(document, xml=True)
     if select == "output":
         for n, output in findings.outputs():
             texts[n] = [f"<match{_attributes(document=document)}>{output}</match>\n"]

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any
 
 from extract.errors import ExtractError
-from extract.filtertool.processes.isolation import FORKS
 from extract.filtertool.processes.signals import deferred_signals, reset_signals
+from extract.filtertool.processes.workers import FORKS
 
 
 class Crew:

@@ -21,10 +21,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 from extract.filtertool.processes.memory import is_out_of_memory, memory_limited
+from extract.limits import GivenUp, Limits
 
 _LENGTH: Final = struct.Struct("!Q")
 # The path is set after the start: as PYTHONPATH it would come before the standard library, of which
@@ -50,16 +51,53 @@ class Before(NamedTuple):
     args: tuple[Any, ...]
 
 
-class TimeLimit(Exception):
+class NoAnswer(Exception):
+    """A call that the child did not answer: it took more than it may."""
+
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns why there is no answer, with the limit that was passed.
+
+        Args:
+            limits: Those of the call.
+        """
+        return GivenUp(self)
+
+
+class TimeLimit(NoAnswer):
     """A call took too long, and the child that made it was killed."""
 
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns the limit of time."""
+        return GivenUp(limits.passed("query_seconds"))
 
-class MemoryLimit(Exception):
+
+class MemoryLimit(NoAnswer):
     """A call took too much memory, and the child that made it was ended."""
 
+    def reason(self, limits: Limits) -> GivenUp:
+        """Returns the limit of memory."""
+        return GivenUp(limits.passed("query_memory"))
 
-class ChildDied(Exception):
+
+class ChildDied(NoAnswer):
     """The child ended during a call, perhaps for lack of memory."""
+
+
+_put_off: Final = threading.local()
+
+
+@contextlib.contextmanager
+def calls_put_off() -> Iterator[None]:
+    """Makes no calls of this thread in the block: each raises `TimeLimit` at once.
+
+    For a caller that makes them later, when others no longer wait for it.
+    """
+    before = getattr(_put_off, "now", False)
+    _put_off.now = True
+    try:
+        yield
+    finally:
+        _put_off.now = before
 
 
 class Sandbox:
@@ -98,6 +136,8 @@ class Sandbox:
             MemoryError: There was no memory left, below the limit.
             ChildDied: The child ended before it answered.
         """
+        if seconds <= 0 or getattr(_put_off, "now", False):
+            raise TimeLimit("it took too long")
         with self._lock:
             if before is not None and (self._child is None or self._done != before.key):
                 self._done = None
@@ -209,6 +249,8 @@ def serve() -> None:
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of print must not mix with the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the child
+    if hasattr(select, "poll"):
+        threading.Thread(target=_end_with_parent, daemon=True).start()
     _send(target, (True, None))
     while head := source.read(_LENGTH.size):
         function, args, seconds, memory = pickle.loads(source.read(*_LENGTH.unpack(head)))
@@ -219,14 +261,26 @@ def serve() -> None:
             with bounded:
                 answer = (True, function(*args))
         except Exception as error:
-            answer = (False, MemoryError() if is_out_of_memory(error) else _picklable(error))
+            answer = (False, MemoryError() if is_out_of_memory(error) else picklable(error))
         _send(target, answer)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has gone, also in the middle of a call.
+
+    The system could do it (`extract.filtertool.processes.signals`), but would look at the thread
+    that has started the child, which others use as well.
+    """
+    parent = select.poll()
+    parent.register(0, 0)  # asks for no data: only the end of file is told
+    parent.poll()
+    os._exit(1)
 
 
 def _limit(seconds: float) -> None:
     """Makes the system end this process after so much processor time.
 
-    If the parent is killed, nothing else would stop a call that never ends.
+    If the parent is killed, only this stops a call that never ends and keeps Python's lock.
     """
     try:
         import resource
@@ -238,7 +292,7 @@ def _limit(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
-def _picklable(error: Exception) -> Exception:
+def picklable(error: Exception) -> Exception:
     """Returns the error, or a picklable one with the same text; lxml's errors hold logs."""
     try:
         pickle.loads(pickle.dumps(error))

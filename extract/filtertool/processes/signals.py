@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Final
+
+_PARENT_DEATH: Final = 1  # PR_SET_PDEATHSIG of Linux
 
 _ENDING: Final = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -44,3 +49,18 @@ def reset_signals() -> None:
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def end_with_parent(parent: int) -> None:
+    """Has the system kill this process, a worker, when its parent ends, whatever it is doing then.
+
+    To be exact, when that thread ends which has started it. Other systems than Linux cannot do it:
+    there a worker sees the end of its pipe when it has answered.
+
+    Args:
+        parent: The parent, which may have ended by now.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from extract.chunktool.file_names import document_name
 from extract.errors import DocumentError
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.seconds import Seconds
+from extract.limits import GivenUp
+
+COST: Final = "cost"
+"""The stage of a query that was given up on a document: it took more than its limits allow."""
 
 
 class Rejection(NamedTuple):
@@ -17,7 +22,8 @@ class Rejection(NamedTuple):
     Attributes:
         document: The document; None for a query that was never evaluated.
         query: Id of the subscription; None for a document.
-        stage: ``find``, ``prepare``, ``chunk`` or ``filter``.
+        stage: ``find``, ``prepare``, ``chunk``, ``filter`` or, of a query that took more than it
+            may, ``cost``.
         reason: Why.
         line: Line of the document, or of the query file; None if unknown.
         offset: Byte of the document, or character of the XPath; None if unknown.
@@ -29,6 +35,22 @@ class Rejection(NamedTuple):
     reason: str
     line: int | None = None
     offset: int | None = None
+
+    def in_rows(self, xml: bool = False) -> Rejection:
+        """Returns the rejection as rows have it: its document has the name of `document_name`."""
+        if self.document is None:
+            return self
+        return self._replace(document=document_name(self.document, xml))
+
+    @classmethod
+    def of_query(cls, document: str, query: str, reason: str) -> Rejection:
+        """Returns the rejection of a query that could not be evaluated on a document.
+
+        >>> Rejection.of_query("m1", "q", GivenUp("it took too long")).stage
+        'cost'
+        """
+        stage = COST if isinstance(reason, GivenUp) else "filter"
+        return cls(document, query, stage, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@
                             documents may join
     unpack    any task      rows
 
-A group is a share of the join values, as processes of one machine have them, or a chain of queries
-that read what others publish. Spark saves the states with each batch; after a crash it repeats the
-last batch from there.
+A group is a share of the join values, as processes of one machine have them, or all queries that
+read what others publish, with these others. Spark saves the states with each batch; after a crash
+it repeats the last batch from there.
 
 Spark takes one step with a state from Python in a query, and there is one here. To number documents
 in a step of their own would need a second; so each group is told of all documents, in a few bytes,

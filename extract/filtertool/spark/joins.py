@@ -1,14 +1,13 @@
 """Joins between documents on Spark: the same rows as `extract.Joins` gives, from many tasks.
 
     read      a Spark job   workers find times and witnesses; contents stay with Spark, on disk
-    number    the driver    by time, then by path; late documents are rejected
+    number    the driver    by time, then by path; for which queries documents are late
     join      a Spark job   documents go to the shares of the values that queries may join them by;
                             those of a share are joined, in the order of their arrival, by the
                             local engine
-    publish   the driver    takes rows that are published, and numbers them as documents
+    follow    one task      what rows publish is joined, by the queries that read it
 
-A query that reads what others publish is of a later stage: documents are then numbered again, with
-the published ones among them, and joined for the queries of that stage. A stage costs two jobs.
+Published documents are numbered, counted and joined in one order, so one task follows all chains.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import monotonically_increasing_id
 
+from extract.chunktool.file_names import document_path
 from extract.chunktool.input.find import InputFile, search_inputs
 from extract.chunktool.input.messages.form import AS_NAMED, MessageOptions
 from extract.errors import JoinError
 from extract.filtertool.joins.inputs import ARRIVAL
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
-from extract.filtertool.joins.numbering import DocumentKey, DocumentNumbers, PublishedBy
+from extract.filtertool.joins.numbering import Arrival, DocumentNumbers
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.results.report import rejected_files
 from extract.filtertool.spark.frames import spark_schema
@@ -44,10 +44,12 @@ from extract.filtertool.spark.worker.join_tasks import (
     READ,
     SHARED,
     TimeOfDocuments,
+    followed_rows,
     joined_rows,
     joins_of,
+    later_documents,
+    published_rows,
     read_files,
-    read_published,
     read_rows,
     record_batches,
     rejection_row,
@@ -176,7 +178,6 @@ class JoinedFrames:
         self._numbers = DocumentNumbers(job)
         self._contents: list[DataFrame] = []
         self._joined: list[DataFrame] = []
-        self._unnamed: dict[DocumentKey, list[Rejection]] = {}  # of published documents
         self.before: list[Rejection] = []
         self.documents = 0
 
@@ -215,23 +216,52 @@ class JoinedFrames:
         self._number(self._read(chosen, rows), by_time=not in_order)
 
     def run(self) -> None:
-        """Joins all documents, stage by stage; the rows of the last stage when they are used."""
-        stages = self._job.stages()
-        last = max(stages.values(), default=0)
-        waiting: list[tuple[str, PublishedBy, str]] = []
-        complete = {  # from published streams to the first stage that has all of them
-            stream: 1 + max(stages[m.id] for m, _ in self._job.queries if m.publish == stream)
-            for stream in self._job.published
-        }
-        for stage in range(last + 1):
-            if stage:
-                ready = [one for one in waiting if complete[one[0]] == stage]
-                waiting = [one for one in waiting if complete[one[0]] > stage]
-                self._publish(stage, ready)
-            frame = self._join(stage)
-            self._joined.append(frame)
-            if stage < last:
-                waiting += self._published(frame)
+        """Joins all documents; first for queries that read input streams alone."""
+        numbered = list(self._numbers.arrivals())
+        arrivals = {one.key: arrival for one, arrival in numbered}
+        shipped = self._spark.sparkContext.broadcast(arrivals)
+        shares = self._shares
+
+        def shared(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return shared_rows(joins, shipped.value, shares, batches)
+
+        def joined(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return joined_rows(joins, shares, batches)
+
+        contents = reduce(DataFrame.unionAll, self._contents)
+        rows = self._mapped(contents, shared, SHARED).repartition(len(shares), "share")
+        ordered = rows.sortWithinPartitions("share", "clock")
+        first = self._mapped(ordered, joined, JOINED).persist(StorageLevel.DISK_ONLY)
+        self._joined.append(first)
+        if self._job.chained:
+            streams = [(one.stream, arrival) for one, arrival in numbered]
+            self._joined.append(self._follow(contents, first, shipped, streams))
+
+    def _follow(
+        self,
+        contents: DataFrame,
+        first: DataFrame,
+        arrivals: Any,
+        streams: Sequence[tuple[str, Arrival]],
+    ) -> DataFrame:
+        """Joins what is published, in one task: it is numbered and joined in one order."""
+        limits, shipped = self._job.limits, self._spark.sparkContext.broadcast(streams)
+
+        def documents(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return later_documents(joins, arrivals.value, batches)
+
+        def followed(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+            return followed_rows(joins, limits, shipped.value, batches)
+
+        given = self._mapped(contents, documents, SHARED)
+        given = given.unionAll(self._mapped(first, published_rows, SHARED))
+        ordered = given.repartition(1).sortWithinPartitions("clock")
+        return self._mapped(ordered, followed, JOINED).persist(StorageLevel.DISK_ONLY)
+
+    @property
+    def accepted(self) -> int:
+        """How many documents were accepted."""
+        return len(self._numbers)
 
     @property
     def rows(self) -> DataFrame:
@@ -256,9 +286,11 @@ class JoinedFrames:
                 values = {name: row[name] for name in _COLUMNS}
                 bindings = values["bindings"]  # Spark does not keep their order
                 values["bindings"] = {name: bindings[name] for name in names[values["query"]]}
-                yield Joined(**values)
+                left, right = document_path(values["left"]), document_path(values["right"])
+                yield Joined(**values)._replace(left=left, right=right)
             else:
-                yield Rejection(*row["rejection"])
+                one = Rejection(*row["rejection"])
+                yield one._replace(document=one.document and document_path(one.document))
 
     def close(self) -> None:
         """Lets go of what Spark keeps; rows are gone then."""
@@ -303,71 +335,26 @@ class JoinedFrames:
 
     def _number(self, contents: DataFrame, by_time: bool) -> None:
         """Numbers input documents."""
-        known = contents.drop("document").collect()
-        known.sort(key=lambda row: (row["file"], row["item"]))
+        rows = contents.drop("document").collect()
+        known = [(document_path(row["name"]), row) for row in rows]
+        known.sort(key=lambda one: (one[1]["file"], one[1]["item"]))
         self.documents += len(known)
-        for row in known:
-            self._check(row["stream"], row["name"])
+        for name, row in known:
+            self._check(row["stream"], name)
         if by_time:
-            known.sort(key=lambda row: (row["time"] is not None, row["time"] or 0, row["name"]))
+            known.sort(key=lambda one: (one[1]["time"] is not None, one[1]["time"] or 0, one[0]))
         now = time_ns() // 1_000
-        for arrival, row in enumerate(known):
+        for arrival, (name, row) in enumerate(known):
             moment = now + arrival if row["time"] is None else row["time"]
-            late = None if row["time"] is None else self._numbers.late(row["name"], moment)
-            self.before += [late] if late else pickle.loads(row["rejections"])
-            if not late and not row["rejected"]:
+            late = self._numbers.late(row["stream"], name, moment)
+            if late.whole:
+                self.before += late.rejections
+                continue
+            self.before += pickle.loads(row["rejections"])
+            if not row["rejected"]:
+                self.before += late.rejections
                 key = (row["file"], row["item"])
-                self._numbers.accept(key, row["stream"], row["name"], moment)
-
-    def _join(self, stage: int) -> DataFrame:
-        arrivals = {one.key: arrival for one, arrival in self._numbers.arrivals()}
-        for key, rejections in self._unnamed.items():
-            self.before += [one._replace(document=arrivals[key].name) for one in rejections]
-        self._unnamed = {}
-        shipped = self._spark.sparkContext.broadcast(arrivals)
-        shares = self._shares
-
-        def shared(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-            return shared_rows(joins, stage, shipped.value, shares, batches)
-
-        def joined(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-            return joined_rows(joins, stage, shares, batches)
-
-        contents = reduce(DataFrame.unionAll, self._contents)
-        rows = self._mapped(contents, shared, SHARED).repartition(len(shares), "share")
-        ordered = rows.sortWithinPartitions("share", "clock")
-        return self._mapped(ordered, joined, JOINED).persist(StorageLevel.DISK_ONLY)
-
-    def _published(self, frame: DataFrame) -> list[tuple[str, PublishedBy, str]]:
-        """What rows publish, with the documents that they join."""
-        known = self._numbers.known
-        chosen = frame.where("publish != ''").select("publish", "output", *PLACES)
-        return [
-            (
-                row["publish"],
-                PublishedBy(
-                    known[row["left_clock"]], known[row["right_clock"]], row["order"], row["rank"]
-                ),
-                row["output"],
-            )
-            for row in chosen.toLocalIterator()
-        ]
-
-    def _publish(self, stage: int, ready: Sequence[tuple[str, PublishedBy, str]]) -> None:
-        """Makes documents of what was published to streams that are complete."""
-        tasks = []
-        for number, (stream, made, output) in enumerate(ready):
-            self._numbers.publish((-1 - stage, number), stream, made)
-            tasks.append(pickle.dumps((number, stream, output)))
-        limits = self._job.limits
-
-        def rows(joins: Any, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-            given = (pickle.loads(one) for b in batches for one in b.column(0).to_pylist())
-            return read_published(joins, limits, stage, given)
-
-        contents = self._read(self._parallel(tasks), rows)
-        for row in contents.select("file", "item", "rejections").collect():
-            self._unnamed[row["file"], row["item"]] = pickle.loads(row["rejections"])
+                self._numbers.accept(key, row["stream"], name, moment, late)
 
 
 def _share_names(spark: SparkSession, shares: int) -> Sequence[int]:

@@ -168,7 +168,14 @@ class WholeDocument:
         key = node
         if isinstance(node, str):
             owner = node.getparent()  # type: ignore[attr-defined]
-            key = (owner, getattr(node, "attrname", None), getattr(node, "is_tail", False))
+            # Of texts of entity declarations lxml tells neither parent nor place: they are the same
+            # where all that a row says of them is.
+            key = (
+                owner,
+                getattr(node, "attrname", None),
+                getattr(node, "is_tail", False),
+                str(node),
+            )
         index = self._indices.get(key)
         if index is None:
             index = self._indices[key] = len(self.described)

@@ -19,7 +19,7 @@ from extract.filtertool.matchers.cost_bound import LIMIT, Bound
 from extract.filtertool.matchers.lxml.parsed_unit import NO_VARIABLES, Variables, compiled
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.processes.memory import is_out_of_memory
-from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
+from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.node_columns import Described
 from extract.filtertool.whole.document import OutputLimit, WholeDocument
@@ -102,10 +102,8 @@ class WholeMatcher:
                 results.append((number, self._find(document, query, values, child)))
             except OutputLimit as error:
                 failed[number] = str(error)
-            except TimeLimit:
-                failed[number] = self._limits.passed("query_seconds")
-            except MemoryLimit:
-                failed[number] = self._limits.passed("query_memory")
+            except NoAnswer as error:
+                failed[number] = error.reason(self._limits)
             except Exception as error:  # includes errors of functions such as re:test()
                 if is_out_of_memory(error):  # not the query's fault
                     raise MemoryError from error

@@ -101,13 +101,13 @@ class DuckDbStore:
         text = "SELECT table_name FROM information_schema.tables WHERE table_schema = :schema"
         return {name for (name,) in self.rows(text, schema=self.location.schema)}
 
-    def columns(self, table: str) -> set[str]:
-        """The columns of a table of the schema."""
+    def columns(self, table: str, schema: str = "") -> set[str]:
+        """The columns of a table."""
         text = (
             "SELECT column_name FROM information_schema.columns "
             "WHERE table_schema = :schema AND table_name = :name"
         )
-        found = self.rows(text, schema=self.location.schema, name=table)
+        found = self.rows(text, schema=schema or self.location.schema, name=table)
         return {name for (name,) in found}
 
     def make_schema(self) -> None:

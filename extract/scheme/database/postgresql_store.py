@@ -171,15 +171,15 @@ class PostgresStore:
         )
         return {name for (name,) in self.rows(text, schema=self.location.schema)}
 
-    def columns(self, table: str) -> set[str]:
-        """The columns of a table of the schema."""
+    def columns(self, table: str, schema: str = "") -> set[str]:
+        """The columns of a table."""
         text = (
             "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
             "JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid "
             "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
             "WHERE n.nspname = :schema AND c.relname = :name"
         )
-        found = self.rows(text, schema=self.location.schema, name=table)
+        found = self.rows(text, schema=schema or self.location.schema, name=table)
         return {name for (name,) in found}
 
     def make_schema(self) -> None:

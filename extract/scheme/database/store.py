@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from extract.scheme.database.location import DatabaseLocation
+from extract.scheme.database.errors import DatabaseError, LockedDatabase, LostConnection
+from extract.scheme.database.location import DatabaseLocation, is_database, location_of
+from extract.xpath.reference_tables import KnownTables, TableColumn, no_tables
 
 PATIENCE = 60.0  # seconds to wait for somebody else who has the database
 
@@ -46,8 +48,45 @@ class Store(Protocol):
     def names(self) -> set[str]:
         """The tables and views of the schema, also those that this user may not read."""
 
-    def columns(self, table: str) -> set[str]:
-        """The columns of a table of the schema, also of one that this user may not read."""
+    def columns(self, table: str, schema: str = "") -> set[str]:
+        """The columns of a table, also of one that this user may not read.
+
+        Args:
+            table: The table.
+            schema: Its schema; empty for that of the subscriptions.
+        """
+
+
+def tables_in(store: Store) -> KnownTables:
+    """The tables of owners that queries in a database may join, as `reference_table` names them."""
+
+    def is_there(column: TableColumn) -> bool:
+        schema, _, table = column.table.rpartition(".")
+        return column.column in store.columns(table, schema)
+
+    return is_there
+
+
+def tables_of(target: str) -> KnownTables:
+    """The tables that queries of a scheme may join.
+
+    Args:
+        target: Where the scheme goes. A file has no tables, and neither has a database that is not
+            there; one that is there is opened when a query names a table.
+    """
+    if not is_database(target):
+        return no_tables
+
+    def is_there(column: TableColumn) -> bool:
+        try:
+            with open_store(location_of(target)) as store:
+                return tables_in(store)(column)
+        except (LockedDatabase, LostConnection):
+            raise
+        except DatabaseError:
+            return False
+
+    return is_there
 
 
 def open_store(

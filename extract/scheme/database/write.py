@@ -18,7 +18,7 @@ from extract.scheme.database.member_rows import member_rows
 from extract.scheme.database.migrations import migrate
 from extract.scheme.database.read import StoredScheme, read_state, read_stored
 from extract.scheme.database.retry import again_when_lost
-from extract.scheme.database.store import Store, open_store
+from extract.scheme.database.store import Store, open_store, tables_in
 from extract.scheme.database.tables import HEAD, MEMBER, REMOVAL, TABLES, VERSION, TableSpec
 from extract.scheme.model import Scheme
 from extract.subscriptions.columns import Offsets
@@ -78,10 +78,12 @@ class SchemeChange:
 
     Attributes:
         stored: The scheme as it is.
+        tables: The tables that its queries may join.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.tables = tables_in(store)
         self.stored: StoredScheme = read_stored(store)
 
     def write(self, scheme: Scheme, kept: Offsets, action: str) -> int:

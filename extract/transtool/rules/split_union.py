@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+from typing import Final
+
 from extract.xpath.ast import (
     ANY_NODE,
     Expr,
@@ -14,6 +17,8 @@ from extract.xpath.ast import (
     union,
 )
 from extract.xpath.types import is_positional
+
+_MOST_COPIED: Final = 1 << 16  # characters of what follows a union, for all of its parts
 
 
 def split_union(expr: Expr) -> Expr:
@@ -32,14 +37,16 @@ def split_union(expr: Expr) -> Expr:
     if not isinstance(expr, FilterPath):
         return expr
     primary = split_union(expr.primary)
-    predicates = list(expr.predicates)
+    predicates = expr.predicates
+    if isinstance(primary, Union):
+        rest = sum(map(len, map(str, (*predicates, *expr.steps))))
+        if len(primary.parts) * rest > _MOST_COPIED:
+            return expr
     if isinstance(primary, (LocationPath, Union)):
-        while predicates and not is_positional(predicates[0]):
-            filtered = _filter(primary, predicates[0])
-            if filtered is None:
-                break
-            primary = filtered
-            predicates.pop(0)
+        some = tuple(takewhile(lambda one: not is_positional(one), predicates))
+        filtered = _filter(primary, some) if some else None
+        if filtered is not None:
+            primary, predicates = filtered, predicates[len(some) :]
     if not predicates:
         walked = _walk(primary, expr.steps)
         if walked is not None:
@@ -48,16 +55,16 @@ def split_union(expr: Expr) -> Expr:
         return expr
     if isinstance(primary, FilterPath) and not predicates:
         return FilterPath(primary.primary, primary.predicates, primary.steps + expr.steps)
-    return FilterPath(primary, tuple(predicates), expr.steps)
+    return FilterPath(primary, predicates, expr.steps)
 
 
-def _filter(expr: Expr, predicate: Expr) -> Expr | None:
-    """Adds a filter to the last step of each path of a node set."""
+def _filter(expr: Expr, predicates: tuple[Expr, ...]) -> Expr | None:
+    """Adds filters to the last step of each path of a node set."""
     if isinstance(expr, LocationPath):
         last = expr.steps[-1] if expr.steps else make_step("self", ANY_NODE)
-        return make_path(expr.absolute, (*expr.steps[:-1], last.where(predicate)))
+        return make_path(expr.absolute, (*expr.steps[:-1], last.where(*predicates)))
     if isinstance(expr, Union):
-        parts = [_filter(p, predicate) for p in expr.parts]
+        parts = [_filter(p, predicates) for p in expr.parts]
         complete = tuple([p for p in parts if p is not None])
         return union(complete) if len(complete) == len(parts) else None
     return None

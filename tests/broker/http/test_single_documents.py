@@ -178,6 +178,10 @@ def test_names_with_anything_special_go_the_long_way(asked: AskedBroker, short: 
     assert (status, answer["name"], short) == (202, "a b&", [])
     ((status, _, _),) = answers(asked.port, [request(b"<a/>", "/feeds/nope/documents")])
     assert (status, short) == (404, [])
+    for name in ("bad%FF", "bad%FE"):  # which would be one, if they were taken
+        sent = request(b"<a/>", f"/feeds/f/documents?name={name}")
+        ((status, _, answer),) = answers(asked.port, [sent])
+        assert (status, answer["reason"]) == (422, "the name is not UTF-8"), answer
 
 
 def test_roles_and_feeds(tmp_path: Path, short: list[bool]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import uuid
@@ -11,9 +12,17 @@ from pathlib import Path
 import pytest
 
 from extract.broker.registry import Registry
-from extract.broker.store import documents, feeds, idempotency, notifications, retained
+from extract.broker.store import (
+    documents,
+    feeds,
+    idempotency,
+    notifications,
+    retained,
+    set_aside,
+)
 from extract.broker.store import joins as join_rows
 from extract.broker.store import subscriptions as subs
+from extract.broker.store.join_streams import JoinStreams
 from extract.broker.store.rows import (
     ArrivedBlock,
     ArrivedDocument,
@@ -22,6 +31,7 @@ from extract.broker.store.rows import (
     FeedRow,
     NotificationRow,
     RejectionRow,
+    SetAsideRow,
     SubscriberRow,
 )
 from extract.broker.store.store import BrokerStore, database_of
@@ -243,6 +253,8 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     writer = store.writer
     with writer.transaction():
         writer.execute("DROP TABLE past_number")
+        for later in ("set_aside", "join_streams"):
+            writer.execute(f"DROP TABLE {later}")
         writer.execute("ALTER TABLE subscriber ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
         feeds.set_meta(writer, "version", "1")
         feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
@@ -257,6 +269,52 @@ def test_a_store_of_version_1_forgets_the_deleted(location: str) -> None:
     assert (made.key, made.start) == (4, 30)
     assert registry.new_subscriber("elsewhere", 1, "me").start == 0
     again.close()
+
+
+def test_a_store_of_version_2_gets_the_streams_of_joins(location: str) -> None:
+    store = BrokerStore.open(location)
+    writer = store.writer
+    joined = "f//a->x[b->y] JOIN{y=z, 1} f//c->w[d->z]"
+    bodies = {
+        1: {"xscl": f"{joined} PUBLISH made"},
+        2: {"xscl": joined},
+        3: {"xpath": "//a", "metadata": {"xscl": f"{joined} PUBLISH no"}},
+        4: {"xscl": "no query any more"},
+    }
+    with writer.transaction():
+        for later in ("set_aside", "join_streams"):
+            writer.execute(f"DROP TABLE {later}")
+        feeds.set_meta(writer, "version", "2")
+        feeds.add_feed(writer, FeedRow(1, "f", b"{}", 7))
+        rows = [SubscriberRow(key, f"s{key}", 1, "me", 0, 0) for key in bodies]
+        subs.add_subscribers(writer, rows)
+        texts = {key: json.dumps(body).encode() for key, body in bodies.items()}
+        subs.start_versions(writer, 1, 1, texts.items())
+        for key, text in texts.items():  # version 2 had no checksums
+            writer.execute("UPDATE subscription SET body = ? WHERE key = ?", (text, key))
+    store.close()
+    again = BrokerStore.open(location)
+    registry = Registry(again.writer)
+    assert registry.set_aside == {}
+    assert registry.joins == {
+        1: JoinStreams(("f",), "made"),
+        2: JoinStreams(("f",)),
+        4: JoinStreams(("S",)),  # who reads every stream may have it
+    }
+    again.close()
+
+
+def test_one_that_was_put_again_since_is_not_set_aside(store: BrokerStore) -> None:
+    writer = store.writer
+    row = SetAsideRow(1, "it took too long", 9, 2, {1: 30, 7: 4})
+    with writer.transaction():
+        subs.start_versions(writer, 1, 5, [(1, b"{}")])
+        assert not set_aside.set_aside(writer, row, 4)  # matched with the version before
+        assert set_aside.set_aside(writer, row, 5)
+    assert set_aside.all_set_aside(writer) == {1: row}
+    with writer.transaction():
+        set_aside.take_back(writer, [1])
+    assert set_aside.all_set_aside(writer) == {}
 
 
 def test_places_that_are_no_store(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lxml import etree
 
 from extract.chunktool.scan.protocol import Batch, HandOver, Violation
 from extract.errors import DocumentError
@@ -22,8 +23,8 @@ from extract.limits import Limits
 pytest.importorskip("extract.chunktool.scan.kernel", reason="the native kernel is not built")
 
 from extract.chunktool.scan.byte_ranges import Cutter, Window
-from extract.chunktool.scan.kernel import KernelScanner, gather
-from extract.chunktool.scan.kernel.namespaces import Contexts
+from extract.chunktool.scan.kernel import KernelScanner, gather, namespaces
+from extract.chunktool.scan.kernel.namespaces import XML, Contexts
 from tests.support.fuzz.compare import (
     ALL,
     BAD,
@@ -175,10 +176,23 @@ def test_too_many_states_are_handed_over() -> None:
         _scan(b"<n><m/><t0/><t1/></n>", None, Marks(max_states=3))
 
 
-def test_too_many_contexts_are_handed_over() -> None:
-    document = b"<a>" + b"".join(b"<a xmlns='urn:%d'/>" % n for n in range(21_000))
+def test_too_many_contexts_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "MOST_CONTEXTS", 1_000)
+    document = b"<a>" + b"".join(b"<a xmlns='urn:%d'/>" % n for n in range(1_100))
     with pytest.raises(HandOver, match="too many names"):
         _scan(document, None, Anything())
+
+
+@pytest.mark.parametrize("count", [5_000, 25_000])
+def test_many_prefixes_are_scanned_in_c(count: int) -> None:
+    """There is no number of prefixes from which on a document takes another way."""
+    beside = b"".join([b"<p%d:e xmlns:p%d='urn:p'/>" % (n, n) for n in range(count)])
+    assert kernel_answer(Anything(), b"<a>" + beside + b"</a>").verdict == GOOD
+    inside, depth = b"</a>", 1_000
+    for level in range(depth):
+        many = b"".join([b" xmlns:p%d-%d='u'" % (level, n) for n in range(count // depth)])
+        inside = b"<a%s><p%d-0:b/>%s</a>" % (many, level, inside if level else b"")
+    assert kernel_answer(Anything(), inside).verdict == GOOD
 
 
 def test_assume_valid_only_looks_for_the_end_tag() -> None:
@@ -363,15 +377,46 @@ def test_scanners_that_interleave_keep_apart() -> None:
 # -- parts
 
 
-def test_contexts_are_numbered_by_what_they_bind() -> None:
+def test_contexts() -> None:
     contexts = Contexts()
     one = contexts.declare(contexts.declare(0, b"xmlns:p='urn:p'"), b"xmlns:q='urn:q'")
-    two = contexts.declare(contexts.declare(0, b'xmlns:q = "urn:q"'), b"xmlns:p='urn:&#112;'")
-    assert one == two != 0
+    assert contexts.declare(one, b"xmlns:p='urn:&#112;'") == one != 0
     assert contexts.declare(one, b"xmlns='a b'") == Contexts.REFUSED
     assert contexts.expand(one, "p:x") == ("urn:p", "x")
     assert contexts.expand(one, "xml:x", True) == ("http://www.w3.org/XML/1998/namespace", "x")
     assert contexts.expand(one, "xmlns:x") is None
+    two = contexts.declare(one, b"xmlns:p='v'")
+    beside = contexts.declare(0, b"xmlns:r='w'")
+    assert contexts.expand(two, "p:x") == ("v", "x")
+    assert contexts.expand(beside, "p:x") is None
+    assert contexts.expand(beside, "r:x") == ("w", "x")
+    assert contexts.expand(one, "p:x") == ("urn:p", "x")
+
+
+DECLARED = ["u", "urn:a:b", "http://a.b/c", "https://a.b/c/~d_e-f", "http://a", "HTTP://a/b"]
+DECLARED += [
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+    "http://a/b c",
+]
+DECLARED += ["http://www.w3.org/2001/XMLSchema", "urn:", "http://", "http://a//b", "", "a:b", "-a"]
+
+
+@pytest.mark.parametrize("uri", DECLARED)
+@pytest.mark.parametrize("name", ["xmlns", "xmlns:p", "xmlns:xml", "xmlns:xmlns", "xmlns:xm"])
+def test_declarations_are_taken_as_libxml2_does(name: str, uri: str) -> None:
+    prefix = name.partition(":")[2]
+    text = f'{name}="{uri}"'
+    context = Contexts()
+    number = context.declare(0, text.encode())
+    try:
+        element = etree.fromstring(f"<a {text}/>")
+    except etree.XMLSyntaxError:
+        assert number == Contexts.REFUSED
+    else:
+        assert number >= 0
+        given = context.expand(number, f"{prefix}:x" if prefix else "x")
+        assert given == (element.nsmap.get(prefix or None, XML if prefix == "xml" else ""), "x")
 
 
 def test_gather() -> None:

@@ -160,6 +160,8 @@ def check(first: list[str], lateness: int | None, steps: list[Any]) -> None:
             assert [row[:7] for row in ours] == [row[:7] for row in theirs]
             assert sorted(ours) == sorted(theirs)
             assert len({row[:8] for row in ours}) == len(ours)
+            late = [(one.query, one.document) for one in joins.rejected if one.stage == "late"]
+            assert late == oracle.rejected
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple
 from random import Random
 
@@ -12,6 +13,10 @@ from extract.filtertool.joins.blocks import BY_PLACE, BY_SEQ, NEVER, Hold, Needs
 from extract.filtertool.joins.documents import JoinDocument, key_of
 from extract.filtertool.joins.postings import Hits, Posting, shared
 from extract.filtertool.joins.store import WitnessStore
+
+
+def until(time: int) -> Callable[[str, bool], int]:
+    return lambda stream, published: time
 
 
 def document(clock: int, values: list[str], stream: str = "s") -> JoinDocument:
@@ -32,11 +37,11 @@ def test_a_block_gives_documents_back() -> None:
     block = block_of([(one, Hold(one.time, n % 4)) for n, one in enumerate(documents)])
     assert [astuple(block.document(n)) for n in range(7)] == [astuple(one) for one in documents]
     assert len(block.structures) == 3
-    both = merged([block, block_of([(document(9, ["y"]), Hold(9))])], Needs(0, {}, 10**9))
+    both = merged([block, block_of([(document(9, ["y"]), Hold(9))])], Needs(until(0), {}, 10**9))
     assert both is not None
     assert [both.document(n).clock for n in range(len(both))] == [3, 4, 5, 6, 9]
     assert astuple(both.document(1)) == astuple(documents[4])
-    assert merged([block], Needs(99, {}, 99)) is None
+    assert merged([block], Needs(until(99), {}, 99)) is None
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -75,7 +80,7 @@ def test_what_is_not_needed_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         hold = Hold(clock) if clock < 20 else Hold(NEVER, BY_PLACE if clock % 2 else BY_SEQ)
         store.add(document(clock, ["v"]), hold)
     full = store.bytes
-    store.release(Needs(15, {"s": 33}, 30))
+    store.release(Needs(until(15), {"s": 33}, 30))
     assert [one.clock for one in store.needed()] == [15, 16, 17, 18, 19, 30, 32, 33, 34]
     assert len(store) == 15  # two blocks are gone, the others have documents that are needed
     assert store.bytes < full
@@ -83,6 +88,6 @@ def test_what_is_not_needed_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(store) == 9
     assert [one.clock for one in store.drop_oldest()] == [15, 16, 17, 18, 19]
     assert [one.clock for one in store.drop_oldest()] == [30]
-    store.release(Needs(99, {"s": 99}, 99))
+    store.release(Needs(until(99), {"s": 99}, 99))
     assert (len(store), store.bytes, store.witnesses) == (0, 0, 0)
     assert not store.find({key_of("v")})

@@ -12,10 +12,18 @@ import extract
 from extract.filtertool.document_filter import Options, document_filter
 from extract.filtertool.matchers.cost_bound import nodes_allowed
 from extract.filtertool.matchers.registry import load_matcher
+from extract.filtertool.processes.sandbox import (
+    ChildDied,
+    MemoryLimit,
+    NoAnswer,
+    Sandbox,
+    TimeLimit,
+)
 from extract.filtertool.results.outcome import DocumentOutcome
 from extract.limits import Limits
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
+from extract.subscriptions import Subscription
 from extract.transtool.expansion import Expansion
 from tests.support.hostile import DTD, SECRET
 
@@ -246,3 +254,33 @@ def test_ids_may_be_anything_and_reach_the_rows_unchanged(schema: extract.Schema
     queries = [json.loads(json.dumps({"id": one}))["id"] for one in ids]
     scheme = scheme_of(schema, dict.fromkeys(queries, "//b"))
     assert {one.query for one in extract.match(scheme, b"<a><b/></a>")} == set(ids)
+
+
+_REGULAR = {"re": "http://exslt.org/regular-expressions"}
+_GIVEN_UP = {
+    "doc": "//a[re:test(., 'x')]",
+    "count": "//a[re:test(., 'x')]",
+    "nodes": "//a[re:test(., 'x')]",
+    "output": "for $a in //a return <x>{re:replace($a, 'x', 'g', 'y')}</x>",
+}
+
+
+@pytest.mark.parametrize("document", [b"<a>x</a>", b"<?xml version='1.1'?><a>x</a>"])
+@pytest.mark.parametrize("end", [TimeLimit, MemoryLimit, ChildDied])
+@pytest.mark.parametrize("select", _GIVEN_UP)
+def test_what_is_given_up_is_told_by_its_stage(
+    select: Any, end: type[NoAnswer], document: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whatever way it ends, and whoever asked: of the same documents others have their rows."""
+
+    def call(*args: Any, **more: Any) -> Any:
+        raise end("it ended")
+
+    monkeypatch.setattr(Sandbox, "call", call)
+    good = "for $a in //a return <good/>" if select == "output" else "/a"
+    queries = [Subscription("bad", _GIVEN_UP[select], _REGULAR), Subscription("good", good)]
+    ready = extract.Filter(extract.prepare(extract.Subscriptions.of(queries)), select=select)
+    table = ready.table([("d", document), ("e", b"<a>x</a>")])
+    rejected = [(one["query"], one["stage"]) for one in ready.rejected.to_pylist() if one["query"]]
+    assert set(rejected) == {("bad", "cost")}
+    assert set(table.column("query").to_pylist()) == {"good"}

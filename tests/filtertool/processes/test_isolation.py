@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from extract.filtertool.processes.guard import OUT_OF_MEMORY, exit_reason
-from extract.filtertool.processes.isolation import FORKS, ChildExit, each_in_child
+from extract.filtertool.processes.isolation import each_in_child
+from extract.filtertool.processes.workers import FORKS, ChildExit
 from extract.limits import Limits
 
 if not FORKS:

@@ -51,7 +51,12 @@ def test_the_same_as_without_spark(
     assert sorted(local.examples) == sorted(report.examples)
     assert set(local.figures()) == set(report.figures())
     assert {"chunk", "job", "elapsed"} <= set(report.seconds)
-    assert sorted(path.name for path in out.iterdir()) == ["matches", "rejected", "report.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        ".files",
+        "matches",
+        "rejected",
+        "report.json",
+    ]
     if form == "xml":
         names = sorted(path.name for path in (out / "matches").iterdir())
         assert names == sorted(path.name for path in (there / "matches").iterdir())

@@ -17,7 +17,6 @@ from extract.filtertool.matchers.sql.stored_subscriptions import StoredSubscript
 from extract.filtertool.options import Options
 from extract.pipeline import run, run_on_spark
 from extract.scheme.model import Scheme
-from tests.support.databases import execute
 from tests.support.spark_runs import rows
 from tests.support.stock_subscriptions import (
     DOCUMENTS,
@@ -54,7 +53,7 @@ def test_the_same_rows_by_a_join_in_spark(
     assert report.matches == local.matches > 20
     assert report.to_json()["queries"] == local.to_json()["queries"]
     names = sorted(path.name for path in (tmp_path / "spark").iterdir())
-    assert names == ["matches", "rejected", "report.json"]
+    assert names == [".files", "matches", "rejected", "report.json"]
 
 
 def test_no_process_has_all_subscriptions(
@@ -104,14 +103,13 @@ def test_standard_input_is_read_once(
     assert {row[0] for row in rows(tmp_path / "out" / "matches")} == {"<stdin>"}
     assert report.matches > 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["matches", "rejected", "report.json"]
+    assert names == [".files", "matches", "rejected", "report.json"]
 
 
 def test_tables_of_owners_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.version
     url = f"duckdb:{tmp_path / 'subs.duckdb'}"
-    table_scheme().save(url)
-    execute(url, "CREATE TABLE watchlist (symbol TEXT)")
+    table_scheme(url)
     document = tmp_path / "a.xml"
     document.write_bytes(DOCUMENTS[0][1])
     opened = scheme_for("sql", url, "doc", spark=True)

@@ -28,6 +28,7 @@ from extract.preptool.explain.query_report import explain_query
 from extract.preptool.revise import Reviser
 from extract.scenarios import scenario
 from extract.scheme.registered import Later
+from extract.subscriptions.table_files import read_table_file
 from extract.xpath.later import parse_later
 from tests.support.paths import ROOT
 
@@ -299,8 +300,9 @@ def test_query_files(tmp_path: Path) -> None:
     [
         ("q.tsv", "#! xpath 4.0\n//a\n"),
         ("q.tsv", "#! xpath\n//a\n"),
-        ("q.jsonl", '{"xpath": "//a", "version": "9"}\n'),
         ("q.jsonl", '{"xpath": "//a", "version": null}\n'),
+        ("q.jsonl", '{"flwr": "for $a in //a return <b/>", "version": "3.1"}\n'),
+        ("q.jsonl", '{"xscl": "a//b->x JOIN{x=y, 1} c//d->y", "version": "3.1"}\n'),
     ],
 )
 def test_unknown_versions(tmp_path: Path, name: str, text: str) -> None:
@@ -312,6 +314,31 @@ def test_unknown_versions(tmp_path: Path, name: str, text: str) -> None:
         extract.Subscriptions.of([extract.Subscription("a", "//a", version="9")])
     with pytest.raises(SubscriptionsError):
         extract.Subscriptions.of(["//a"], version="9")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.jsonl", '{"id": "a", "xpath": "//a", "version": "9"}\n{"id": "b", "xpath": "//b"}\n'),
+        ("q.csv", "id,xpath,version\na,//a,9\nb,//b,\n"),
+    ],
+)
+def test_a_query_of_an_unknown_version_is_rejected_alone(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    if name.endswith("csv"):
+        queries = read_table_file(tmp_path / name, {}, Limits(), "1.0")
+    else:
+        queries = extract.Subscriptions.load(tmp_path / name)
+    scheme = extract.prepare(queries)
+    (rejected,) = scheme.rejected
+    assert (rejected.id, rejected.reason) == ("a", "there is no XPath '9' here")
+    told = extract.Filter(scheme).table([("d", b"<b/>")])
+    assert told["query"].to_pylist() == ["b"]
+    empty = extract.prepare(extract.Subscriptions.of({"c": "//c"}))
+    reviser = Reviser(empty)
+    assert [one.id for one in reviser.add_all(queries).rejected] == ["a"]
 
 
 def test_prefixes_are_its_own(tmp_path: Path) -> None:

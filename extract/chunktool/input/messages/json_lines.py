@@ -123,7 +123,7 @@ class LineBlock:
         if name is not None and not isinstance(name, str):
             raise ValueError(f'"{key}" is no string')
         try:
-            return name if name is None else _clean(name), document.encode()
+            return name, document.encode()
         except UnicodeEncodeError:
             raise ValueError("it has half of a surrogate pair, which is no character") from None
 
@@ -138,11 +138,6 @@ def _may_be_deep(data: bytes, lines: int) -> bool:
     ends = np.flatnonzero(codes == 10)
     before = np.concatenate([[0], depth[ends]])
     return bool((depth - before[np.searchsorted(ends, np.arange(len(codes)))]).max() > _DEEP)
-
-
-def _clean(name: str) -> str:
-    name.encode()
-    return name
 
 
 def line_blocks(source: Source, form: MessageForm, limits: Limits) -> Iterator[MessageBlock]:

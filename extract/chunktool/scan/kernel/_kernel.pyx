@@ -73,8 +73,8 @@ cdef class ScanCore:
     cdef bint crowded(self):
         """Whether a huge or hostile document has filled the tables, so that they are not reused."""
         return (
-            self.c.names.count > MOST_NAMES // 8
-            or self.c.declarations.count > 10_000
+            self.c.names.count > MOST_NAMES // 4
+            or len(self.contexts) > MOST_NAMES // 8
             or ct_scan_memory(self.s) > MOST_MEMORY
         )
 

@@ -22,7 +22,7 @@ from extract.filtertool.matchers.lxml.parsed_unit import (
 from extract.filtertool.matchers.node_refs import NodeRefs, TableRefs
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.processes.memory import is_out_of_memory
-from extract.filtertool.processes.sandbox import Before, MemoryLimit, TimeLimit, shared_sandbox
+from extract.filtertool.processes.sandbox import Before, NoAnswer, shared_sandbox
 from extract.limits import Limits
 from extract.xpath.functions import Type
 
@@ -205,10 +205,8 @@ class TreeEvaluation:
         return len(self._unique(self._parsed.select(filled, values)))
 
     def _reason(self, error: Exception) -> str:
-        if isinstance(error, TimeLimit):
-            return self._limits.passed("query_seconds")
-        if isinstance(error, MemoryLimit):
-            return self._limits.passed("query_memory")
+        if isinstance(error, NoAnswer):
+            return error.reason(self._limits)
         if isinstance(error, Unplaced):
             return f"it selects {error}, which has no place in a chunk"
         return f"libxml2 cannot evaluate it: {error}"

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Machine:
         limits: Limits,
         select: int,
         state_bytes: int,
-        budget: int,
+        steps: int,
         other: Machine | None = None,
     ) -> None: ...
     def match(
@@ -70,6 +70,9 @@ class Machine:
     def adapt(self) -> None: ...
     def figures(self) -> dict[str, int]: ...
 
+def named_documents(
+    pairs: Iterable[tuple[str, Any]],
+) -> tuple[list[str], tuple[Any, ...]]: ...
 def plain_documents(
     documents: tuple[Any, ...], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]: ...

@@ -12,7 +12,7 @@ from extract.chunktool.scan.kernel.c_scan cimport CT_OK, ct_rows
 from extract.filtertool.matchers.push._node_columns cimport STRINGS, NodeColumns
 from extract.filtertool.matchers.push.core.c_push cimport (
     PX_OK, px_adapt, px_cell, px_describe, px_describe_nothing, px_descriptions,
-    px_descriptions_begin, px_descriptions_free, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
+    px_descriptions_begin, px_descriptions_free, px_give_back, px_input, px_machine, px_machine_free, px_machine_memory, px_machine_new,
     px_match, px_outputs, px_outputs_free, px_program, px_program_add, px_program_assign, px_programs,
     px_programs_free, px_registry, px_registry_free, px_registry_memory, px_registry_new, px_results,
     px_values_made,
@@ -361,7 +361,7 @@ cdef class Machine:
         select: 0 for which queries match, 1 for how many nodes they select, 2 for the nodes, 3 for
             what programs write for these.
         state_bytes: The memory that states may take.
-        budget: How many nodes conditions may look at in one document.
+        steps: How many steps a query may take for each node of a document and step of its own.
         other: Matches documents that break the schema, with other queries; or None.
     """
 
@@ -384,7 +384,7 @@ cdef class Machine:
         limits,
         int select,
         size_t state_bytes,
-        int64_t budget,
+        int64_t steps,
         Machine other=None,
     ):
         self.registry = registry
@@ -394,7 +394,7 @@ cdef class Machine:
         self.most_broken = limits.whole_bytes
         self.writes = select == 3
         self.describes = select == 2
-        self.m = px_machine_new(registry.r, 0 if self.writes else select, state_bytes, budget)
+        self.m = px_machine_new(registry.r, 0 if self.writes else select, state_bytes, steps)
         self.outputs.most = limits.query_bytes
         self.descriptions.value_bytes = -1 if limits.value_bytes is None else limits.value_bytes
         self.descriptions.most_rows = limits.query_rows
@@ -463,7 +463,11 @@ cdef class Machine:
         if self.core.crowded():
             self.begin()
         others_found = self.other.found() if self.broken and self.other is not None else None
-        return done, self.found(), others_found, self.broken
+        answers = (done, self.found(), others_found, self.broken)
+        px_give_back(self.m)
+        if self.other is not None:
+            px_give_back(self.other.m)
+        return answers
 
     cdef int begin_batch(self, const int32_t[::1] conditions, Py_ssize_t documents) except -1:
         self.ends = np.empty(documents, np.int64)
@@ -536,6 +540,11 @@ cdef class Machine:
             return -1
         if not self.writes:
             return 1
+        if self.m.overrun:  # what a query writes must be known to the end
+            while self.m.candidates.count > 0 and self.m.candidates.unit[self.m.candidates.count - 1] == unit:
+                self.m.candidates.count -= 1
+            self.m.results.count = first
+            return -1
         if px_write_outputs(&self.outputs, &self.registry.programs, self.m, first, unit) == PX_OK:
             return 1
         self.m.results.count = first
@@ -593,6 +602,8 @@ cdef class Machine:
             "matches": f.matches,
             "sorted": self.outputs.sorted,
             "known_shapes": f.known,
+            "steps": f.steps,
+            "overrun": f.overrun,
             "states": self.m.states.count,
             "states_made": self.m.states.made,
             "states_dropped": self.m.states.dropped,
@@ -603,6 +614,40 @@ cdef class Machine:
     def memory(self):
         """How much memory the machine has, in bytes."""
         return px_machine_memory(self.m) + (0 if self.other is None else self.other.memory)
+
+
+def _parts_of_pair(pair):
+    try:
+        name, document = pair
+    except (TypeError, ValueError):
+        raise TypeError("documents come as pairs of a name and a document") from None
+    return name, document
+
+
+def named_documents(pairs):
+    """Divides pairs of a name and a document.
+
+    Args:
+        pairs: Any iterable of them.
+
+    Returns:
+        The names, as a list, and the documents, as a tuple.
+
+    Raises:
+        TypeError: One is no such pair, or a name is not a string.
+    """
+    cdef list names = [], documents = []
+    for pair in pairs:
+        if type(pair) is tuple and len(<tuple>pair) == 2:
+            name, document = <tuple>pair
+        else:
+            name, document = _parts_of_pair(pair)
+        if not isinstance(name, str):
+            kind = type(name).__name__
+            raise TypeError(f"the name of a document is a string, not {kind}")
+        names.append(name)
+        documents.append(document)
+    return names, tuple(documents)
 
 
 def plain_documents(tuple documents, Py_ssize_t most):

@@ -26,7 +26,7 @@ from extract.filtertool.matchers.push.conditions import (
     StepParts,
     both,
 )
-from extract.filtertool.matchers.push.translation import HERE, Kinds, Translation
+from extract.filtertool.matchers.push.translation import Kinds, Translation
 from extract.xpath.ast import (
     ANY_DEPTH,
     Expr,
@@ -124,7 +124,8 @@ class AxisPaths(Translation):
         paths = tuple([one.path for one in several])
         filters = self._axis_filters(predicates, kinds)
         first = PathStep(PathAxis.UNION, 0, parts=StepParts(filters, paths))
-        return self._axis_steps(False, [first], kinds, steps)
+        absolute = all(path.absolute for path in paths)  # then it is the same from any node
+        return self._axis_steps(absolute, [first], kinds, steps)
 
     def _axis_steps(
         self, absolute: bool, before: list[PathStep], kinds: Kinds, steps: Sequence[Step]
@@ -198,14 +199,14 @@ class AxisPaths(Translation):
         """The predicates on nodes of some kinds."""
         if predicates and kinds & Kinds.DOCUMENT:
             raise _Untaken  # it has no value of its own here
-        around = (self.place, self.kinds)
+        around = (self.placed, self.kinds)
         self.inside += 1
         self.kinds = kinds
         filters = []
         for predicate in predicates:
-            self.place = HERE
+            self.placed = True
             filters.append(self.predicate(predicate, True))
-        self.place, self.kinds = around
+        self.placed, self.kinds = around
         self.inside -= 1
         if not self.exact:
             raise _Untaken

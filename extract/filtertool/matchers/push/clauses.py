@@ -11,12 +11,14 @@ from extract.filtertool.matchers.push.conditions import (
     PARENT_TEST,
     TRUE,
     Always,
+    Among,
     And,
     Compare,
     CompareNumber,
     CompareText,
     Condition,
     First,
+    FixedText,
     NodesComparison,
     Operator,
     Or,
@@ -24,9 +26,13 @@ from extract.filtertool.matchers.push.conditions import (
     PathAxis,
     PathStep,
     Selected,
+    StepParts,
+    TextComparison,
     There,
+    ValueText,
     both,
 )
+from extract.filtertool.matchers.push.turned_paths import with_condition
 
 
 class AtomKind(IntEnum):
@@ -59,6 +65,7 @@ _EXPECTED: Final = {
     AtomKind.STARTS: 0.1,
 }
 _EXPECTED_RANGE: Final = 0.4
+_MOST_ANCHORS: Final = 32  # one below the other
 _FAR: Final = (PathAxis.DESCENDANT, PathAxis.NEAR)
 
 _SOME_NODE: Final = (There, Compare, CompareNumber, CompareText, Selected)
@@ -161,7 +168,7 @@ def path_clause(path: Path) -> Clause:
     parts = condition.parts if isinstance(condition, And) else (condition,)
     checks = tuple(parts) if all(map(_is_check, parts)) else ()
     ways = (*_by_cost([_sure(cover, parts) for cover in facts.covers]), (here,))
-    decides = _is_structure(condition)
+    decides = facts.complete and _is_structure(condition)
     return Clause(path, condition, anchor, facts.groups(), decides, ways, checks)  # type: ignore[arg-type]
 
 
@@ -218,10 +225,21 @@ def step_names(steps: Sequence[PathStep]) -> Names:
 
 
 class _Facts:
-    """What a condition implies: slots by anchor, and covers."""
+    """What a condition implies: slots by anchor, and covers.
 
-    def __init__(self) -> None:
+    Args:
+        above: How many anchors are above its own.
+
+    Attributes:
+        covers: Ways to find it.
+        complete: Whether the slots are all that it implies: those far below one another's anchors
+            are left out, for each is as long as the path to it.
+    """
+
+    def __init__(self, above: int = 0) -> None:
         self.covers: list[Cover] = []
+        self.complete = True
+        self._above = above
         self._groups: dict[Names, dict[SlotPath, None]] = {}
         self._outer: set[Names] = set()
 
@@ -238,6 +256,9 @@ class _Facts:
         if isinstance(condition, And):
             for part in condition.parts:
                 self.add(part, anchor)
+        elif isinstance(condition, Among):
+            for part in condition.predicates:
+                self.add(part, anchor)
         elif isinstance(condition, Or):
             cover = _cover_of(condition, anchor)
             if cover:
@@ -252,9 +273,9 @@ class _Facts:
                     self.covers.append(cover)
                 for path in _implied(condition.path):
                     self.add(There(path), anchor)
-        elif isinstance(condition, NodesComparison):
-            self.add(There(condition.left), anchor)
-            self.add(There(condition.right), anchor)
+        else:
+            for path in _needed(condition):
+                self.add(There(path), anchor)
 
     def _add_down(self, condition: _OnPath, anchor: Names) -> None:
         """Adds what a condition on a path downwards implies."""
@@ -278,12 +299,16 @@ class _Facts:
         for number, step in enumerate(path.steps):
             if step.condition is None:
                 continue
+            if self._above == _MOST_ANCHORS:
+                self.complete = False
+                return
             inner = base + step_names(path.steps[: number + 1])
-            inside = _Facts()
+            inside = _Facts(self._above + 1)
             inside.add(step.condition, inner)
             rest = path.steps[number + 1 :]
             if rest:
                 inside.add(There(Path(False, rest)), inner)
+            self.complete &= inside.complete
             self._outer |= {base, *inside._outer}
             for names, slots in inside._groups.items():
                 self._groups.setdefault(names, {}).update(slots)
@@ -307,19 +332,31 @@ def _hoisted(cover: Cover, base: Names, inner: Names, near: bool) -> Cover:
 
 def _needs_node(first: First) -> bool:
     """Whether there must be a node: that of none is empty, or no number."""
-    return first.operator is not Operator.NE
+    return (first.operator is Operator.NE) == first.empty
+
+
+def _needed(condition: Condition) -> tuple[Path, ...]:
+    """Paths that select nodes wherever a condition on values holds."""
+    match condition:
+        case NodesComparison(_, left, right):
+            return (left, right)
+        case TextComparison(Operator.NE, ValueText(path), FixedText("")):
+            return (path,)
+    return ()
 
 
 def _cover_of(condition: Condition, anchor: Names) -> Cover:
     """Atoms one of which is so wherever a condition holds; none if that is not known."""
-    if isinstance(condition, And):
-        covers = [cover for part in condition.parts if (cover := _cover_of(part, anchor))]
+    if isinstance(condition, (And, Among)):
+        held = condition.parts if isinstance(condition, And) else condition.predicates
+        covers = [cover for part in held if (cover := _cover_of(part, anchor))]
         return min(covers, key=_cost) if covers else ()
     if isinstance(condition, Or):
         parts = [_cover_of(part, anchor) for part in condition.parts]
         return tuple(dict.fromkeys([atom for part in parts for atom in part])) if all(parts) else ()
-    if isinstance(condition, NodesComparison):
-        return _cover_of(There(condition.left), anchor)
+    needed = _needed(condition)
+    if needed:
+        return _cover_of(There(needed[0]), anchor)
     if isinstance(condition, _SOME_NODE) and not condition.path.goes_down:
         return _cover_of_first(condition.path, anchor)
     if isinstance(condition, First) and not condition.path.goes_down:
@@ -331,12 +368,11 @@ def _cover_of(condition: Condition, anchor: Names) -> Cover:
 
 def _cover_at(condition: _OnPath, slot: SlotPath) -> Cover:
     """The same for a condition on a path downwards, whose slot is known."""
-    if not isinstance(condition, (Compare, First)):
-        return (Atom(slot, _EXISTS),)
-    if not _is_plain(condition.path):
-        needed = isinstance(condition, Compare) or _needs_node(condition)
-        return (Atom(slot, _EXISTS),) if needed else ()
-    return _value_cover(condition, slot)
+    if isinstance(condition, First) and not _needs_node(condition):
+        return ()
+    if isinstance(condition, (Compare, First)) and _is_plain(condition.path):
+        return _value_cover(condition, slot)
+    return (Atom(slot, _EXISTS),)
 
 
 def _cover_of_first(path: Path, anchor: Names) -> Cover:
@@ -364,10 +400,12 @@ def _implied(path: Path) -> list[Path]:
     """
     steps: list[PathStep] = []
     paths, anywhere, down = [], False, True
-    for step in path.steps:
+    for number, step in enumerate(path.steps):
         if down and step.axis is PathAxis.NEAR and step.test == PARENT_TEST:
             anywhere = True
             continue
+        if not number and step.axis is PathAxis.UNION and step.parts and len(step.parts.paths) == 1:
+            paths += _implied(_filtered(step.parts.paths[0], step.parts.predicates))
         is_leaf = step.axis in (PathAxis.ATTRIBUTE, PathAxis.TEXT)
         down = down and step.axis <= PathAxis.TEXT and step.test > PARENT_TEST
         if down:
@@ -381,6 +419,17 @@ def _implied(path: Path) -> list[Path]:
             before = (PathStep(PathAxis.NEAR, ANY_TEST),) if is_leaf else ()
             paths.append(Path(True, (*before, name)))
     return [Path(path.absolute, tuple(steps)), *paths] if steps else paths
+
+
+def _filtered(path: Path, predicates: tuple[Condition, ...]) -> Path:
+    """The path with further predicates on its last step."""
+    if not predicates:
+        return path
+    *before, last = path.steps
+    if last.parts is None:
+        return with_condition(path, both(predicates))
+    parts = StepParts((*last.parts.predicates, *predicates), last.parts.paths)
+    return Path(path.absolute, (*before, last._replace(parts=parts)))
 
 
 def _condition_of(step: PathStep) -> Condition | None:
@@ -405,4 +454,4 @@ def _value_cover(condition: Compare | First, slot: SlotPath) -> Cover:
         return (Atom(slot, AtomKind.CONTAINS, cell),)
     if operator is Operator.BEGINS:
         return (Atom(slot, AtomKind.STARTS, cell),)
-    return (Atom(slot, AtomKind.EXISTS),) if isinstance(condition, Compare) else ()
+    return (Atom(slot, AtomKind.EXISTS),)

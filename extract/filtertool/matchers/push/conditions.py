@@ -178,6 +178,27 @@ class There(NamedTuple):
     path: Path
 
 
+class Among(NamedTuple):
+    """The node is one of those that a step leads to from its parent.
+
+    This is how the positions of a path downwards are conditions of single nodes. The step has all
+    predicates up to the last one that counts, each once, so that a condition is as long as they
+    are.
+
+    Attributes:
+        step: A step to children, with `StepParts`.
+        constant: Whether it depends on no constants, so that all rows share what is found.
+    """
+
+    step: PathStep
+    constant: bool
+
+    @property
+    def predicates(self) -> tuple[Condition, ...]:
+        """The predicates of the step."""
+        return () if self.step.parts is None else self.step.parts.predicates
+
+
 class Compare(NamedTuple):
     """The value of one of the nodes that a path selects compares with a constant.
 
@@ -194,11 +215,17 @@ class Compare(NamedTuple):
 
 class First(NamedTuple):
     """The value of the first node that a path selects compares with a constant; that of no node is
-    the empty string, or NaN. Attributes as for `Compare`."""
+    the empty string, or NaN.
+
+    Attributes:
+        operator, cell, path: As for `Compare`.
+        empty: Whether the constant is the empty string, as the value of no node is.
+    """
 
     operator: Operator
     cell: int
     path: Path
+    empty: bool = False
 
 
 class Count(NamedTuple):
@@ -356,13 +383,9 @@ class NumberKind(IntEnum):
     FLOOR = 12
     CEILING = 13
     ROUND = 14
-    POSITION = 15
-    LAST = 16
-    PLACE = 17
-    LISTED = 18
-    HERE = 19
-    SIZE = 20
-    TRUTH = 21
+    HERE = 15
+    SIZE = 16
+    TRUTH = 17
 
 
 class FixedNumber(NamedTuple):
@@ -398,30 +421,6 @@ class Calculated(NamedTuple):
     parts: tuple[Calculation, ...]
 
 
-class SiblingNumber(NamedTuple):
-    """Which of its siblings a node is, or how many of these there are.
-
-    Attributes:
-        operation: `NumberKind.POSITION` or `NumberKind.LAST`.
-        step: The siblings that count.
-    """
-
-    operation: NumberKind
-    step: PathStep
-
-
-class ListedNumber(NamedTuple):
-    """Which of the elements that paths select together a node is, or how many of these there are.
-
-    Attributes:
-        operation: `NumberKind.PLACE` or `NumberKind.LISTED`.
-        paths: The paths, from the document node.
-    """
-
-    operation: NumberKind
-    paths: tuple[Path, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class HereNumber:
     """The position of a node among those that a predicate of a step with `StepParts` is about, or
@@ -438,15 +437,7 @@ class TruthNumber:
 
 
 Calculation: TypeAlias = (
-    FixedNumber
-    | ConstantNumber
-    | NodesNumber
-    | TextNumber
-    | Calculated
-    | SiblingNumber
-    | ListedNumber
-    | HereNumber
-    | TruthNumber
+    FixedNumber | ConstantNumber | NodesNumber | TextNumber | Calculated | HereNumber | TruthNumber
 )
 
 
@@ -515,6 +506,7 @@ Condition: TypeAlias = (
     | Not
     | Always
     | There
+    | Among
     | Compare
     | First
     | Count
@@ -533,6 +525,7 @@ Condition: TypeAlias = (
 
 TRUE: Final = Always(True)
 FALSE: Final = Always(False)
+EMPTY: Final = FixedText("")
 
 
 def both(parts: Sequence[Condition]) -> Condition:

@@ -30,7 +30,7 @@ from extract.filtertool.matchers.push.output_programs import OutputProgram, comp
 from extract.filtertool.matchers.push.program import CompiledTemplate, compile_question
 from extract.filtertool.matchers.push.shared_lock import SharedLock
 from extract.flwr.query import FlwrQuery
-from extract.limits import DEFAULTS, Limits
+from extract.limits import DEFAULTS, STEPS, Limits
 from extract.schema.model import Schema
 from extract.subscriptions.constants import Constants
 from extract.subscriptions.records import numbers_of
@@ -38,7 +38,6 @@ from extract.xpath.functions import Type
 
 _NO_QUERIES: Final[Indices] = np.empty(0, np.int32)
 STATE_BYTES: Final = 64 << 20  # of the states of one machine
-BUDGET: Final = 200_000_000  # nodes that conditions may look at in one document
 _FIRST_ADAPTATION: Final = 200  # documents; then after each sixteen times as many
 _NONE_EMPTY: Final[frozenset[int]] = frozenset()
 _SELECTS: Final[Mapping[Select, int]] = {"doc": 0, "count": 1, "nodes": 2, "output": 3}
@@ -393,7 +392,7 @@ class PushEngine:
         select = _SELECTS[self._select]
         other = None if self._other is None else self._other._new_machine()
         machine = Machine(
-            self._registry, automaton, self._limits, select, self._state_bytes, BUDGET, other
+            self._registry, automaton, self._limits, select, self._state_bytes, STEPS, other
         )
         self._every_machine.append(machine)
         return machine

@@ -94,7 +94,8 @@ class EngineAnswers(NamedTuple):
             it is not well-formed, breaks the schema or is otherwise unusual; -1 if it takes too
             long.
         matches: The queries that match.
-        candidates: Queries that may match, of those that the engine does not decide.
+        candidates: Queries that may match: of those that the engine does not decide, and those that
+            take too many steps on the document.
     """
 
     done: NDArray[np.int8]
@@ -160,7 +161,8 @@ class EngineFound(NamedTuple):
 
     Attributes:
         matches: The queries that match.
-        candidates: Queries that may match, of those that the engine does not decide.
+        candidates: Queries that may match: of those that the engine does not decide, and those that
+            take too many steps on the document.
         nodes: The nodes, where they are asked for.
         values: Then also the values of queries that are numbers or strings; they are among the
             nodes of documents that are described.

@@ -92,7 +92,9 @@ class PushMatcher:
         """
         engine, left = self._engine(select)
         documents = [unit.xml or b"" for unit in units]
-        done, matches, _ = engine.match(documents)
+        done, matches, overrun = engine.match(documents)
+        done[overrun.unit] = -1
+        matches = matches.where(done[matches.unit] == 1)
         places = np.arange(len(units), dtype=np.int32)
         shares = [PartialAnswers(_answers(matches, select), places, self._every_query)]
         if left:

@@ -35,6 +35,7 @@ from extract.xpath.types import conjuncts, is_positional, may_be_document, type_
 
 _COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _CONSTANT: Final = frozenset({"true", "false", "id"})  # functions that do not ask the context node
+_MOST_LIFTED: Final = 16  # steps whose filters are moved, and filters of one that are tried
 _Steps = tuple[Step, ...]
 
 
@@ -60,9 +61,10 @@ def lifted(expr: Expr) -> Expr:
     return union(tuple(found))
 
 
-def _lifted(steps: _Steps, absolute: bool) -> list[_Steps]:
-    """The steps of paths that together select the same nodes."""
-    for number in range(len(steps) - 1, -1, -1):
+def _lifted(steps: _Steps, absolute: bool, most: int = _MOST_LIFTED) -> list[_Steps]:
+    """The steps of paths that together select the same nodes, with filters of so many steps moved
+    at most."""
+    for number in range(len(steps) - 1 if most else -1, -1, -1):
         step = steps[number]
         if not step.predicates or step.axis not in ("child", "attribute"):
             continue
@@ -71,14 +73,14 @@ def _lifted(steps: _Steps, absolute: bool) -> list[_Steps]:
             if filters.moved:
                 ways = _to_parent(steps, number, filters, absolute)
                 if ways:
-                    return [one for way in ways for one in _lifted(way, absolute)]
+                    return [one for way in ways for one in _lifted(way, absolute, most - 1)]
         if number and absolute:
             filters = _divided(step.predicates, lambda one: one if _ancestor(one) else None)
-            for asked in filters.moved:
+            for asked in filters.moved[:_MOST_LIFTED]:
                 rest = [*filters.kept, *[one for one in filters.moved if one is not asked]]
                 way = _to_ancestor(steps, number, asked, rest)
                 if way is not None:
-                    return _lifted(way, absolute)
+                    return _lifted(way, absolute, most - 1)
     return [steps]
 
 

@@ -18,11 +18,13 @@ from extract.xpath.ast import (
     make_step,
 )
 from extract.xpath.parser import parse
+from extract.xpath.traverse import size_of
 from extract.xpath.types import is_positional
 
 NODE_SETS: Final = (LocationPath, Union, FilterPath)
 PARENT: Final = Step("parent", ANY_NODE)
 HERE: Final = LocationPath(False, (Step("self", ANY_NODE),))
+_MOST_COPIES: Final = 32  # of what follows a union, unless that is as short
 _WITH_ID: Final = parse("//*[@xml:id]")
 
 
@@ -45,7 +47,14 @@ def location_paths(expr: Expr) -> tuple[LocationPath, ...] | None:
     inner = location_paths(expr.primary)
     if inner is None or not all(path.steps for path in inner):
         return None
+    if len(inner) > _MOST_COPIES and sum(map(size_of, _rest(expr))) > _MOST_COPIES:
+        return None  # each of many paths would have a copy of what follows
     return tuple([_continued(path, expr) for path in inner])
+
+
+def _rest(expr: FilterPath) -> list[Expr]:
+    """What follows the node set that a path starts from."""
+    return [*expr.predicates, make_path(False, expr.steps)]
 
 
 def path_with_ids(expr: Expr) -> LocationPath | None:

@@ -34,6 +34,12 @@ from extract.xpath.traverse import any_in
 
 _T = TypeVar("_T")
 _PREFIX: Final = attrgetter("prefix")
+WORDS: Final = 256
+"""How many words a program may have for each character of its query: what is written once is
+translated once, or a few times. A query for which this does not hold is evaluated by libxml2."""
+TRUTHS: Final = 4
+"""How many truths may be translated for each character of a query, and 64 more; a query for which
+this is not enough is evaluated by libxml2."""
 LEVELS = 3
 """How much is taken: what has slots; also what is asked of single nodes; whatever XPath allows."""
 
@@ -80,12 +86,20 @@ def compile_question(
     ways: list[list[Expr]] = []  # as many as are needed: nearly always one
     for level in range(LEVELS):
         for expressions in ways if level else _noted(_ways(question), ways):
-            translator = Translator(names, empty, further=level > 0, general=level > 1)
+            size = sum([len(str(one)) + 4 for one in expressions])
+            translator = Translator(
+                names, empty, further=level > 0, general=level > 1, truths=TRUTHS * (64 + size)
+            )
             parts = _translated(expressions, question.type, translator, values)
-            if translator.exact:
-                return _written(parts, translator)
-            if first is None:
-                first = _written(parts, translator)
+            if translator.truths < 0:
+                return _written([Always(True)], Translator(names, exact=False))
+            if translator.exact or first is None:
+                program = _written(parts, translator)
+                if len(program.words) > WORDS * size:
+                    return _written([Always(True)], Translator(names, exact=False))
+                if program.exact:
+                    return program
+                first = program
     assert first is not None
     return first  # as it was written: what may fail there is not left out
 
@@ -190,10 +204,6 @@ def _paths(expression: Expr, translator: Translator, result: bool = True) -> lis
         return [_path(path, translator, result) for path in paths]
     if isinstance(expression, Union):
         return [path for part in expression.parts for path in _paths(part, translator, result)]
-    if translator.further:
-        listed = translator.listed(expression)
-        if listed is not None:
-            return list(listed)
     with_ids = path_with_ids(expression)
     if with_ids is not None:
         translator.exact = False

@@ -10,17 +10,17 @@ from extract.filtertool.matchers.push.conditions import (
     ANY_TEST,
     FALSE,
     TRUE,
+    Among,
     Calculation,
     Condition,
     HereNumber,
-    ListedNumber,
     NumberComparison,
     NumberKind,
     Operator,
     Path,
     PathAxis,
     PathStep,
-    SiblingNumber,
+    StepParts,
     There,
     bare_step,
     both,
@@ -32,26 +32,24 @@ from extract.filtertool.matchers.push.node_sets import (
     location_paths,
     path_with_ids,
 )
-from extract.filtertool.matchers.push.translation import HERE, Kinds
+from extract.filtertool.matchers.push.translation import Kinds
 from extract.filtertool.matchers.push.turned_paths import (
     way_back,
-    with_condition,
 )
 from extract.xpath.ast import (
     ANY_DEPTH,
     ANY_NODE,
     Expr,
-    FilterPath,
     LocationPath,
     NameTest,
     Number,
     Step,
-    Union,
 )
 from extract.xpath.functions import (
     Type,
 )
 from extract.xpath.types import (
+    is_positional,
     may_be_document,
     type_of,
 )
@@ -83,14 +81,13 @@ _ELSEWHERE: Final = {
     "ancestor-or-self": PathAxis.ABOVE,
     "parent": PathAxis.PARENT,
 }
+_MOST_TURNS: Final = 32
 _TURNS: Final = frozenset(_ELSEWHERE.values())
 _NUMBER: Final = Type.NUMBER  # an attribute of an enumeration takes long to find
 _LEAVES: Final = (PathAxis.ATTRIBUTE, PathAxis.TEXT)
 _KINDS: Final = {PathAxis.ATTRIBUTE: Kinds.ATTRIBUTE, PathAxis.TEXT: Kinds.TEXT}
 _FIRST: Final = (Number("1"),)
 _NOT_FROM_PARENT: Final = {PathAxis.NEAR, *_ELSEWHERE.values(), *_NEAREST.values()}
-_LISTED: Final = {NumberKind.POSITION: NumberKind.PLACE, NumberKind.LAST: NumberKind.LISTED}
-_HERE: Final = {NumberKind.POSITION: NumberKind.HERE, NumberKind.LAST: NumberKind.SIZE}
 _ROOT: Final = Path(True, (PathStep(PathAxis.CHILD, ANY_TEST),))
 
 
@@ -138,68 +135,13 @@ class PathTranslation(AxisPaths):
         self.exact = before and translated.exact
         return translated
 
-    def listed(self, expr: Expr) -> tuple[Path, ...] | None:
-        """The paths that select the nodes of an expression, if that has positions that count all of
-        them together, as ``(//a | //b)[2]/c``; None if it has no exact translation."""
-        if isinstance(expr, FilterPath):
-            paths = self.listed(expr.primary)
-            if paths is None or any(path.steps[-1].axis in _LEAVES for path in paths):
-                return None
-            return self._continued(self._chosen(paths, expr.predicates), expr.steps)
-        parts = expr.parts if isinstance(expr, Union) else (expr,)
-        found: list[Path] = []
-        for part in parts:
-            if isinstance(part, FilterPath):
-                more = self.listed(part)
-                if more is None:
-                    return None
-                found += more
-                continue
-            if not isinstance(part, LocationPath) or (self.inside and not part.absolute):
-                return None
-            if self.may_select_document(part):
-                return None
-            path, whole, exact = self.path(part, True)
-            if path is None or not whole or not exact or not path.steps:
-                return None
-            found.append(path)
-        return tuple(found)
-
-    def _chosen(
-        self, paths: tuple[Path, ...], predicates: Sequence[Expr]
-    ) -> tuple[Path, ...] | None:
-        """The paths with predicates on all of their nodes together."""
-        around, self.inside = (self.place, self.kinds), self.inside + 1
-        before, self.exact, self.kinds = self.exact, True, Kinds.ELEMENT
-        for predicate in predicates:
-            self.place = paths
-            condition = self.predicate(predicate, True)
-            paths = tuple([with_condition(path, condition) for path in paths])
-        exact, self.exact = self.exact, before and self.exact
-        (self.place, self.kinds), self.inside = around, self.inside - 1
-        return paths if exact else None
-
-    def _continued(
-        self, paths: tuple[Path, ...] | None, steps: tuple[Step, ...]
-    ) -> tuple[Path, ...] | None:
-        """The paths with further steps."""
-        if paths is None or not steps:
-            return paths
-        before, self.exact, rest = self.exact, True, LocationPath(True, steps)
-        try:
-            found = [
-                Path(path.absolute, self._steps(rest, True, False, path.steps)) for path in paths
-            ]
-        except Untranslatable:
-            self.exact = False
-        exact, self.exact = self.exact, before and self.exact
-        return tuple(found) if exact else None
-
-    def _steps(
-        self, path: LocationPath, above: bool, result: bool, before: Sequence[PathStep] = ()
-    ) -> tuple[PathStep, ...]:
-        steps = list(before)
+    def _steps(self, path: LocationPath, above: bool, result: bool) -> tuple[PathStep, ...]:
+        steps: list[PathStep] = []
         anywhere = False
+        if len(path.steps) > _MOST_TURNS and not self.inside:
+            turns = [step for step in path.steps if step.axis in _ELSEWHERE and step != PARENT]
+            if len(turns) > _MOST_TURNS:
+                raise Untranslatable(())  # each is a condition inside of the next one's
         for number, step in enumerate(path.steps):
             axis = _PLAIN.get(step.axis)
             if axis is not None and not (step.predicates or anywhere):
@@ -309,38 +251,37 @@ class PathTranslation(AxisPaths):
             step: The step without them.
             counted: Whether its nodes have their positions among their siblings.
         """
-        around, self.inside = (self.place, self.kinds), self.inside + 1
+        around, self.inside = (self.placed, self.kinds), self.inside + 1
         self.kinds = _KINDS.get(step.axis, Kinds.ELEMENT)
-        counted = counted and self.element
+        self.placed = counted and self.element
         conditions: list[Condition] = []
+        last, cells, used = 0, len(self.cells), 0  # behind the last predicate that counts
         for predicate in predicates:
             before, self.exact = self.exact, True
-            self.place = None
-            if counted:
-                self.place = PathStep(PathAxis.CHILD, step.test, _unless_true(both(conditions)))
             conditions.append(self.predicate(predicate, above))
-            counted &= self.exact
+            if self.placed and is_positional(predicate):
+                last, used = len(conditions), len(self.cells) - cells
+            self.placed &= self.exact  # else others are left than those that count
             self.exact &= before
-        (self.place, self.kinds), self.inside = around, self.inside - 1
+        (self.placed, self.kinds), self.inside = around, self.inside - 1
+        if last:
+            parts = StepParts(tuple(conditions[:last]))
+            counted_step = PathStep(PathAxis.CHILD, step.test, parts=parts)
+            conditions[:last] = [Among(counted_step, constant=not used)]
         return both(conditions)
 
     def predicate(self, predicate: Expr, above: bool) -> Condition:
         """Translates a predicate: a truth, or a position."""
         if type_of(predicate) is not _NUMBER:
             return self.truth(predicate, above)
-        number, position = self.number(predicate), self.position(NumberKind.POSITION)
+        number, position = self.number(predicate), self.position(NumberKind.HERE)
         if number is None or position is None:
             return self.unknown(above)
         return NumberComparison(Operator.EQ, position, number)
 
     def position(self, operation: NumberKind) -> Calculation | None:
         """The context's position, or the number of nodes among which it has one."""
-        place = self.place
-        if place is HERE:
-            return HereNumber(_HERE[operation])
-        if place is None or isinstance(place, PathStep):
-            return None if place is None else SiblingNumber(operation, place)
-        return ListedNumber(_LISTED[operation], place)
+        return HereNumber(operation) if self.placed else None
 
     def only_path(
         self, expr: Expr, of: Literal["values", "names", "nodes"] = "values"
@@ -372,9 +313,6 @@ class PathTranslation(AxisPaths):
 
     def _only_path(self, expr: Expr) -> Path | None:
         paths = location_paths(expr)
-        if paths is None and self.further:
-            listed = self.listed(expr)
-            return listed[0] if listed is not None and len(listed) == 1 else None
         if paths is None or len(paths) > 1 or self.may_select_document(paths[0]):
             return None
         path, whole, exact = self.path(paths[0], True)
@@ -396,9 +334,6 @@ class PathTranslation(AxisPaths):
     def _over_paths(self, expr: Expr, above: bool, make: Callable[[Path], Condition]) -> Condition:
         parts = location_paths(expr)
         if parts is None:
-            listed = self.listed(expr) if self.further else None
-            if listed is not None:
-                return either(list(map(make, listed)))
             with_ids = path_with_ids(expr)
             if with_ids is None or not above:
                 return self.unknown(above)

@@ -72,7 +72,7 @@ _ROUNDING: Final = {
     "ceiling": NumberKind.CEILING,
     "round": NumberKind.ROUND,
 }
-_PLACES: Final = {"position": NumberKind.POSITION, "last": NumberKind.LAST}
+_PLACES: Final = {"position": NumberKind.HERE, "last": NumberKind.SIZE}
 _OF_NODES: Final = {"count": NumberKind.COUNT, "sum": NumberKind.SUM}
 NAME_FUNCTIONS: Final = ("name", "local-name", "namespace-uri")
 TEXT_FUNCTIONS: Final = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum, IntFlag
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from enum import IntFlag
+from typing import Final, NamedTuple, TypeVar
 
 from extract.filtertool.matchers.push.conditions import (
     Always,
@@ -14,8 +14,6 @@ from extract.filtertool.matchers.push.conditions import (
     Cell,
     Condition,
     NameNumbers,
-    Path,
-    PathStep,
 )
 from extract.xpath.ast import Expr
 
@@ -33,16 +31,6 @@ class Kinds(IntFlag):
     OTHER = 16  # comments and processing instructions
 
 
-class PositionKind(Enum):
-    """Among what a context has its position, where that is no list of siblings or paths."""
-
-    HERE = "the nodes that a step leads to, which is taken node by node"
-
-
-HERE: Final = PositionKind.HERE
-Place: TypeAlias = PathStep | tuple[Path, ...] | PositionKind | None
-
-
 class Mark(NamedTuple):
     """A state of a translation, to go back to."""
 
@@ -51,7 +39,7 @@ class Mark(NamedTuple):
     exact: bool
     texts: bool
     inside: int
-    place: Place
+    placed: bool
     kinds: Kinds
 
 
@@ -72,9 +60,12 @@ class Translation(ABC):
         general: Whether to take what is evaluated as XPath defines it: any axis, positions among
             any nodes, and values of one type as those of another.
         attempts: How often a part was translated in such a way.
+        truths: How many truths are translated at most, those of one part that is translated again
+            included; what comes after them is left out. Where a part is translated in two ways,
+            what is inside of it is translated in both, and so on.
         inside: How many predicates are around; in none, the context is the document node.
-        place: Among what the context has its position: siblings, all nodes of some paths, or what a
-            step leads to.
+        placed: Whether the context has a position: among the nodes that a step leads to, and that
+            the predicates before leave.
         kinds: The kinds of nodes of which one is the context; in no predicate, it is the document
             node.
     """
@@ -89,8 +80,9 @@ class Translation(ABC):
     further: bool = False
     general: bool = False
     attempts: int = 0
+    truths: int = 1 << 14
     inside: int = 0
-    place: Place = None
+    placed: bool = False
     kinds: Kinds = Kinds.ELEMENT
 
     @property
@@ -124,13 +116,13 @@ class Translation(ABC):
             self.exact,
             self.texts,
             self.inside,
-            self.place,
+            self.placed,
             self.kinds,
         )
 
     def back(self, mark: Mark) -> None:
         """Goes back to a state."""
-        cells, searched, self.exact, self.texts, self.inside, self.place, self.kinds = mark
+        cells, searched, self.exact, self.texts, self.inside, self.placed, self.kinds = mark
         self.cells[:] = cells
         self.searched.clear()
         self.searched |= searched

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from extract.filtertool.matchers.push.conditions import (
+    EMPTY,
     FALSE,
     TRUE,
     Always,
@@ -23,14 +24,11 @@ from extract.filtertool.matchers.push.conditions import (
     Condition,
     Count,
     First,
-    FixedText,
     InReference,
     NodesComparison,
-    Not,
     NumberComparison,
     NumberTruth,
     Operator,
-    Or,
     Path,
     TextComparison,
     TextLength,
@@ -86,7 +84,6 @@ _EQUALITY: Final = (Operator.EQ, Operator.NE)
 _NODES, _BOOLEAN, _NUMBER, _STRING = Type.NODES, Type.BOOLEAN, Type.NUMBER, Type.STRING
 _SWAPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _MIRRORED: Final = {_OPERATORS[one]: _OPERATORS[other] for one, other in _SWAPPED.items()}
-_EMPTY: Final = FixedText("")
 
 
 def _compares_truths(*sides: Expr) -> bool:
@@ -107,6 +104,9 @@ class Translator(ValueTranslation):
 
     def truth(self, expr: Expr, above: bool) -> Condition:
         """Translates the truth of an expression; ``above`` as for `path`."""
+        self.truths -= 1
+        if self.truths < 0:
+            return self.unknown(above)
         if isinstance(expr, NODE_SETS):
             return self.over_paths(expr, above, There)
         if isinstance(expr, Binary):
@@ -136,8 +136,8 @@ class Translator(ValueTranslation):
                 return self.truth(arguments[0], above)  # a number is true unless it is 0
             case "string" if arguments and type_of(arguments[0]) is _NODES:
                 path = self.only_path(arguments[0])
-                if path is not None:  # by which the query is found
-                    return both([There(path), TextComparison(Operator.NE, ValueText(path), _EMPTY)])
+                if path is not None:
+                    return TextComparison(Operator.NE, ValueText(path), EMPTY)
                 if above:  # it is empty if there is no node, and perhaps if there is one
                     self.exact = False
                     return self.truth(arguments[0], True)
@@ -154,9 +154,7 @@ class Translator(ValueTranslation):
             return self._strings(operator, arguments[0], arguments[1], above)
         if call.name == "string-length":
             text = self.text(arguments[0] if arguments else HERE)
-            return (
-                self.unknown(above) if text is None else TextComparison(Operator.NE, text, _EMPTY)
-            )
+            return self.unknown(above) if text is None else TextComparison(Operator.NE, text, EMPTY)
         if call.name in TEXT_FUNCTIONS or call.name in NAME_FUNCTIONS:
             return self._strings(Operator.NE, call, StringLiteral(""), above)
         return self._number_truth(call, above)
@@ -298,12 +296,10 @@ class Translator(ValueTranslation):
         if path is None or self.is_document(path):
             return self.unknown(above)
         if exact:
-            first = First(operator, self.cell(cell), path)
             if cell.is_string:
                 self.searched.add(cell.parameter)
-            if cell.parameter in self.empty and operator is Operator.EQ and cell.is_string:
-                return Or((Not(There(path)), first))  # so that it is seen that there may be no node
-            return first
+            empty = cell.is_string and cell.parameter in self.empty
+            return First(operator, self.cell(cell), path, empty)
         if above and operator in (Operator.HAS, Operator.BEGINS):
             # Another node may be the first, but some node has such a value: the constant is not
             # empty, or it would not be compared.

@@ -19,6 +19,7 @@ from extract.filtertool.matchers.push.clauses import (
 )
 from extract.filtertool.matchers.push.conditions import (
     Always,
+    Among,
     And,
     Calculated,
     Calculation,
@@ -37,7 +38,6 @@ from extract.filtertool.matchers.push.conditions import (
     HereNumber,
     InReference,
     JoinedText,
-    ListedNumber,
     NamespaceText,
     NameText,
     NodesComparison,
@@ -55,7 +55,6 @@ from extract.filtertool.matchers.push.conditions import (
     PathAxis,
     PathStep,
     Selected,
-    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
@@ -71,7 +70,7 @@ from extract.filtertool.matchers.push.translator import Translator
 
 _AND, _OR, _NOT, _TRUE, _FALSE, _THERE, _COMPARE, _FIRST, _COUNT, _STRINGS, _LENGTH = range(11)
 _NUMBERS, _COMPARE_NUMBER, _TRUTH, _NUMBER, _NODES = range(11, 16)
-_COMPARE_TEXT, _SELECTED, _TEXT = range(16, 19)
+_COMPARE_TEXT, _SELECTED, _TEXT, _AMONG = range(16, 20)
 _LITERAL, _CELL, _VALUE, _NORMAL, _BEFORE, _AFTER, _TOGETHER, _TRANSLATED, _PART, _NAME = range(10)
 _NUMBER_TEXT, _TRUTH_TEXT, _NAMESPACE = 10, 11, 12
 _COMPARISONS: Final = {Compare: _COMPARE, First: _FIRST, Count: _COUNT}
@@ -88,9 +87,11 @@ class PathWords:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._cells = cells
+        self._steps = 0  # so far, those in conditions too
 
     def _path(self, path: Path) -> list[int]:
         words = [len(path.steps)]
+        self._steps += len(path.steps)
         for step in path.steps:
             axis, test, condition, parts = step
             if condition is None and parts is None:
@@ -123,10 +124,6 @@ class PathWords:
         """A path, and whether it starts at the document node."""
         return [int(path.absolute), *self._path(path)]
 
-    def measured(self, path: Path) -> list[int]:
-        """A path, and how many words it has."""
-        return self._measured(self._path(path))
-
     def _measured(self, words: list[int]) -> list[int]:
         return [len(words), *words]
 
@@ -150,7 +147,7 @@ class TemplateWords(PathWords):
             for names in slot:
                 words.append(len(names))
                 words += chain.from_iterable(names)
-        words += (self._exact | self._texts << 1, len(self._cells))
+        words += (self._exact | self._texts << 1 | max(self._steps, 1) << 2, len(self._cells))
         words += [int(cell.is_string) for cell in self._cells]
         words.append(len(clauses))
         return array("i", words + parts)
@@ -216,6 +213,8 @@ def _condition(words: PathWords, condition: Condition) -> list[int]:
         case There(path) | Selected(path):
             code = _THERE if isinstance(condition, There) else _SELECTED
             inner = words.located(path)
+        case Among(step, constant):
+            code, inner = _AMONG, [int(constant), *words.step(step)]
         case Compare() | First() | Count():
             code = _COMPARISONS[type(condition)]
             inner = words.comparison(condition)
@@ -293,10 +292,6 @@ def _number(words: PathWords, number: Calculation) -> list[int]:
             inner = []
         case TruthNumber(condition):
             code, inner = NumberKind.TRUTH, _condition(words, condition)
-        case SiblingNumber(code, step):
-            inner = words.step(step)
-        case ListedNumber(code, paths):
-            inner = [word for path in paths for word in words.measured(path)]
         case Calculated(code, parts):
             inner = [word for part in parts for word in _number(words, part)]
     return [code, len(inner), *inner]

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Final, TypeVar
 
 from extract.filtertool.matchers.push.conditions import (
+    Among,
     And,
     Calculated,
     Calculation,
@@ -25,7 +26,6 @@ from extract.filtertool.matchers.push.conditions import (
     First,
     InReference,
     JoinedText,
-    ListedNumber,
     NameText,
     NodesComparison,
     NodesNumber,
@@ -37,7 +37,6 @@ from extract.filtertool.matchers.push.conditions import (
     Or,
     PartOfText,
     Path,
-    SiblingNumber,
     Text,
     TextComparison,
     TextLength,
@@ -72,6 +71,8 @@ def has_constants(condition: Condition) -> bool:
             return any(map(has_constants, parts))
         case Not(part):
             return has_constants(part)
+        case Among():
+            return any(map(has_constants, condition.predicates))
         case There(path):
             return path_has_constants(path)
         case Compare() | First() | Count() | TextLength() | InReference():
@@ -122,10 +123,6 @@ def _number_has_constants(number: Calculation) -> bool:
             return path_has_constants(path)
         case TextNumber(_, text):
             return _text_has_constants(text)
-        case SiblingNumber(_, step):
-            return step.condition is not None and has_constants(step.condition)
-        case ListedNumber(_, paths):
-            return any(map(path_has_constants, paths))
         case Calculated(_, parts):
             return any(map(_number_has_constants, parts))
     return False

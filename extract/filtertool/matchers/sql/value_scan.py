@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from extract.filtertool.matchers.push.automaton import EngineAutomaton, EngineNames
-from extract.filtertool.matchers.push.engine import BUDGET
 from extract.filtertool.matchers.sql.formulas import Flag, MatchShape, Role
 from extract.filtertool.matchers.sql.frames import Frame
 from extract.filtertool.matchers.sql.statements import ALTERNATIVES, several_name, source_name
@@ -19,6 +18,7 @@ from extract.filtertool.matchers.sql.value_columns import ValueLists, batch_colu
 from extract.limits import Limits
 from extract.schema.model import Schema
 
+_BUDGET: Final = 200_000_000  # nodes that may be looked at, and bytes copied, in one document
 _LIST_TYPES: Final = (pa.types.is_list, pa.types.is_large_list)
 
 
@@ -85,7 +85,7 @@ class ValueScan:
         self._frames = frames
         automaton = EngineAutomaton(schema, names)
         texts = any(one.frame.texts for one in frames)
-        self._machine = ValueMachine(automaton, names.namespaces(), limits, texts, BUDGET)
+        self._machine = ValueMachine(automaton, names.namespaces(), limits, texts, _BUDGET)
         for one in frames:
             words = np.array(one.frame.words, np.int32)
             self._machine.add_frame(words, one.frame.levels, one.frame.width)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from extract.chunktool.file_names import document_name
 from extract.filtertool.matchers.protocol import Select
 from extract.filtertool.output.arrow import (
     SubscriberColumn,
@@ -154,9 +155,9 @@ def _rows(one: FrameRows, select: Select, schema: Any) -> Iterator[Any]:
         return
     for rows in _matches(one, select):
         yield _tagged(MATCH, rows, schema)
-    others = [_rejected(rejection._asdict()) for rejection in one.rejections]
+    others = [_rejected(rejection.in_rows()._asdict()) for rejection in one.rejections]
     if one.account is not None:
-        document = printable(one.document)
+        document = document_name(one.document)
         others.append({"kind": ACCOUNT, "document": document, **one.account._asdict()})
     if others:
         yield pa.RecordBatch.from_pylist(others, schema=schema)
@@ -168,7 +169,7 @@ def _rows_together(one: BatchRows, select: Select, schema: Any) -> Iterator[Any]
     for rows in _matches(one, select):
         yield _tagged(MATCH, rows, schema)
     if batch.rejections:
-        rejected = [_rejected(rejection._asdict()) for rejection in batch.rejections]
+        rejected = [_rejected(rejection.in_rows()._asdict()) for rejection in batch.rejections]
         yield pa.RecordBatch.from_pylist(rejected, schema=schema)
     count = len(batch)
     accounts = {

@@ -1,6 +1,6 @@
 """What a worker does for joins of a stream: all that one group of documents needs, batch by batch.
 
-There is a group for each share of the values, and one for each chain of queries. Each gets the
+There is a group for each share of the values, and one for all chains of queries. Each gets the
 heads of all documents of a batch, and so numbers them as all others do; and the contents of those
 that it may join. What it has to remember is one row of Spark's state store.
 """
@@ -22,12 +22,13 @@ from extract.filtertool.joins.chains import ChainJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.job import JoinJob
 from extract.filtertool.joins.joined import Joined
+from extract.filtertool.joins.lateness import Late
 from extract.filtertool.joins.plain_blocks import block_from, plain_block
 from extract.filtertool.joins.shares import of_share, share_of
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.spark.worker.join_tasks import joined_values
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _TELLS: Final = 0  # the group that tells rejections of documents
 _TOGETHER, _SIZE = 1_000, 4 << 20  # documents or rows in one value, about
 
@@ -57,17 +58,16 @@ class StreamJoins(NamedTuple):
         return f"{self.queries} {self.shares}"
 
     def groups(self) -> list[int]:
-        """Returns the numbers of groups: of shares, then of chains."""
+        """Returns the numbers of groups: of shares, then of what is published and read."""
         shares = self.shares if self.joins.alone.pairs else _TELLS + 1
-        return [*range(shares), *range(self.shares, self.shares + len(self.joins.chains))]
+        return [*range(shares), *([self.shares] if self.joins.chained.pairs else [])]
 
     def groups_of(self, document: JoinDocument) -> set[int]:
         """Returns the numbers of the groups that may join a document."""
         joins = self.joins
         groups = {share_of(key, self.shares) for key in joins.keys(document, joins.alone)}
-        for number, chain in enumerate(joins.chains):
-            if joins.keys(document, chain):
-                groups.add(self.shares + number)
+        if joins.keys(document, joins.chained):
+            groups.add(self.shares)
         return groups
 
 
@@ -126,21 +126,24 @@ class GroupState:
     """What a group remembers.
 
     Attributes:
-        arriving: How far the input documents have come.
+        inputs: How many input documents there were.
+        places: How many of each stream.
+        latest: How far the streams have come, as `Lateness` has it.
         clock: How many documents there were, published ones included.
         published: How many documents published streams have.
         kept: The documents that later ones may join.
     """
 
-    arriving: ArrivingDocuments = field(default_factory=ArrivingDocuments)
+    inputs: int = 0
+    places: Mapping[str, int] = field(default_factory=dict)
+    latest: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
     published: Mapping[str, int] = field(default_factory=dict)
     kept: list[WitnessBlock] = field(default_factory=list)
 
     def dump(self, stream: StreamJoins) -> bytes:
         """Returns the state as bytes."""
-        now = self.arriving
-        numbers = (now.inputs, dict(now.places), now.latest, now.horizon, self.clock)
+        numbers = (self.inputs, dict(self.places), dict(self.latest), self.clock)
         kept = [plain_block(block) for block in self.kept]
         whole = (_FORMAT, stream.known_by, numbers, dict(self.published), kept)
         return pickle.dumps(whole, pickle.HIGHEST_PROTOCOL)
@@ -155,10 +158,9 @@ class GroupState:
         form, queries, numbers, published, kept = _PlainReader(io.BytesIO(data)).load()
         if (form, queries) != (_FORMAT, stream.known_by):
             hint = "go on with the queries and shares of before, or choose another checkpoint"
-            raise JoinError("the checkpoint is that of other queries or shares", hint)
-        inputs, places, latest, horizon, clock = numbers
-        arriving = ArrivingDocuments(inputs, Counter(places), latest, horizon)
-        return cls(arriving, clock, published, [block_from(one) for one in kept])
+            raise JoinError("the checkpoint is that of other queries or shares, or older", hint)
+        inputs, places, latest, clock = numbers
+        return cls(inputs, places, latest, clock, published, [block_from(one) for one in kept])
 
 
 def join_group(
@@ -180,7 +182,8 @@ def join_group(
     """
     now = GroupState() if state is None else GroupState.load(state, stream)
     joins = stream.joins
-    joins.begin(now.kept)
+    joins.begin(now.kept, now.latest)
+    arriving = ArrivingDocuments(now.inputs, Counter(now.places), joins.times)
     heads: list[Head] = []
     contents: dict[Origin, bytes] = {}
     for pack in packs:
@@ -188,15 +191,16 @@ def join_group(
         heads += [Head(*one) for one in some]
         contents |= own
     if group < stream.shares:
-        found = _of_share(stream, group, now, heads, contents)
-        counts = now.arriving.counts()
+        found = _of_share(stream, group, arriving, heads, contents)
+        counts = arriving.counts()
     else:
-        part = joins.chains[group - stream.shares]
-        chain = ChainJoins(joins, part, now.clock, now.published)
-        found = _of_chain(stream, chain, now, heads, contents)
-        counts = chain.counts(now.arriving.counts())
+        limits = stream.job.limits
+        chain = ChainJoins(joins, joins.chained, now.clock, now.published, limits)
+        found = _of_chain(stream, chain, arriving, heads, contents)
+        counts = chain.counts(arriving.counts())
         now.clock, now.published = chain.clock, chain.places
-    now.kept = list(joins.end(counts, now.arriving.horizon))
+    now.inputs, now.places, now.latest = arriving.inputs, arriving.places, arriving.times.latest
+    now.kept = list(joins.end(counts))
     parts = _packs(found, lambda row: len(row[-2] or ""))
     return now.dump(stream), [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in parts]
 
@@ -218,53 +222,62 @@ def _packs(some: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
 def _of_share(
     stream: StreamJoins,
     share: int,
-    now: GroupState,
+    arriving: ArrivingDocuments,
     heads: list[Head],
     contents: Mapping[Origin, bytes],
 ) -> list[tuple[Any, ...]]:
     """The rows of a share."""
     found: list[tuple[Any, ...]] = []
-    joins, job, arriving = stream.joins, stream.job, now.arriving
+    joins = stream.joins
     mine = of_share(share, stream.shares)
     for head in _in_order(stream, heads):
-        late = None if head.time is None else arriving.late(head.name, head.time)
+        late = _late(arriving, head)
         if share == _TELLS:
-            told = [late] if late else pickle.loads(head.rejections)
+            told = [] if late.whole else pickle.loads(head.rejections)
             found += [joined_values(one) for one in told]
-        if late or head.rejected or head.time is None:
+            if late.whole or not head.rejected:
+                found += [joined_values(one) for one in late.rejections]
+        if late.whole or head.rejected or head.time is None:
             continue
         content = contents.get(head.origin)
         if content is not None:
             document: JoinDocument = pickle.loads(content)
-            arrival = arriving.arrival(head.stream, head.name, head.time, job.lateness)
+            arrival = arriving.arrival(head.stream, head.name, head.time, late)
             arrival.number(document)
             rows = joins.go_on(document, arrival, joins.alone, mine)
             found += [joined_values(one.row) for one in rows]
-        arriving.accept(head.stream, head.time, job.lateness)
+        arriving.accept(head.stream, head.time)
     return found
 
 
 def _of_chain(
     stream: StreamJoins,
     chain: ChainJoins,
-    now: GroupState,
+    arriving: ArrivingDocuments,
     heads: list[Head],
     contents: Mapping[Origin, bytes],
 ) -> list[tuple[Any, ...]]:
     """The rows of a chain."""
     found: list[tuple[Any, ...]] = []
-    job, arriving = stream.job, now.arriving
     for head in _in_order(stream, heads):
-        if head.rejected or head.time is None or arriving.late(head.name, head.time):
+        late = _late(arriving, head)
+        if late.whole or head.rejected or head.time is None:
             continue
         content = contents.get(head.origin)
         document: JoinDocument | None = None if content is None else pickle.loads(content)
-        arrival = arriving.arrival(head.stream, head.name, head.time, job.lateness)
+        arrival = arriving.arrival(head.stream, head.name, head.time, late)
         result = chain.follow(head.stream, document, arrival)
         rows: list[Joined | Rejection] = [*result.rows, *result.rejections]
         found += [joined_values(row) for row in rows]
-        arriving.accept(head.stream, head.time, job.lateness)
+        arriving.accept(head.stream, head.time)
     return found
+
+
+def _late(arriving: ArrivingDocuments, head: Head) -> Late:
+    """The queries that a document is late for."""
+    if head.time is None:
+        return Late()
+    return arriving.times.late(head.stream, head.name, head.time)
 
 
 def _in_order(stream: StreamJoins, heads: list[Head]) -> list[Head]:

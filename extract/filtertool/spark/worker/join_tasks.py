@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from extract.chunktool.file_names import document_name
 from extract.chunktool.input.find import InputFile
 from extract.chunktool.input.source import Document, open_source
 from extract.errors import DocumentError
 from extract.filtertool.joins.by_value import PlacedRow, ValueJoins
+from extract.filtertool.joins.chains import ChainJoins
 from extract.filtertool.joins.documents import JoinDocument
 from extract.filtertool.joins.inputs import JoinInput, timed_documents
 from extract.filtertool.joins.job import JoinJob
@@ -54,6 +56,7 @@ RESULTS: Final = pa.schema(
     ]
 )
 JOINED: Final = pa.schema([*[(name, _NUMBER) for name in PLACES], ("publish", _TEXT), *RESULTS])
+_DOCUMENT, _ROW = 0, 1  # what a row of `SHARED` has that chains go through
 _ROWS, _SIZE = 1_000, 4 << 20  # of a record batch, about
 
 _loaded: dict[str, ValueJoins] = {}  # the joins of the last job
@@ -108,37 +111,29 @@ def read_rows(
         except ValueError as error:
             stage = "read" if content is None else "time"
             why = pickle.dumps([Rejection(name, None, stage, str(error))])
-            yield number, 0, stream, name, None, True, why, None
+            yield number, 0, stream, document_name(name), None, True, why, None
         else:
             row = read_document(joins, limits, (number, 0), JoinInput(stream, name, content, None))
             yield (*row[:4], moment, *row[5:])
 
 
-def read_published(
-    joins: ValueJoins, limits: Limits, stage: int, rows: Iterable[tuple[int, str, str]]
-) -> Iterator[tuple[Any, ...]]:
-    """Yields a row of `READ` for each document that a stage has published."""
-    for number, stream, output in rows:
-        one = JoinInput(stream, stream, output.encode(), None)
-        yield read_document(joins, limits, (-1 - stage, number), one, published=True)
-
-
 def read_document(
-    joins: ValueJoins, limits: Limits, key: DocumentKey, one: JoinInput, published: bool = False
+    joins: ValueJoins, limits: Limits, key: DocumentKey, one: JoinInput
 ) -> tuple[Any, ...]:
     """Returns the row of `READ` of a document: what queries need of it, or why it is rejected."""
     stream, name, given, time = one
     moment = None if time is None else microseconds(time)
     try:
         data = _load(given, name, limits)
-        document = JoinDocument(stream, name, moment or 0, 0, 0, -1, published, data)
+        document = JoinDocument(stream, name, moment or 0, 0, 0, -1, False, data)
         rejections = joins.read(document)
     except DocumentError as error:
         place = error.offset if error.offset >= 0 else None
         why = Rejection(name, None, "read", error.reason, error.line or None, place)
-        return *key, stream, name, moment, True, pickle.dumps([why]), None
+        return *key, stream, document_name(name), moment, True, pickle.dumps([why]), None
     content = pickle.dumps(document, pickle.HIGHEST_PROTOCOL) if document.links else None
-    return *key, stream, name, moment, False, pickle.dumps(rejections), content
+    shown = document_name(name)
+    return *key, stream, shown, moment, False, pickle.dumps(rejections), content
 
 
 def _load(given: Document, name: str, limits: Limits) -> bytes:
@@ -151,7 +146,6 @@ def _load(given: Document, name: str, limits: Limits) -> bytes:
 
 def shared_rows(
     joins: ValueJoins,
-    stage: int,
     arrivals: Mapping[DocumentKey, Arrival],
     shares: Sequence[int],
     batches: Iterator[Any],
@@ -160,46 +154,108 @@ def shared_rows(
 
     Args:
         joins: The queries.
-        stage: The stage of those to evaluate.
         arrivals: The numbers of documents that were accepted.
         shares: What each share is called.
         batches: Rows of `READ`.
     """
-    part = joins.stage(stage)
+    for document, arrival in _accepted(arrivals, batches):
+        numbers = {share_of(key, len(shares)) for key in joins.keys(document, joins.first)}
+        if numbers:
+            whole = pickle.dumps((document, arrival), pickle.HIGHEST_PROTOCOL)
+            for number in numbers:
+                yield shares[number], arrival.clock, whole
+
+
+def _accepted(
+    arrivals: Mapping[DocumentKey, Arrival], batches: Iterator[Any]
+) -> Iterator[tuple[JoinDocument, Arrival]]:
+    """The documents of rows of `READ` that were accepted, with their numbers."""
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("file", "item", "document")]
         for file, item, content in zip(*columns, strict=True):
             arrival = arrivals.get((file, item))
-            if arrival is None or content is None:
-                continue
-            document: JoinDocument = pickle.loads(content)
-            numbers = {share_of(key, len(shares)) for key in joins.keys(document, part)}
-            if numbers:
+            if arrival is not None and content is not None:
+                document: JoinDocument = pickle.loads(content)
                 arrival.number(document)
-                whole = pickle.dumps((document, arrival), pickle.HIGHEST_PROTOCOL)
-                for number in numbers:
-                    yield shares[number], arrival.clock, whole
+                yield document, arrival
 
 
 def joined_rows(
-    joins: ValueJoins, stage: int, shares: Sequence[int], batches: Iterator[Any]
+    joins: ValueJoins, shares: Sequence[int], batches: Iterator[Any]
 ) -> Iterator[tuple[Any, ...]]:
     """Yields a row of `JOINED` for each row or rejection; batches are sorted by share and clock."""
-    part = joins.stage(stage)
-    rows = (
-        row
-        for batch in batches
-        for row in zip(
-            batch.column("share").to_pylist(), batch.column("document").to_pylist(), strict=True
-        )
-    )
-    for share, documents in groupby(rows, itemgetter(0)):
+    for share, documents in groupby(_shared(batches), itemgetter(0)):
         joins.begin()
         mine = of_share(shares.index(share), len(shares))
-        for _, content in documents:
+        for _, _, content in documents:
             document, arrival = pickle.loads(content)
-            for placed in joins.go_on(document, arrival, part, mine):
-                yield joined_row(stage, placed)
+            for placed in joins.go_on(document, arrival, joins.first, mine):
+                yield joined_row(0, placed)
+
+
+def _shared(batches: Iterator[Any]) -> Iterator[tuple[int, int, bytes]]:
+    """The rows of `SHARED`."""
+    names = ("share", "clock", "document")
+    for batch in batches:
+        yield from zip(*[batch.column(name).to_pylist() for name in names], strict=True)
+
+
+def later_documents(
+    joins: ValueJoins, arrivals: Mapping[DocumentKey, Arrival], batches: Iterator[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yields a row of `SHARED` for each document that queries of `ValueJoins.later` may join."""
+    for document, arrival in _accepted(arrivals, batches):
+        if joins.keys(document, joins.later):
+            yield _DOCUMENT, arrival.clock, pickle.dumps(document, pickle.HIGHEST_PROTOCOL)
+
+
+def published_rows(joins: ValueJoins, batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yields a row of `SHARED` for each row of `JOINED` that publishes what a query reads."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["publish"] and joins.reads(row["publish"]):
+                joined = Joined(**{name: row[name] for name in Joined.__annotations__})
+                joined = joined._replace(bindings=dict(joined.bindings))
+                trigger, order, left, right, rank = (row[name] for name in PLACES[1:])
+                placed = PlacedRow(trigger, order, left, right, rank, row["publish"], joined)
+                yield _ROW, trigger, pickle.dumps(placed, pickle.HIGHEST_PROTOCOL)
+
+
+def followed_rows(
+    joins: ValueJoins,
+    limits: Limits,
+    arrivals: Sequence[tuple[str, Arrival]],
+    batches: Iterator[Any],
+) -> Iterator[tuple[Any, ...]]:
+    """Yields a row of `JOINED` for what follows from published documents.
+
+    Args:
+        joins: The queries.
+        limits: How many documents one may lead to.
+        arrivals: The streams and numbers of all documents that were accepted, by their clocks.
+        batches: What `later_documents` and `published_rows` made, sorted by clock.
+    """
+    joins.begin()
+    chain = ChainJoins(joins, joins.later, 0, {}, limits)
+    told = count()
+    come = 0
+    for clock, some in groupby(_shared(batches), itemgetter(1)):
+        document: JoinDocument | None = None
+        found: list[PlacedRow] = []
+        for kind, _, content in some:
+            if kind == _DOCUMENT:
+                document = pickle.loads(content)
+            else:
+                found.append(pickle.loads(content))
+        for stream, arrival in arrivals[come : clock + 1]:
+            joins.times.accept(stream, arrival.time)
+        come = clock + 1
+        result = chain.follow(stream, document, arrival, found)
+        first = {id(one.row) for one in found}
+        rows: list[Joined | Rejection] = [*result.rows, *result.rejections]
+        for row in rows:
+            if id(row) not in first:
+                yield joined_row(1, PlacedRow(clock, next(told), -1, -1, -1, "", row))
 
 
 def joined_row(stage: int, placed: PlacedRow) -> tuple[Any, ...]:
@@ -210,6 +266,7 @@ def joined_row(stage: int, placed: PlacedRow) -> tuple[Any, ...]:
 
 def joined_values(row: Joined | Rejection) -> tuple[Any, ...]:
     """Returns the row of `RESULTS` of a row or rejection."""
+    row = row.in_rows()
     if isinstance(row, Joined):
         return *row[:7], list(row.bindings.items()), row.output, None
     return *[None] * 9, row._asdict()

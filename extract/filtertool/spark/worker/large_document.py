@@ -34,7 +34,8 @@ from extract.chunktool.input.remote import file_version
 from extract.chunktool.split.survey import Survey
 from extract.filtertool.job import Job
 from extract.filtertool.processes.guard import guarded
-from extract.filtertool.processes.isolation import SUSPICIOUS, ChildExit, each_in_child
+from extract.filtertool.processes.isolation import SUSPICIOUS, each_in_child
+from extract.filtertool.processes.workers import ChildExit
 from extract.filtertool.results.findings import Findings
 from extract.filtertool.results.outcome import Rejection
 from extract.filtertool.spark.worker.document_results import DocumentResults, PieceResults

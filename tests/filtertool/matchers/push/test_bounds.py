@@ -168,26 +168,34 @@ def test_more_names_and_paths_than_16_bits() -> None:
         assert engine.match([data]).matches.query.tolist() == [chosen]
 
 
-@pytest.mark.parametrize("budget", [1, 5, 20, 50, 100, 300, 1_000])
-def test_a_budget_that_is_spent_hides_no_match(
-    budget: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is not done says so, wherever the budget ends."""
-    monkeypatch.setattr(engine_module, "BUDGET", budget)
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 20, 100])
+def test_steps_that_are_spent_hide_no_match(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not decided says so, wherever the steps end."""
+    monkeypatch.setattr(engine_module, "STEPS", steps)
+    overrun = 0
     for seed in range(60):
         one = PushRound(Random(seed), templates=6, members=4)
         one.add()
         one.compare(one.documents(6))
+        overrun += sum(engine.figures()["overrun"] for engine in one.engines.values())
+    assert overrun or steps > 1
 
 
-def test_a_budget_that_is_spent_while_searching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last of few strings that are searched for needs more than there is."""
-    monkeypatch.setattr(engine_module, "BUDGET", 30)
-    engine = engine_of(["/r[contains(a, 'x') and not(.//b[.//c])]", "/r[a]"])
+def test_only_the_query_that_takes_too_many_steps_is_left_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_module, "STEPS", 1)
+    queries = ["/r[contains(a, 'x') and not(.//b[count(preceding::b) > 200])]", "/r[a]"]
+    engine = engine_of(queries)
     big = b"<r><a>x</a>" + b"<b/>" * 100 + b"</r>"
-    done, matches, _ = engine.match([b"<r><a>x</a></r>", big])
-    assert done.tolist() == [1, -1]
-    assert set(matches.unit.tolist()) == {0}
+    done, matches, candidates = engine.match([b"<r><a>x</a></r>", big])
+    assert done.tolist() == [1, 1]
+    assert list(zip(matches.unit.tolist(), matches.query.tolist(), strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (1, 1),
+    ]
+    assert (candidates.unit.tolist(), candidates.query.tolist()) == ([1], [0])
 
 
 def test_values_of_nested_elements_take_no_memory_without_end() -> None:

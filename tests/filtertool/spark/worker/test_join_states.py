@@ -21,6 +21,7 @@ from extract.filtertool.spark.worker.join_states import (
 )
 from extract.filtertool.spark.worker.join_tasks import read_rows
 from extract.joins import Joins
+from extract.limits import Limits
 from tests.support.join_streams import (
     DEEP_QUERIES,
     QUERIES,
@@ -107,7 +108,9 @@ def compare(seed: int) -> int:
     names = random.sample(list(QUERIES), random.randint(1, len(QUERIES)))
     queries = {name: QUERIES[name] for name in QUERIES if name in names}
     lateness = random.choice([None, 0, 1, 30])
-    alone, job = Joins(queries, lateness=lateness), Joins(queries, lateness=lateness).job()
+    limits = Limits(published=random.choice([0, 1, 3, 1_000]))
+    alone = Joins(queries, lateness=lateness, limits=limits)
+    job = Joins(queries, lateness=lateness, limits=limits).job()
     states = States(job, random.choice([1, 2, 5, 16]), by_time=random.random() < 0.5)
     documents = stream_of(random, random.randint(1, 60))
     expected: list[Any] = []

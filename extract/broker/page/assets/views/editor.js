@@ -6,7 +6,7 @@ import { count, sentence } from "../figures.js";
 import { said } from "./feeds.js";
 import { picture } from "./subscriptions.js";
 
-const KINDS = [["xpath", "XPath"], ["flwr", "FLWR: XML made to order"], ["xscl", "XSCL: a join of two documents"]];
+const KINDS = [["xpath", "XPath"], ["xpath 2.0", "XPath 2.0"], ["xpath 3.0", "XPath 3.0"], ["xpath 3.1", "XPath 3.1"], ["flwr", "FLWR: XML made to order"], ["xscl", "XSCL: a join of two documents"]];
 const SHOWN = 50;
 
 export function editor(place, feed, { tell, current, until }) {
@@ -25,7 +25,9 @@ export function editor(place, feed, { tell, current, until }) {
       const [, prefix, uri] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(row) ?? [];
       if (prefix) namespaces[prefix] = uri;
     }
-    const made = { id: id.value.trim() || "new", [kind.value]: query.value.trim() };
+    const [language, version] = kind.value.split(" ");
+    const made = { id: id.value.trim() || "new", [language]: query.value.trim() };
+    if (version) made.version = version;
     if (Object.keys(namespaces).length) made.namespaces = namespaces;
     return made;
   };
@@ -66,6 +68,7 @@ export function editor(place, feed, { tell, current, until }) {
   kind.addEventListener("change", check);
   query.addEventListener("input", () => { // what FLWR and XSCL begin with, nothing else does
     const text = query.value.trimStart();
+    if (kind.value.includes(" ")) return; // a later XPath has "for", too
     if (/^(<|for\s|let\s)/.test(text)) kind.value = "flwr";
     else if (/->|^SELECT\s|\b(FOLLOWED BY|JOIN)\s*\{/.test(text)) kind.value = "xscl";
     else if (text) kind.value = "xpath";

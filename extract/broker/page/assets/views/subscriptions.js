@@ -48,7 +48,7 @@ export async function subscriptions(place, context) {
         table(`Subscriptions of ${feed}`, ["Id", "=Query", "Kind", ""], rows.map((one) => [
           h("a", { href: `#/subscriptions/${encodeURIComponent(feed)}/id/${encodeURIComponent(one.id)}` }, one.id),
           h("code", { class: "clip" }, textOf(one)),
-          h("span", { class: "tag" }, kindOf(one)),
+          [h("span", { class: "tag" }, kindOf(one)), one.set_aside && h("span", { class: "tag" }, "set aside")],
           h("a", { href: `#/notifications/${encodeURIComponent(one.id)}`, "aria-label": `Notifications of ${one.id}` }, "Notifications"),
         ]), words.value ? "No subscription has that in its id or query." : "There is none yet."),
         next && h("p", {}, h("button", { type: "button", onclick: async () => {
@@ -67,11 +67,12 @@ async function oneSubscription(place, feed, id, { tell, current }) {
   const one = await api.subscription(feed, id);
   const explained = await api.explain(feed, { [kindOf(one)]: textOf(one), namespaces: one.namespaces ?? {} }).catch((error) => error);
   if (!current()) return;
-  const known = ["id", "feed", "revision", "namespaces", "webhook", ...KINDS];
+  const known = ["id", "feed", "revision", "namespaces", "webhook", "set_aside", ...KINDS];
   const facts = [
     ["Feed", h("a", { href: `#/feeds/${encodeURIComponent(feed)}` }, feed)],
     ["Query", h("pre", {}, textOf(one))],
     ["Namespaces", Object.entries(one.namespaces ?? {}).map(([prefix, uri]) => h("div", { class: "mono" }, `${prefix} = ${uri}`))],
+    ["Set aside", one.set_aside && `Since ${one.set_aside.since}: ${one.set_aside.reason}. It has missed ${count(one.set_aside.missed)} documents; put it again to have it asked again.`],
     ["Webhook", one.webhook && h("code", {}, one.webhook)],
     ...Object.entries(one).filter(([key, value]) => !known.includes(key) && value !== null).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
   ].filter(([, value]) => value && value.length !== 0);

@@ -127,7 +127,7 @@ PX_IN_TUNED int take_postings(px_machine *m, int *rows)
     for (size_t i = 0; i < m->reached_count; i++) {
         px_list *list = &r->pool[m->reached[i].list];
         int32_t anchor = m->reached[i].anchor;
-        if (list->count > SHORT) {
+        if (list->count > SHORT || m->crowded) {
             m->reached[many++] = m->reached[i];
             continue;
         }

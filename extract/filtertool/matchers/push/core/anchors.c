@@ -19,10 +19,49 @@ static uint64_t bit_of(const px_machine *m, int32_t anchor)
     return PX_LIKELY(anchor < m->document.in.rows) ? m->bit[anchor] : PX_LEAF_BIT;
 }
 
+/* From now on the nodes of a slot are noted without their anchors, each once: there are many more pairs of
+ * the two than nodes, as where elements are deep in each other. What their values lead to is looked for
+ * anywhere, and no anchor in common decides. */
+static void crowd(px_machine *m, int32_t slot)
+{
+    int32_t last = m->first[slot];
+    for (int32_t f = last; f >= 0; f = m->found[f].next) {
+        m->found[f].anchor = PX_ANYWHERE;
+        if (m->found[f].node == m->found[last].node)
+            continue;
+        m->found[f].rank = m->found[last].rank + 1;
+        m->found[last].next = f;
+        last = f;
+    }
+    m->found[last].next = -1;
+    m->last[slot] = last;
+    m->crowded++;
+    m->windows = 0;
+}
+
+/* Whether a node of a crowded slot is noted already. */
+static int is_noted(px_machine *m, int32_t slot, int32_t node, int32_t *anchor)
+{
+    if (m->first[slot] < 0)
+        return 0;
+    if (PX_UNLIKELY(m->found[m->last[slot]].rank > PX_FEW_ANCHORS * m->document.size + PX_FEW_PAIRS) &&
+        m->found[m->last[slot]].anchor != PX_ANYWHERE)
+        crowd(m, slot);
+    if (PX_LIKELY(m->found[m->last[slot]].anchor != PX_ANYWHERE))
+        return 0;
+    *anchor = PX_ANYWHERE;
+    return m->found[m->last[slot]].node == node;
+}
+
 static int find_heavy(px_machine *m, const px_state *state, int32_t node)
 {
     for (uint32_t i = 0; i < state->heavy_count; i++) {
         int32_t slot = state->heavy[2 * i], anchor = anchor_at(m, state->heavy[2 * i + 1], node);
+        uint64_t bit = bit_of(m, anchor);
+        if (is_noted(m, slot, node, &anchor)) {
+            m->mask[slot] |= bit;
+            continue;
+        }
         if (px_grow(&m->found, &m->found_room, m->found_count + 1, sizeof *m->found) != PX_OK)
             return PX_MEMORY;
         int32_t number = (int32_t)m->found_count++;
@@ -37,7 +76,7 @@ static int find_heavy(px_machine *m, const px_state *state, int32_t node)
         m->last[slot] = number;
         m->present[m->present_count] = slot;
         m->present_count += m->mask[slot] == 0;
-        m->mask[slot] |= bit_of(m, anchor);
+        m->mask[slot] |= bit;
     }
     return PX_OK;
 }

@@ -253,20 +253,25 @@ static int unite(px_context *c, const int32_t *paths, const int32_t *end, int32_
     return d->set_count > begin && d->set[d->set_count - 1] >= d->in.rows ? px_sort_by_place(d, begin) : 0;
 }
 
+/* Whether a predicate compares the position with a number, and with which. */
+static int is_of_position(const px_context *c, const int32_t *predicate, double *number)
+{
+    const int32_t *other = predicate + 5;
+    if (predicate[0] != PX_CALCULATED || predicate[3] != PX_NUMBER_HERE)
+        return 0;
+    if (other[0] == PX_NUMBER_LITERAL)
+        memcpy(number, other + 2, sizeof *number);
+    else if (other[0] == PX_NUMBER_CELL)
+        *number = c->cells[other[2]].number;
+    return other[0] <= PX_NUMBER_CELL;
+}
+
 /* How many nodes a predicate leaves that asks for one position, so that those behind it need not be
  * found. */
 static size_t most_asked(const px_context *c, const int32_t *predicate, const int32_t *end)
 {
     double number;
-    if (predicate >= end || predicate[0] != PX_CALCULATED || predicate[2] != PX_EQ ||
-        predicate[3] != PX_NUMBER_HERE)
-        return SIZE_MAX;
-    const int32_t *other = predicate + 5;
-    if (other[0] == PX_NUMBER_LITERAL)
-        memcpy(&number, other + 2, sizeof number);
-    else if (other[0] == PX_NUMBER_CELL)
-        number = c->cells[other[2]].number;
-    else
+    if (predicate >= end || !is_of_position(c, predicate, &number) || predicate[2] != PX_EQ)
         return SIZE_MAX;
     return number >= 1 && number < INT32_MAX ? (size_t)number : 1;
 }
@@ -277,9 +282,17 @@ static int keep_passing(px_context *c, const int32_t *predicate, size_t begin)
     px_among around = c->position;
     size_t size = d->set_count - begin, kept = begin;
     int code = 0;
+    double number;
+    if (is_of_position(c, predicate, &number)) {
+        for (size_t i = 0; i < size; i++)
+            if (px_compare((double)(i + 1), predicate[2], number))
+                d->set[kept++] = d->set[begin + i];
+        d->set_count = kept;
+        return 0;
+    }
     for (size_t i = 0; i < size && code >= 0; i++) {
         int32_t node = d->set[begin + i];
-        c->position = (px_among){(double)(i + 1), (double)size};
+        c->position = (px_among){(double)(i + 1), (double)size, 0};
         code = px_holds(c, predicate, node);
         if (code > 0)
             d->set[kept++] = node;
@@ -324,4 +337,67 @@ int px_step_exactly(px_context *c, const int32_t *step, size_t begin)
     d->set_count = begin + count;
     px_sort_set(d, begin);
     return 0;
+}
+
+static int64_t child_count(const px_document *d, int32_t parent)
+{
+    int64_t count = parent < 0;
+    for (int32_t row = parent + 1; parent >= 0 && row < d->last[parent]; row = d->last[row])
+        count++;
+    return count;
+}
+
+/* The children of a node that a step leads to: found once for all that are asked for, each of which is
+ * charged its share, so that a count does not depend on who asks first. NULL, with a code: they cannot be
+ * found. */
+static px_known *children_among(px_context *c, const int32_t *step, int32_t parent, int *code)
+{
+    px_document *d = c->document;
+    px_known *known = px_known_of(c, step, parent);
+    if (known != NULL)
+        return known;
+    int64_t before = d->budget;
+    size_t begin = d->set_count;
+    *code = step_from(c, step, parent);
+    *code = *code < 0 ? *code : px_note_nodes(c, step, parent, begin);
+    d->set_count = begin;
+    if (*code < 0)
+        return NULL;
+    known = px_known_of(c, step, parent);
+    known->share = 1 + (before - d->budget) / child_count(d, parent);
+    d->budget = before;
+    return known;
+}
+
+/* Where a node belongs among others, which are ascending: nearly always at the last place or the next. */
+static size_t place_among(const int32_t *nodes, size_t count, size_t last, int32_t node)
+{
+    size_t first = 0, end = count;
+    last += last < count && nodes[last] < node;
+    if ((last == count || nodes[last] >= node) && (last == 0 || nodes[last - 1] < node))
+        return last;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (nodes[middle] < node)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+int px_is_among(px_context *c, const int32_t *operands, int32_t node)
+{
+    const px_document *d = c->document;
+    const px_cell *cells = c->cells;
+    int code = 0;
+    if (operands[0])
+        c->cells = NULL; /* the same for all rows */
+    px_known *known = children_among(c, operands + 1, parent_of(d, node), &code);
+    c->cells = cells;
+    if (known == NULL || (code = px_charge(c, known->share)) < 0)
+        return code;
+    const int32_t *children = d->noted + known->first;
+    known->at = place_among(children, known->count, known->at, node);
+    return known->at < known->count && children[known->at] == node;
 }

@@ -79,7 +79,7 @@ int px_bound_nodes(px_machine *m, int32_t query)
 {
     const px_registry *r = m->registry;
     m->document.set_count = 0;
-    if (are_noted(r, &r->templates[r->owners[query].template_]))
+    if (!m->crowded && are_noted(r, &r->templates[r->owners[query].template_]))
         return take_noted(m, px_first_owner(r, query));
     return px_select_query(m, query);
 }

@@ -59,7 +59,7 @@ cdef extern from "push.h" nogil:
         uint8_t *bytes
         size_t used
     ctypedef struct px_figures:
-        uint64_t documents, elements, slots, candidates, evaluated, matches, known
+        uint64_t documents, elements, slots, candidates, evaluated, matches, known, steps, overrun
     ctypedef struct px_states:
         size_t count
         size_t bytes
@@ -75,6 +75,7 @@ cdef extern from "push.h" nogil:
         px_results candidates
         px_values_made values
         px_figures figures
+        size_t overrun
     px_registry *px_registry_new(const uint64_t *secret)
     void px_registry_free(px_registry *r)
     size_t px_registry_memory(const px_registry *r)
@@ -87,9 +88,10 @@ cdef extern from "push.h" nogil:
     int32_t px_template_order(const px_registry *r, int32_t number)
     int32_t px_strings_use(px_strings *s, const uint8_t *at, size_t length)
     void px_strings_release(px_strings *s, int32_t string)
-    px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
+    px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t steps)
     void px_machine_free(px_machine *m)
     size_t px_machine_memory(const px_machine *m)
+    void px_give_back(px_machine *m)
     int px_adapt(px_registry *r, px_machine *m)
     int px_match(px_machine *m, const px_input *input, int32_t unit)
 

@@ -44,7 +44,7 @@ static int gather_node(px_context *c, void *context, int32_t node)
 static int gather(px_machine *m, const int32_t *check, int32_t anchor, px_gathering *g)
 {
     int code = 0;
-    if (!(m->registry->slot_flags[check[5]] & PX_HEAVY))
+    if (m->crowded || !(m->registry->slot_flags[check[5]] & PX_HEAVY))
         return px_visit_path(&m->context, check + 6, anchor, gather_node, g);
     px_nodes_at nodes = px_nodes_below(m, check[5], anchor);
     for (int32_t node; code == 0 && (node = px_next_below(m, &nodes)) >= 0;)
@@ -82,8 +82,19 @@ static int test_of(px_prepared *p, const int32_t *check, const px_operand *o, px
     return 1;
 }
 
+/* Makes room again for what is known at anchors, when that is far more than the document has nodes. */
+static void forget_operands(px_machine *m)
+{
+    if (m->node_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.size + PX_FEW_PAIRS &&
+        m->operand_count <= (size_t)PX_FEW_ANCHORS * (size_t)m->document.size + m->registry->clause_count)
+        return;
+    m->operand_count = m->test_count = m->node_count = 0;
+    m->preparation++;
+}
+
 static int prepare(px_machine *m, const px_template *t, const px_clause *c, px_prepared *p, int32_t anchor)
 {
+    forget_operands(m);
     const int32_t *check = t->words + c->checks;
     int32_t checks = *check++;
     size_t operands = m->operand_count + (size_t)checks, tests = m->test_count + (size_t)checks;
@@ -106,7 +117,7 @@ static int prepare(px_machine *m, const px_template *t, const px_clause *c, px_p
     }
     m->operand_count = operands;
     m->test_count += p->count;
-    p->stamp = m->stamp;
+    p->preparation = m->preparation;
     return 0;
 }
 
@@ -219,10 +230,20 @@ int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, in
     const px_clause *c = &m->registry->clauses[clause];
     const px_template *t = &m->registry->templates[c->template_];
     px_prepared *p = &m->prepared[clause];
-    if (p->stamp != m->stamp || p->anchor != anchor) {
+    if (PX_UNLIKELY(anchor == PX_ANYWHERE)) {
+        int code = PX_OK;
+        for (uint32_t i = 0; i < count && code == PX_OK; i++)
+            code = px_try_anywhere(m, t, rows[i]);
+        return code;
+    }
+    if (p->preparation != m->preparation || p->anchor != anchor) {
+        px_account_fresh(m, NULL, t->steps);
         int code = prepare(m, t, c, p, anchor);
+        for (uint32_t i = 0; code == -PX_COSTLY && i < count; i++)
+            if (px_account_overrun(m, t, rows[i]) < 0)
+                return PX_MEMORY;
         if (code < 0)
-            return -code;
+            return code == -PX_COSTLY ? PX_OK : -code;
     }
     if (p->never)
         return PX_OK;

@@ -31,6 +31,8 @@
  *                                nodes are results
  *   PX_RESULT                    a number: holds always, the number is a result
  *   PX_RESULT_TEXT               a text: the same
+ *   PX_AMONG                     whether it has no cells, a step to children, from PX_EXACTLY on: the node
+ *                                is one of those that it leads to from its parent
  * text:       operation, words behind this one, operands
  *   PX_TEXT_LITERAL              number of bytes, the bytes
  *   PX_TEXT_CELL                 cell
@@ -49,11 +51,6 @@
  *   PX_NUMBER_CELL               cell
  *   PX_NUMBER_COUNT, PX_NUMBER_SUM   absolute, path: of its nodes
  *   PX_NUMBER_VALUE, PX_NUMBER_LENGTH  a text: as a number, its number of characters
- *   PX_NUMBER_POSITION, PX_NUMBER_LAST  a step to children: the position of the node among its
- *                                siblings that it selects, and how many these are
- *   PX_NUMBER_PLACE, PX_NUMBER_LISTED  paths from the document node, each with its words before it:
- *                                the position of the node among those that they select, and how
- *                                many these are
  *   PX_NUMBER_HERE, PX_NUMBER_SIZE  in a predicate of `axes.c`: the position of the node, and how many
  *                                nodes there are
  *   PX_NUMBER_TRUTH              a condition: 1 or 0
@@ -78,7 +75,8 @@ enum {
     PX_NODES,
     PX_COMPARE_TEXT,
     PX_SELECTED,
-    PX_RESULT_TEXT
+    PX_RESULT_TEXT,
+    PX_AMONG
 };
 enum {
     PX_TEXT_LITERAL,
@@ -111,10 +109,6 @@ enum {
     PX_NUMBER_FLOOR,
     PX_NUMBER_CEILING,
     PX_NUMBER_ROUND,
-    PX_NUMBER_POSITION,
-    PX_NUMBER_LAST,
-    PX_NUMBER_PLACE,
-    PX_NUMBER_LISTED,
     PX_NUMBER_HERE,
     PX_NUMBER_SIZE,
     PX_NUMBER_TRUTH
@@ -126,6 +120,7 @@ enum { PX_EQ, PX_NE, PX_LT, PX_LE, PX_GT, PX_GE, PX_HAS, PX_BEGINS };
 /* The position of a node among those that a predicate is about, and how many these are. */
 typedef struct {
     double number, size;
+    int asked; /* whether one of them was asked for */
 } px_among;
 
 typedef struct {
@@ -141,9 +136,6 @@ int px_holds_anywhere(px_context *c, const int32_t *condition); /* at the docume
 int px_holds_at(px_context *c, const int32_t *path, int32_t step, int32_t node);
 /* Selects nodes from `node` into the document's set, behind those that are there; each once. */
 int px_select(px_context *c, const int32_t *path, int32_t node);
-/* The same, from the document node with several paths, one behind the other with their words before
- * them. */
-int px_select_all(px_context *c, const int32_t *paths, const int32_t *end);
 /* Visits the nodes that a path selects from `node`, until a visit returns something else than 0. */
 typedef int (*px_visitor)(px_context *c, void *context, int32_t node);
 int px_visit_path(px_context *c, const int32_t *path, int32_t node, px_visitor visit, void *context);
@@ -162,16 +154,42 @@ int px_number(px_context *c, const int32_t *expression, int32_t node, double *nu
 int px_numbers_hold(px_context *c, const int32_t *condition, int32_t node);
 /* evaluate.c: whether a step selects a node that its axis leads to */
 int px_step_passes(px_context *c, const int32_t *step, int32_t node);
-int px_spend(px_context *c); /* takes note of a node that is looked at */
 int px_has_name(const px_context *c, int32_t symbol, int32_t test);
 int px_push_node(px_document *d, int32_t node); /* adds it to the document's set */
 void px_sort_set(px_document *d, size_t begin); /* ascending, each node once */
 int px_sort_by_place(px_document *d, size_t begin); /* in document order: 0, or an error */
+/* Takes so many steps: 0, or -PX_COSTLY. */
+static inline int px_charge(px_context *c, int64_t steps)
+{
+    return PX_UNLIKELY((c->document->budget -= steps) < 0) ? -PX_COSTLY : 0;
+}
+
+static inline int px_spend(px_context *c) { return px_charge(c, 1); }
+
+/* The same for bytes that are read or written: many of them are a step. */
+enum { PX_STEP_BYTES = 64 };
+static inline int px_charge_bytes(px_context *c, size_t bytes) { return px_charge(c, (int64_t)(bytes / PX_STEP_BYTES)); }
+
+/* truths.c: what is known of a condition; NULL: no memory. It holds until another one is asked for. */
+px_truth *px_truth_of(px_document *d, const int32_t *condition);
+int px_truth_known(const px_truth *truth, int32_t node); /* 0, 1; -1: it is not known */
+/* Notes whether a condition holds at a node, and how many steps it took to find out. */
+int px_truth_note(px_context *c, const int32_t *condition, int32_t node, int holds, int64_t spent);
+/* Marks the nodes from which a step's axis leads to a marked one that passes the step's test of names. */
+int px_mark_sources(px_context *c, const int32_t *step, const uint8_t *marked, uint8_t *from);
+/* evaluate.c: the path that a condition is about, from the node, if one of its nodes that a visit takes
+ * decides; NULL: it is another one */
+const int32_t *px_path_of(const int32_t *condition, px_visitor *visit, void **context);
 /* axes.c: replaces the nodes of a set, from `begin` on, by those that a step selects. */
 int px_step_exactly(px_context *c, const int32_t *step, size_t begin);
-/* What was found out about something that does not depend on a node; `known->turn` says whether
- * anything was. */
-px_known *px_known_of(px_context *c, const int32_t *words);
+int px_is_among(px_context *c, const int32_t *operands, int32_t node); /* PX_AMONG: 1, 0, or an error */
+/* known.c: what was found out from a node on, -1 for the document node; NULL: nothing. It holds until
+ * more is noted. */
+px_known *px_known_of(const px_context *c, const int32_t *words, int32_t from);
+/* Notes it, if there is memory. */
+void px_note_known(const px_context *c, const int32_t *words, int32_t holds, double number);
+/* Notes the nodes of the document's set from `begin` on: 0, or an error. */
+int px_note_nodes(px_context *c, const int32_t *words, int32_t from, size_t begin);
 int px_texts_test(px_bytes at, size_t length, int operator_, px_bytes other, size_t size);
 static inline int px_text_test(px_bytes at, size_t length, int operator_, const px_string *constant)
 {

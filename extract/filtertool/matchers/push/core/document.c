@@ -71,9 +71,12 @@ int px_document_begin(px_document *d, const px_input *in, int with_texts)
 {
     d->in = *in;
     d->names = -1;
-    d->leaves_known = 0;
-    d->turn++;
+    d->leaves_known = d->whole_known = 0;
+    d->copied = 0;
+    px_forget_known(d);
+    px_truths_begin(d);
     d->nodes = d->text_end = in->rows + in->attributes;
+    d->size = (int64_t)d->nodes + in->leaves;
     size_t rows = (size_t)in->rows + 1;
     if (px_grow(&d->last, &d->last_room, rows, sizeof *d->last) != PX_OK ||
         px_grow(&d->depth, &d->depth_room, rows, sizeof *d->depth) != PX_OK ||
@@ -120,15 +123,22 @@ void px_document_free(px_document *d)
     free(d->attribute_first);
     free(d->text_first);
     free(d->leaf_first);
+    free(d->whole_at);
     free(d->texts);
     free(d->others);
     free(d->values);
     free(d->set);
     free(d->made);
     free(d->by_name);
-    for (int i = 0; i < PX_LISTED; i++)
-        free(d->listed[i].nodes);
+    free(d->known);
+    free(d->noted);
+    px_truths_free(d);
     free(d->name_first);
+    px_document_forget(d);
+}
+
+void px_document_forget(px_document *d)
+{
     while (d->arena != NULL) {
         px_block *next = d->arena->next;
         free(d->arena);
@@ -214,8 +224,6 @@ int64_t px_place_of(const px_document *d, int32_t node)
 
 static uint8_t *allocate(px_document *d, size_t size)
 {
-    if ((d->budget -= (int64_t)size) < 0)
-        return NULL; /* the texts of elements in each other may be far longer than the document */
     if (d->arena == NULL || d->arena->room - d->arena->used < size) {
         size_t room = size < 4096 ? 4096 : size;
         px_block *block = malloc(sizeof *block + room);
@@ -320,6 +328,36 @@ static int find_leaves(px_document *d)
     return PX_OK;
 }
 
+static uint8_t *put_leaf(const px_input *in, int32_t leaf, uint8_t *out)
+{
+    px_bytes p = in->data + in->leaf_start[leaf], stop = in->data + in->leaf_end[leaf];
+    if (in->leaf_kind[leaf] == CDATA)
+        return put_text(p + 9, stop - 3, 0, 0, out);
+    return in->leaf_kind[leaf] <= REFERENCES ? put_text(p, stop, in->leaf_kind[leaf] == REFERENCES, 0, out) : out;
+}
+
+/* Makes the text of the whole document, of which that of each element is a part: the texts of elements in
+ * each other may be far longer together than the document. */
+static int make_whole(px_document *d)
+{
+    const px_input *in = &d->in;
+    size_t size = 1;
+    for (int32_t i = 0; i < in->leaves; i++)
+        size += in->leaf_kind[i] <= REFERENCES ? (size_t)(in->leaf_end[i] - in->leaf_start[i]) : 0;
+    if (px_grow(&d->whole_at, &d->whole_room, (size_t)in->leaves + 1, sizeof *d->whole_at) != PX_OK)
+        return PX_MEMORY;
+    uint8_t *out = allocate(d, size);
+    if (out == NULL)
+        return PX_MEMORY;
+    for (int32_t i = 0; i < in->leaves; i++) {
+        d->whole_at[i] = out;
+        out = put_leaf(in, i, out);
+    }
+    d->whole_at[in->leaves] = out;
+    d->whole_known = 1;
+    return PX_OK;
+}
+
 static int make_text(px_document *d, int32_t first, int32_t end, px_value *value)
 {
     const px_input *in = &d->in;
@@ -341,16 +379,18 @@ static int make_text(px_document *d, int32_t first, int32_t end, px_value *value
         value->length = (uint32_t)size;
         return PX_OK;
     }
+    if (!d->whole_known && (d->copied += size) > (size_t)in->end[0] && make_whole(d) != PX_OK)
+        return PX_MEMORY;
+    if (d->whole_known) {
+        value->at = d->whole_at[first];
+        value->length = (uint32_t)(d->whole_at[end] - d->whole_at[first]);
+        return PX_OK;
+    }
     uint8_t *out = allocate(d, size), *begin = out;
     if (out == NULL)
         return PX_MEMORY;
-    for (int32_t i = first; i < end; i++) {
-        px_bytes p = in->data + in->leaf_start[i], stop = in->data + in->leaf_end[i];
-        if (in->leaf_kind[i] == CDATA)
-            out = put_text(p + 9, stop - 3, 0, 0, out);
-        else if (in->leaf_kind[i] <= REFERENCES)
-            out = put_text(p, stop, in->leaf_kind[i] == REFERENCES, 0, out);
-    }
+    for (int32_t i = first; i < end; i++)
+        out = put_leaf(in, i, out);
     value->at = begin;
     value->length = (uint32_t)(out - begin);
     return PX_OK;

@@ -36,27 +36,29 @@ typedef struct {
 
 typedef struct px_block px_block;
 
-/* Whether a condition that does not depend on a node holds for the constants of a row, or what such a
- * number is: rules say at each of their candidates what holds in the whole document. */
-enum { PX_KNOWN = 64 };
+/* Whether a condition that does not depend on a node holds for the constants of a row, what such a
+ * number is, or which nodes a step leads to from a node: see `known.c`. */
 typedef struct {
-    const int32_t *condition;
+    const int32_t *words;
     const px_cell *cells;
-    uint32_t turn; /* of the document */
-    int holds;
+    uint64_t stamp; /* it holds if that is the document's */
     double number;
-    int32_t parent, node; /* of a position: that of this child */
+    size_t first, count, at; /* of nodes: where they are noted, and the one that was asked for last */
+    int64_t share;           /* steps that each node that is asked for is charged */
+    int32_t from;
+    int32_t holds;
 } px_known;
 
-/* The nodes among which positions were asked for last, by expression and row. */
-enum { PX_LISTED = 4 };
+/* What a condition is at nodes, in one evaluation: see `truths.c`. */
 typedef struct {
-    const int32_t *expression;
-    const px_cell *cells;
-    uint32_t turn;
-    int32_t *nodes;
-    size_t count, room;
-} px_listed;
+    const int32_t *condition;
+    uint64_t evaluation;
+    int64_t spent;  /* steps, to find it out */
+    uint8_t *holds; /* by node; the document node is before the first */
+    size_t room;
+    uint8_t kept;  /* whether `holds` is filled in */
+    uint8_t whole; /* whether all nodes were, or are, looked at together */
+} px_truth;
 
 /* A document with what is derived. Nodes have numbers: elements their rows, then attributes, then
  * texts by element, then comments and processing instructions. The document node is -1. */
@@ -67,13 +69,18 @@ typedef struct {
     int32_t *attribute_first, *text_first; /* for each row, and one more */
     int32_t *leaf_first; /* for each row: the first leaf behind its start tag */
     int leaves_known;    /* whether that is filled in */
+    uint8_t **whole_at;  /* where the text of each leaf is in that of the document, and one more */
+    int whole_known;     /* whether that is filled in */
+    size_t copied;       /* bytes of texts that are not as in the document */
     px_text *texts;
     int32_t text_end; /* the number behind those of texts */
     int32_t *others;  /* the leaves that are comments and processing instructions */
     int32_t nodes;
+    int64_t size; /* elements, attributes and leaves: whether a query asks for texts or not, which the number of
+                     nodes depends on; steps of a query are the same whatever other queries there are */
     px_value *values;
-    int64_t budget; /* nodes that may still be looked at, bytes that may be copied */
-    size_t last_room, depth_room, leaf_room, attribute_room, text_first_room, text_room, other_room, value_room;
+    int64_t budget; /* steps that the present evaluation may still take */
+    size_t last_room, depth_room, leaf_room, whole_room, attribute_room, text_first_room, text_room, other_room, value_room;
     px_block *arena; /* for values that are not as in the document */
     int32_t *set; /* a set of nodes */
     size_t set_count, set_room;
@@ -83,16 +90,28 @@ typedef struct {
     int32_t *name_first; /* for each symbol, and one more */
     int32_t names;       /* symbols; -1: the rows are not sorted yet */
     size_t by_name_room, name_room;
-    px_listed listed[PX_LISTED];
-    uint32_t next_listed; /* to be replaced */
-    px_known known[PX_KNOWN]; /* by condition and row; those of other turns are not valid */
-    uint32_t turn;
+    px_known *known; /* hashed by words, row and node; NULL: none yet */
+    size_t known_size, known_count;
+    int32_t *noted; /* nodes */
+    size_t noted_count, noted_room;
+    uint64_t stamp; /* of what is known */
+    uint64_t evaluation; /* of one query: what is known of conditions holds for it alone */
+    px_truth *truths;
+    size_t truth_count, truth_room, truths_kept;
+    int32_t *nearest; /* working memory of `truths.c` */
+    size_t nearest_room;
 } px_document;
 
 int px_document_begin(px_document *d, const px_input *in, int with_texts);
+void px_forget_known(px_document *d);
 void px_document_free(px_document *d);
 size_t px_document_arena(const px_document *d); /* in bytes */
-/* The value of a node; NULL: no memory, or the budget is spent. */
+void px_document_forget(px_document *d); /* the values that are in it */
+/* truths.c: from now on nothing is known of any condition */
+void px_truths_begin(px_document *d);
+void px_truths_free(px_document *d);
+size_t px_truths_memory(const px_document *d);
+/* The value of a node; NULL: no memory. */
 const px_value *px_value_make(px_document *d, int32_t node);
 static inline const px_value *px_value_of(px_document *d, int32_t node)
 {

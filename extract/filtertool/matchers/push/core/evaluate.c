@@ -1,8 +1,8 @@
 #include "push.h"
 
 /* A path is evaluated in one of two ways: step by step into sets, or node by node, which ends with
- * the first node that decides. Node by node, a node may be visited more than once if two steps look
- * far below; such paths are evaluated into sets. */
+ * the first node that decides. A path that may lead to a node by several ways is evaluated into sets,
+ * so that it goes on once from each node. */
 
 int px_has_name(const px_context *c, int32_t symbol, int32_t test)
 {
@@ -10,8 +10,6 @@ int px_has_name(const px_context *c, int32_t symbol, int32_t test)
         return test == PX_ANY || symbol == test;
     return (size_t)symbol < c->registry->symbols && c->registry->namespaces[symbol] == PX_NAMESPACE - test;
 }
-
-int px_spend(px_context *c) { return --c->document->budget < 0 ? -PX_COSTLY : 0; }
 
 /* How to go through a range of nodes: each of them, children, those not above the node behind the
  * last, or from the first one upwards. */
@@ -84,13 +82,17 @@ typedef struct {
 enum { MANY = 64 }; /* nodes from which on it is worth looking up a name */
 
 /* The nearest sibling with the name, of those in a range. */
-static range nearest(const px_context *c, const int32_t *step, range all)
+static int nearest(px_context *c, const int32_t *step, range all, range *found)
 {
     const px_document *d = c->document;
     int32_t at = step[0] == PX_NEXT ? all.first : px_previous_sibling(d, all.end);
-    while (at >= 0 && at < all.end && !px_has_name(c, d->in.symbol[at], step[1]))
+    int code = 0;
+    while (code == 0 && at >= 0 && at < all.end && !px_has_name(c, d->in.symbol[at], step[1])) {
         at = step[0] == PX_NEXT ? d->last[at] : px_previous_sibling(d, at);
-    return at >= 0 && at < all.end ? (range){at, at + 1, EACH} : (range){0, 0, EACH};
+        code = px_spend(c);
+    }
+    *found = at >= 0 && at < all.end ? (range){at, at + 1, EACH} : (range){0, 0, EACH};
+    return code;
 }
 
 /* Of the elements behind or before a node, or above it, the nearest with the name. */
@@ -116,9 +118,11 @@ static int begin_nodes(px_context *c, const int32_t *step, int32_t node, cursor 
 {
     px_document *d = c->document;
     range r = range_of(d, step[0], node);
+    int code = 0;
     if ((step[0] == PX_NEXT || step[0] == PX_PREVIOUS) && r.first < r.end)
-        r = nearest(c, step, r);
-    int code = step[0] >= PX_FIRST_BEHIND ? nearest_elsewhere(c, step, r, &r) : 0;
+        code = nearest(c, step, r, &r);
+    else if (step[0] >= PX_FIRST_BEHIND)
+        code = nearest_elsewhere(c, step, r, &r);
     if (code < 0)
         return code;
     *it = (cursor){d, NULL, NULL, r.first, r.end, r.way};
@@ -258,6 +262,46 @@ static void keep_outermost(px_document *d, int32_t axis, size_t begin)
     d->set_count = begin + 1;
 }
 
+/* The axis that leads back; -1: it is not needed, for the nodes that steps along this axis lead to are
+ * different ones, or there is another way to come by each once. */
+static int32_t way_back(int32_t axis)
+{
+    switch (axis) {
+    case PX_FOLLOWING:
+        return PX_PRECEDING;
+    case PX_PRECEDING:
+        return PX_FOLLOWING;
+    case PX_ANCESTOR:
+        return PX_DESCENDANT;
+    case PX_ABOVE:
+        return PX_NEAR;
+    default:
+        return -1;
+    }
+}
+
+/* The same as `step_set` for many nodes: what they lead to is found in one pass over the document. */
+static int step_all(px_context *c, const int32_t *step, int32_t back, size_t begin)
+{
+    px_document *d = c->document;
+    size_t nodes = (size_t)d->nodes + 1;
+    uint8_t *marked = calloc(2, nodes), *to = marked + nodes;
+    const int32_t axis[3] = {back, PX_ANY, 0};
+    if (marked == NULL)
+        return -PX_MEMORY;
+    for (size_t i = begin; i < d->set_count; i++)
+        marked[d->set[i] + 1] = 1;
+    int code = px_mark_sources(c, axis, marked, to);
+    d->set_count = begin;
+    for (int32_t row = 0; row < d->in.rows && code >= 0; row++) {
+        code = to[row + 1] ? px_step_passes(c, step, row) : 0;
+        if (code > 0)
+            code = px_push_node(d, row);
+    }
+    free(marked);
+    return code < 0 ? code : 0;
+}
+
 /* Replaces the nodes of a set, from `begin` on and ascending, by those that a step selects. */
 static int step_set(px_context *c, const int32_t *step, size_t begin)
 {
@@ -266,6 +310,8 @@ static int step_set(px_context *c, const int32_t *step, size_t begin)
         return px_step_exactly(c, step, begin);
     if ((step[0] == PX_BEHIND || step[0] == PX_BEFORE) && d->set_count > begin + 1)
         keep_outermost(d, step[0], begin);
+    if (d->set_count - begin > MANY && way_back(step[0]) >= 0)
+        return step_all(c, step, way_back(step[0]), begin);
     size_t end = d->set_count;
     int32_t covered = -1; /* what is below nodes so far, for steps that look far below */
     int sorted = 1;
@@ -317,30 +363,27 @@ int px_select(px_context *c, const int32_t *path, int32_t node)
     return select_steps(c, path + 1, path[0], node);
 }
 
-int px_select_all(px_context *c, const int32_t *paths, const int32_t *end)
+static int leads_to_one(int32_t axis)
 {
-    px_document *d = c->document;
-    size_t begin = d->set_count, first = 0;
-    int code = 0;
-    for (; paths < end && code == 0; paths += 1 + paths[0]) {
-        first = d->set_count;
-        code = px_select(c, paths + 1, -1);
-    }
-    if (code == 0 && first > begin)
-        px_sort_set(d, begin);
-    return code;
+    return axis == PX_NEXT || axis == PX_PREVIOUS || axis >= PX_PARENT;
 }
 
-/* Whether steps are evaluated into sets. */
+/* Whether steps are evaluated into sets: they may lead from one node to another one by several ways.
+ * Children, attributes and texts of different nodes are different; so is what is below nodes of which
+ * none is below another. Other steps lead from several nodes to the same ones. */
 static int need_sets(const int32_t *step, int32_t left)
 {
-    int far = 0;
+    int several = 0, nested = 0; /* what is known of the nodes so far */
     for (; left > 0; left--, step += 3 + step[2]) {
-        if (step[0] >= PX_EXACTLY)
+        int32_t axis = step[0];
+        if (axis >= PX_EXACTLY || (axis > PX_ANCHOR && several))
             return 1;
-        far += is_far(step[0]) || step[0] == PX_ANCESTOR || step[0] == PX_ABOVE;
+        if ((axis == PX_DESCENDANT || axis == PX_NEAR) && nested)
+            return 1;
+        several |= !leads_to_one(axis);
+        nested |= is_far(axis) || axis == PX_ANCESTOR || axis == PX_ABOVE;
     }
-    return far > 1;
+    return 0;
 }
 
 /* Visits the nodes that steps select until one is enough. */
@@ -400,6 +443,8 @@ static int value_passes(px_context *c, void *condition, int32_t node)
         const px_value *value = px_value_of(c->document, node);
         if (value == NULL)
             return -PX_MEMORY;
+        if (px_charge_bytes(c, value->length) < 0)
+            return -PX_COSTLY;
         return px_text_test(value->at, value->length, operands[0], &c->registry->strings.items[cell.string]);
     }
     double number;
@@ -477,28 +522,87 @@ static int is_absolute(const int32_t *condition)
     }
 }
 
-px_known *px_known_of(px_context *c, const int32_t *words)
-{
-    px_document *d = c->document;
-    uintptr_t hash = ((uintptr_t)words >> 2) * 31 + ((uintptr_t)c->cells >> 3);
-    px_known *known = &d->known[(hash ^ hash >> 6 ^ hash >> 12) % PX_KNOWN];
-    if (known->turn != d->turn || known->condition != words || known->cells != c->cells)
-        *known = (px_known){words, c->cells, d->turn - 1, 0, 0, -1, -1};
-    return known;
-}
-
 int px_holds_anywhere(px_context *c, const int32_t *condition)
 {
-    const px_known *before = px_known_of(c, condition);
-    if (before->turn == c->document->turn)
-        return before->holds;
+    const px_known *known = px_known_of(c, condition, -1);
+    if (known != NULL)
+        return known->holds;
     int code = px_holds(c, condition, -1);
-    if (code >= 0) { /* what was asked meanwhile may have taken its place */
-        px_known *known = px_known_of(c, condition);
-        known->holds = code;
-        known->turn = c->document->turn;
-    }
+    if (code >= 0)
+        px_note_known(c, condition, code, 0);
     return code;
+}
+
+const int32_t *px_path_of(const int32_t *condition, px_visitor *visit, void **context)
+{
+    const int32_t *at = condition + 2;
+    *context = (void *)at;
+    switch (condition[0]) {
+    case PX_THERE:
+    case PX_SELECTED:
+        *visit = condition[0] == PX_THERE ? enough : is_result;
+        return at[0] ? NULL : at + 1;
+    case PX_COMPARE:
+        *visit = value_passes;
+        return at[3] ? NULL : at + 4;
+    default:
+        return NULL;
+    }
+}
+
+static int decide(px_context *c, const int32_t *condition, int32_t node)
+{
+    const int32_t *at = condition + 2;
+    switch (condition[0]) {
+    case PX_THERE:
+        return px_visit_path(c, at + 1, at[0] ? -1 : node, enough, NULL);
+    case PX_SELECTED:
+        return px_visit_path(c, at + 1, at[0] ? -1 : node, is_result, NULL);
+    case PX_COMPARE:
+        return px_visit_path(c, at + 4, at[3] ? -1 : node, value_passes, (void *)at);
+    case PX_FIRST:
+        return first_passes(c, at, node);
+    case PX_COUNT:
+        return count_passes(c, at, node);
+    case PX_AMONG:
+        return px_is_among(c, at, node);
+    case PX_TEXTS:
+    case PX_LENGTH:
+    case PX_COMPARE_TEXT:
+    case PX_RESULT_TEXT:
+        return px_texts_hold(c, condition, node);
+    case PX_CALCULATED:
+    case PX_COMPARE_CALCULATED:
+    case PX_TRUTH:
+    case PX_RESULT:
+    case PX_NODES:
+        return px_numbers_hold(c, condition, node);
+    default:
+        return 0;
+    }
+}
+
+/* Decides a condition, unless it is known already; what depends on a position is not known. */
+static int decide_once(px_context *c, const int32_t *condition, int32_t node)
+{
+    enum { CHEAP = 4 }; /* steps, which are as well taken again */
+    if (PX_UNLIKELY(c->document->truths_kept)) {
+        const px_truth *truth = px_truth_of(c->document, condition);
+        if (truth == NULL)
+            return -PX_MEMORY;
+        int known = px_truth_known(truth, node);
+        if (known >= 0)
+            return known;
+    }
+    int asked = c->position.asked;
+    int64_t before = c->document->budget;
+    c->position.asked = 0;
+    int holds = decide(c, condition, node), code = holds;
+    int64_t spent = before - c->document->budget;
+    if (spent > CHEAP && holds >= 0 && !c->position.asked)
+        code = px_truth_note(c, condition, node, holds, spent);
+    c->position.asked |= asked;
+    return code < 0 ? code : holds;
 }
 
 int px_holds(px_context *c, const int32_t *condition, int32_t node)
@@ -523,29 +627,10 @@ int px_holds(px_context *c, const int32_t *condition, int32_t node)
         return code < 0 ? code : !code;
     case PX_TRUE:
         return 1;
-    case PX_THERE:
-        return px_visit_path(c, at + 1, at[0] ? -1 : node, enough, NULL);
-    case PX_SELECTED:
-        return px_visit_path(c, at + 1, at[0] ? -1 : node, is_result, NULL);
-    case PX_COMPARE:
-        return px_visit_path(c, at + 4, at[3] ? -1 : node, value_passes, (void *)at);
-    case PX_FIRST:
-        return first_passes(c, at, node);
-    case PX_COUNT:
-        return count_passes(c, at, node);
-    case PX_TEXTS:
-    case PX_LENGTH:
-    case PX_COMPARE_TEXT:
-    case PX_RESULT_TEXT:
-        return px_texts_hold(c, condition, node);
-    case PX_CALCULATED:
-    case PX_COMPARE_CALCULATED:
-    case PX_TRUTH:
-    case PX_RESULT:
-    case PX_NODES:
-        return px_numbers_hold(c, condition, node);
-    default:
+    case PX_FALSE:
         return 0;
+    default:
+        return decide_once(c, condition, node);
     }
 }
 

@@ -3,7 +3,7 @@
 /* The first documents are counted, then one of so many. Few slots are in the cache anyway. */
 enum { FIRST = 256, COUNTED = 64, FEW_SLOTS = 1024 };
 
-px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget)
+px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t steps)
 {
     px_machine *m = calloc(1, sizeof *m);
     if (m == NULL)
@@ -12,8 +12,8 @@ px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, 
     m->states.most_bytes = most_bytes;
     m->shapes.most_bytes = most_bytes / 4;
     m->select = select;
-    m->budget = budget;
-    m->context = (px_context){&m->document, r, NULL, {0, 0}};
+    m->steps = steps;
+    m->context = (px_context){&m->document, r, NULL, {0, 0, 0}};
     m->tally.secret = r->lists.secret;
     return m;
 }
@@ -32,6 +32,7 @@ void px_machine_free(px_machine *m)
         return;
     px_forget_values(m);
     px_states_free(&m->states);
+    px_map_free(&m->spent);
     px_shapes_free(&m->shapes);
     px_document_free(&m->document);
     free(m->state);
@@ -144,11 +145,13 @@ static int begin(px_machine *m, const px_input *in)
         begin_counting(m);
     m->seen_count = m->anchor_count = m->arrival_count = 0;
     m->present_count = m->heavy_count = m->found_count = m->at_anchor_count = 0;
-    m->bindings.count = 0;
+    m->bindings.count = m->crowded = 0;
     m->bindings.failed = 0;
     m->operand_count = m->test_count = m->node_count = m->document.set_count = 0;
-    m->document.budget = m->budget;
-    return px_document_begin(&m->document, in, m->registry->with_texts > 0);
+    m->preparation++;
+    code = px_document_begin(&m->document, in, m->registry->with_texts > 0);
+    px_accounts_begin(m);
+    return code;
 }
 
 /* Tries simple postings window by window; afterwards no slots are found. */
@@ -175,7 +178,7 @@ static int find(px_machine *m, const px_shape *known)
         count_presence(m);
     if (known == NULL && m->windows <= 1) {
         code = px_try_simple(m);
-        if (code == PX_OK && m->shapes.keep)
+        if (code == PX_OK && m->shapes.keep && !m->overrun)
             code = px_keep_matches(m);
     }
     if (code == PX_OK)
@@ -194,10 +197,12 @@ int px_match(px_machine *m, const px_input *in, int32_t unit)
     m->figures.known += known != NULL;
     if (known == NULL || m->counting || m->registry->more_slots)
         code = find(m, known);
-    if (code == PX_OK)
+    if (code == PX_OK) {
+        px_accounts_end(m, known);
         code = px_add_results(m, unit, known);
-    else
+    } else {
         px_drop_matches(m);
+    }
     px_forget_slots(m);
     for (size_t i = 0; i < m->heavy_count; i++)
         m->first[m->heavy[i]] = -1;

@@ -40,7 +40,7 @@ typedef struct {
 } px_set;
 
 typedef struct {
-    uint64_t documents, elements, slots, candidates, evaluated, matches, known;
+    uint64_t documents, elements, slots, candidates, evaluated, matches, known, steps, overrun;
 } px_figures;
 
 /* The names of a document's nodes, and the owners of queries without values that match it. */
@@ -83,6 +83,10 @@ typedef struct {
     size_t note_room, count, room;
 } px_bindings;
 
+/* A node is noted with each of its anchors, unless a slot has many more of these pairs than the document has
+ * nodes: then it is noted once, with PX_ANYWHERE. */
+enum { PX_ANYWHERE = -2, PX_FEW_ANCHORS = 4, PX_FEW_PAIRS = 256 };
+
 /* A node at which a heavy slot was found; it has `rank` others of that slot before it. */
 typedef struct {
     int32_t node, anchor, next;
@@ -120,7 +124,7 @@ typedef struct {
 
 /* What the values at one anchor mean for the constants of a clause's rows. */
 typedef struct {
-    uint64_t stamp;
+    uint64_t preparation; /* of the machine, when it was found out */
     int32_t anchor;
     uint32_t operands;     /* one for each check */
     uint32_t tests, count; /* checks that are a comparison of the constant */
@@ -164,7 +168,11 @@ typedef struct {
 typedef struct {
     const px_registry *registry;
     int select;
-    int64_t budget; /* nodes that the conditions on one document may look at */
+    int64_t steps;  /* that a query may take for each node of a document and step of the query */
+    int64_t allowance; /* of a query with one step, on this document */
+    int64_t allowed;   /* of the present evaluation, at its beginning */
+    px_map spent;      /* steps of queries on this document, by template and row */
+    size_t overrun;    /* queries that took too many */
     px_states states;
     px_document document;
     px_context context;
@@ -175,6 +183,7 @@ typedef struct {
     uint64_t *bit;  /* of each row, as an anchor: see `anchors.c` */
     int32_t *open;  /* the open elements, by depth */
     size_t state_room, rank_room, bit_room, open_room;
+    size_t crowded;  /* slots whose nodes are noted without anchors */
     int32_t windows; /* of anchors that have bits of their own */
     px_seen *seen;
     uint64_t *anchors; /* for each group of each of these states, as bits */
@@ -200,6 +209,7 @@ typedef struct {
     size_t sample_room;
 
     px_prepared *prepared; /* for each clause */
+    uint64_t preparation; /* what was prepared before another one is not known any more */
     px_operand *operands;
     px_test *tests;
     int32_t *nodes; /* of operands */
@@ -225,9 +235,11 @@ typedef struct {
     px_figures figures;
 } px_machine;
 
-px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t budget);
+px_machine *px_machine_new(const px_registry *r, int select, size_t most_bytes, int64_t steps);
 void px_machine_free(px_machine *m);
 size_t px_machine_memory(const px_machine *m);
+/* Gives back what a document needed far more of than others do; nothing of it is asked for any more. */
+void px_give_back(px_machine *m);
 /* Matches one document, and adds its results with the number of the unit. PX_COSTLY: there are none,
  * the document must be matched in another way. */
 int px_match(px_machine *m, const px_input *in, int32_t unit);

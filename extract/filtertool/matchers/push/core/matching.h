@@ -58,6 +58,20 @@ static inline void px_note_bound(px_machine *m, int32_t named, int32_t anchor)
         px_note_anchor(m, named, anchor);
 }
 
+/* accounts.c: begins, before a document; leaves the queries open that took too many steps */
+void px_accounts_begin(px_machine *m);
+void px_accounts_end(px_machine *m, const px_shape *known);
+/* Before something with so many steps is evaluated that is no part of what led to it. */
+void px_account_fresh(px_machine *m, const px_cell *cells, int64_t steps);
+/* Before a row is evaluated: 1, or 0 if it took too many steps already. Afterwards, with the code of the
+ * evaluation: that code, and 0 if it took too many. */
+int px_account_open(px_machine *m, const px_template *t, int32_t row);
+int px_account_close(px_machine *m, const px_template *t, int32_t row, int code);
+/* Before a row is looked for in the whole document: 0; 1 if it was before; or -PX_MEMORY. */
+int px_account_try(px_machine *m, const px_template *t, int32_t row);
+int px_account_overrun(px_machine *m, const px_template *t, int32_t row); /* 0, or -PX_MEMORY */
+void px_note_overrun(px_machine *m);
+
 /* statistics.c: counts the value of a node, and forgets all that was counted */
 int px_count_value(px_machine *m, const px_state *state, int32_t node);
 void px_forget_values(px_machine *m);
@@ -94,6 +108,8 @@ static inline int32_t px_next_below(const px_machine *m, px_nodes_at *nodes)
     return -1;
 }
 
+/* postings.c: tries a row in the whole document, once */
+int px_try_anywhere(px_machine *m, const px_template *t, int32_t row);
 /* checks.c: tries rows of one clause that were found at one anchor */
 int px_try_rows(px_machine *m, int32_t clause, int32_t *rows, uint32_t count, int32_t anchor);
 /* guards.c */

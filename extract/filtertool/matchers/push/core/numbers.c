@@ -46,86 +46,6 @@ static int of_first(px_context *c, const int32_t *text, int32_t node, double *nu
     return code;
 }
 
-/* The position of a node among its siblings, or how many of these there are. Nodes are asked for one
- * after the other, so that the last answer is where the next one begins. */
-static int place(px_context *c, const int32_t *expression, int32_t node, double *number)
-{
-    px_document *d = c->document;
-    const int32_t *step = expression + 2;
-    int is_last = expression[0] == PX_NUMBER_LAST;
-    int32_t parent = node < 0 || node >= d->in.rows ? -1 : d->in.parent[node];
-    int32_t at = parent + 1, end = is_last ? (parent < 0 ? 1 : d->last[parent]) : node + 1;
-    const px_known *before = px_known_of(c, expression);
-    *number = 0;
-    if (before->turn == d->turn && before->parent == parent && (is_last || before->node <= node)) {
-        *number = before->number;
-        at = is_last ? end : d->last[before->node];
-    }
-    for (; at < end; at = d->last[at]) {
-        int code = px_spend(c);
-        if (code == 0)
-            code = px_step_passes(c, step, at);
-        if (code < 0)
-            return code;
-        *number += code;
-    }
-    px_known *known = px_known_of(c, expression);
-    known->number = *number;
-    known->parent = parent;
-    known->node = node;
-    known->turn = d->turn;
-    return 0;
-}
-
-/* The nodes that paths select, listed once for all that are asked for one after the other; NULL, with a
- * code: they cannot be. */
-static const px_listed *list_nodes(px_context *c, const int32_t *expression, int *code)
-{
-    px_document *d = c->document;
-    for (int i = 0; i < PX_LISTED; i++) {
-        const px_listed *known = &d->listed[i];
-        if (known->turn == d->turn && known->expression == expression && known->cells == c->cells)
-            return known;
-    }
-    size_t begin = d->set_count;
-    *code = px_select_all(c, expression + 2, expression + 2 + expression[1]);
-    size_t count = d->set_count - begin;
-    d->set_count = begin;
-    if (*code < 0)
-        return NULL;
-    px_listed *listed = &d->listed[d->next_listed++ % PX_LISTED]; /* only now: paths may list nodes, too */
-    listed->turn = d->turn - 1;
-    if (px_grow(&listed->nodes, &listed->room, count + 1, sizeof *listed->nodes) != PX_OK) {
-        *code = -PX_MEMORY;
-        return NULL;
-    }
-    memcpy(listed->nodes, d->set + begin, count * sizeof *listed->nodes);
-    listed->expression = expression;
-    listed->cells = c->cells;
-    listed->turn = d->turn;
-    listed->count = count;
-    return listed;
-}
-
-/* The position of a node among those that paths select, or how many these are. */
-static int among(px_context *c, const int32_t *expression, int32_t node, double *number)
-{
-    int code = 0;
-    const px_listed *listed = list_nodes(c, expression, &code);
-    if (listed == NULL)
-        return code;
-    size_t first = 0, end = listed->count;
-    while (expression[0] == PX_NUMBER_PLACE && first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (listed->nodes[middle] < node)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    *number = (double)(expression[0] == PX_NUMBER_PLACE ? first + 1 : end);
-    return 0;
-}
-
 static double rounded(double number)
 {
     if (number >= -0.5 && number < 0.5)
@@ -177,17 +97,13 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, doub
         return at[0] == PX_TEXT_VALUE ? of_first(c, at, node, number) : px_text_number(c, at, node, 0, number);
     case PX_NUMBER_LENGTH:
         return px_text_number(c, at, node, 1, number);
-    case PX_NUMBER_POSITION:
-    case PX_NUMBER_LAST:
-        return place(c, expression, node, number);
-    case PX_NUMBER_PLACE:
-    case PX_NUMBER_LISTED:
-        return among(c, expression, node, number);
     case PX_NUMBER_HERE:
         *number = c->position.number;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_SIZE:
         *number = c->position.size;
+        c->position.asked = 1;
         return 0;
     case PX_NUMBER_TRUTH:
         code = px_holds(c, at, node);
@@ -212,8 +128,6 @@ static int is_absolute(const int32_t *expression)
     case PX_NUMBER_VALUE:
     case PX_NUMBER_LENGTH:
         return at[0] == PX_TEXT_VALUE && at[2];
-    case PX_NUMBER_LISTED:
-        return 1;
     default:
         return 0;
     }
@@ -223,16 +137,14 @@ int px_number(px_context *c, const int32_t *expression, int32_t node, double *nu
 {
     if (node < 0 || !is_absolute(expression))
         return evaluate(c, expression, node, number);
-    const px_known *before = px_known_of(c, expression);
-    *number = before->number;
-    if (before->turn == c->document->turn)
+    const px_known *known = px_known_of(c, expression, -1);
+    if (known != NULL) {
+        *number = known->number;
         return 0;
-    int code = evaluate(c, expression, -1, number);
-    if (code == 0) {
-        px_known *known = px_known_of(c, expression);
-        known->number = *number;
-        known->turn = c->document->turn;
     }
+    int code = evaluate(c, expression, -1, number);
+    if (code == 0)
+        px_note_known(c, expression, 0, *number);
     return code;
 }
 
@@ -250,23 +162,39 @@ static int value_passes(px_context *c, void *context, int32_t node)
     return px_compare(number, with->operator_, with->number);
 }
 
-/* Whether a value of the first nodes equals, or differs from, one of the others. */
-static int some_equal(px_context *c, int operator_, size_t first, size_t second)
+/* Whether two nodes have equal values. */
+static int are_equal(px_context *c, int32_t one, int32_t other)
 {
-    px_document *d = c->document;
-    size_t end = d->set_count;
-    for (size_t i = first; i < second; i++) {
-        for (size_t j = second; j < end; j++) {
-            const px_value *left = px_value_of(d, d->set[i]), *right = px_value_of(d, d->set[j]);
-            if (left == NULL || right == NULL)
-                return -PX_MEMORY;
-            if (px_spend(c) < 0)
-                return -PX_COSTLY;
-            if (px_texts_test(left->at, left->length, operator_, right->at, right->length))
-                return 1;
-        }
-    }
-    return 0;
+    const px_value *left = px_value_of(c->document, one), *right = px_value_of(c->document, other);
+    if (left == NULL || right == NULL)
+        return -PX_MEMORY;
+    if (px_spend(c) < 0 || (left->length == right->length && px_charge_bytes(c, left->length) < 0))
+        return -PX_COSTLY;
+    return px_texts_test(left->at, left->length, PX_EQ, right->at, right->length);
+}
+
+/* Whether a value of the first nodes equals one of the others. */
+static int some_equal(px_context *c, size_t first, size_t second)
+{
+    const px_document *d = c->document;
+    int code = 0;
+    for (size_t i = first; i < second && code == 0; i++)
+        for (size_t j = second; j < d->set_count && code == 0; j++)
+            code = are_equal(c, d->set[i], d->set[j]);
+    return code;
+}
+
+/* Whether a value of the first nodes differs from one of the others: there are both, and not all are
+ * equal. */
+static int some_differ(px_context *c, size_t first, size_t second)
+{
+    const px_document *d = c->document;
+    int code = 1;
+    for (size_t j = second; first < second && j < d->set_count && code == 1; j++)
+        code = are_equal(c, d->set[first], d->set[j]);
+    for (size_t i = first; i < second && second < d->set_count && code == 1; i++)
+        code = are_equal(c, d->set[i], d->set[second]);
+    return code < 0 ? code : !code;
 }
 
 /* The lowest or highest number of nodes; NaN: none is a number. */
@@ -295,7 +223,7 @@ static int nodes_compare(px_context *c, const int32_t *operands, int32_t node)
     if (code == 0 && second > first)
         code = px_select(c, right + 1, right[0] ? -1 : node);
     if (code == 0 && operator_ <= PX_NE) {
-        code = some_equal(c, operator_, first, second);
+        code = operator_ == PX_EQ ? some_equal(c, first, second) : some_differ(c, first, second);
     } else if (code == 0) {
         code = outermost(c, first, second, lowest, &low);
         if (code == 0)

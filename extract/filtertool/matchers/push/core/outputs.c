@@ -172,7 +172,7 @@ static int32_t add_text(px_writing *w, int32_t *bound, size_t count)
     if (n >= INT32_MAX || px_grow(&o->end, &o->end_room, n, sizeof *o->end) != PX_OK ||
         px_grow(&o->too_long, &o->long_room, n, sizeof *o->too_long) != PX_OK)
         return -PX_MEMORY;
-    w->m->context.cells = w->program->cells;
+    px_account_fresh(w->m, w->program->cells, (int64_t)w->program->count);
     int code = write_result(w, bound, count), too_long = code == -PX_TOO_LONG;
     if (code < 0 && !too_long)
         return code;

@@ -25,11 +25,34 @@ static int groups_hold(const px_machine *m, const px_template *t, const px_claus
 /* Whether a clause holds for a row, at whatever anchor. */
 static int clause_holds(px_machine *m, const px_template *t, const px_clause *c, int32_t row)
 {
-    m->context.cells = t->cells + (size_t)row * (size_t)t->width;
     m->figures.evaluated++;
-    if (c->condition)
-        return px_holds_anywhere(&m->context, t->words + c->path);
-    return px_exists(&m->context, t->words + c->path);
+    if (!px_account_open(m, t, row))
+        return 0;
+    int holds = c->condition ? px_holds_anywhere(&m->context, t->words + c->path)
+                             : px_exists(&m->context, t->words + c->path);
+    return px_account_close(m, t, row, holds);
+}
+
+int px_try_anywhere(px_machine *m, const px_template *t, int32_t row)
+{
+    int holds = 0;
+    if (px_set_has(t->exact ? &m->hits : &m->maybe, t->owner[row]))
+        return PX_OK;
+    int code = px_account_try(m, t, row);
+    if (code != 0)
+        return code < 0 ? -code : PX_OK;
+    for (int32_t c = t->clause; c >= 0 && holds == 0; c = m->registry->clauses[c].next)
+        holds = clause_holds(m, t, &m->registry->clauses[c], row);
+    if (holds > 0)
+        px_match_row(m, t, row);
+    return holds < 0 ? -holds : PX_OK;
+}
+
+/* The same for the row of an owner, or of a crowd. */
+static int try_owner(px_machine *m, int32_t named)
+{
+    const px_owner *owner = &m->registry->owners[px_some_owner(m->registry, named)];
+    return px_try_anywhere(m, &m->registry->templates[owner->template_], owner->row);
 }
 
 static int try_anywhere(px_machine *m, px_item item)
@@ -107,10 +130,14 @@ static int try_at(px_machine *m, px_item item, int32_t anchor)
             return px_try_rows(m, item.clause, &item.row, 1, anchor);
         if (px_set_has(t->exact ? &m->hits : &m->maybe, t->owner[item.row]))
             return PX_OK;
-        m->context.cells = t->cells + (size_t)item.row * (size_t)t->width;
+        if (PX_UNLIKELY(anchor == PX_ANYWHERE))
+            return px_try_anywhere(m, t, item.row);
         m->figures.evaluated++;
+        if (!px_account_open(m, t, item.row))
+            return PX_OK;
         holds = c->condition ? px_holds_anywhere(&m->context, t->words + c->path)
                              : px_holds_at(&m->context, t->words + c->path, c->anchor, anchor);
+        holds = px_account_close(m, t, item.row, holds);
     }
     if (holds < 0)
         return -holds;
@@ -136,7 +163,9 @@ static int try_list(px_machine *m, px_list *list, int32_t anchor)
         int32_t clause = items[i].clause;
         end = i + 1;
         if (clause <= PX_PAIR) {
-            if (px_pair_holds(m, clause, guards[i], anchor))
+            if (PX_UNLIKELY(m->crowded))
+                code = try_owner(m, items[i].row);
+            else if (px_pair_holds(m, clause, guards[i], anchor))
                 code = try_at(m, (px_item){PX_SURE, items[i].row}, anchor);
             continue;
         }

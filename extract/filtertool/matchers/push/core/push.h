@@ -15,13 +15,16 @@
  *   states.c     states: the slots that an element reaches, made from the paths when first needed
  *   document.c   the nodes of one document, and their values
  *   evaluate.c   conditions on the nodes of a document
+ *   truths.c     what conditions are at nodes, each found out once
  *   axes.c       steps along any axis, with positions
+ *   known.c      what was found out about a document
  *   texts.c      expressions whose value is a string
  *   numbers.c    expressions whose value is a number
  *   anchors.c    the states of a document's nodes, and the slots that they are in
  *   found.c      the nodes at which a slot was found below one anchor
  *   statistics.c which values some of the documents have
  *   checks.c     conditions on values, for many rows at once
+ *   accounts.c   how many steps queries take
  *   postings.c   what slots and values lead to
  *   guards.c     other values that must be there, too; pairs of values that decide
  *   ahead.c      the lists that values lead to, loaded into the cache before they are needed

@@ -84,6 +84,7 @@ typedef struct {
     int32_t *place; /* of each posting in its list */
     uint8_t exact;  /* the conditions are the query's; else only implied by it */
     uint8_t texts;  /* it looks at text nodes */
+    int32_t steps;  /* of its paths, those in conditions too */
 } px_template;
 
 /* A query, as the caller numbers them. */

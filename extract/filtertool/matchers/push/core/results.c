@@ -51,11 +51,14 @@ int px_select_query(px_machine *m, int32_t owner)
     const px_registry *r = m->registry;
     px_document *d = &m->document;
     const px_template *t = &r->templates[r->owners[owner].template_];
-    m->context.cells = t->cells + (size_t)r->owners[owner].row * (size_t)t->width;
+    px_account_fresh(m, t->cells + (size_t)r->owners[owner].row * (size_t)t->width, t->steps);
+    int64_t before = d->budget;
     d->set_count = 0;
     for (int32_t c = t->clause; c >= 0; c = r->clauses[c].next) {
         const int32_t *path = t->words + r->clauses[c].path;
         int code = px_select(&m->context, r->clauses[c].condition ? path + 3 : path, -1);
+        m->figures.steps += (uint64_t)(before - d->budget);
+        before = d->budget;
         if (code < 0)
             return -code;
     }
@@ -71,7 +74,7 @@ int px_select_query(px_machine *m, int32_t owner)
 static int add_value(px_machine *m, int32_t unit, int32_t owner, const px_template *t, const int32_t *words)
 {
     px_values_made *v = &m->values;
-    m->context.cells = t->cells + (size_t)m->registry->owners[owner].row * (size_t)t->width;
+    px_account_fresh(m, t->cells + (size_t)m->registry->owners[owner].row * (size_t)t->width, t->steps);
     int64_t value = (int64_t)v->used;
     px_bytes at;
     size_t length = 0;
@@ -84,7 +87,7 @@ static int add_value(px_machine *m, int32_t unit, int32_t owner, const px_templa
         memcpy(&value, &number, sizeof value);
         return add_result(&v->rows, PX_SELECT_NODES, unit, owner, value, -1);
     }
-    if ((m->document.budget -= (int64_t)length) < 0 || length > INT32_MAX)
+    if (length > INT32_MAX)
         return PX_COSTLY;
     if (px_grow(&v->bytes, &v->room, v->used + length + 1, 1) != PX_OK)
         return PX_MEMORY;
@@ -93,7 +96,7 @@ static int add_value(px_machine *m, int32_t unit, int32_t owner, const px_templa
     return add_result(&v->rows, PX_SELECT_NODES, unit, owner, value, (int32_t)length);
 }
 
-static int add_match(px_machine *m, int32_t unit, int32_t owner)
+static int add_selected(px_machine *m, int32_t unit, int32_t owner)
 {
     const px_registry *r = m->registry;
     px_document *d = &m->document;
@@ -111,6 +114,17 @@ static int add_match(px_machine *m, int32_t unit, int32_t owner)
     for (size_t i = 0; i < d->set_count && code == PX_OK; i++)
         code = add_node(m, unit, owner, d->set[i]);
     return code;
+}
+
+/* The same; a query that takes too many steps may match. */
+static int add_match(px_machine *m, int32_t unit, int32_t owner)
+{
+    int code = add_selected(m, unit, owner);
+    if (PX_LIKELY(code != PX_COSTLY))
+        return code;
+    px_set_add(&m->maybe, owner);
+    px_note_overrun(m);
+    return PX_OK;
 }
 
 /* Adds the owners of one word of a set, with what they select. */

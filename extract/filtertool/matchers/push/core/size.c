@@ -1,6 +1,7 @@
 #include "push.h"
 
-/* How much memory a registry and a machine have. What the allocator needs for itself is left out. */
+/* How much memory a registry and a machine have, and what a machine gives back. What the allocator needs for
+ * itself is left out. */
 
 static size_t map_bytes(const px_map *map) { return map->slots == NULL ? 0 : (map->mask + 1) * sizeof *map->slots; }
 
@@ -86,15 +87,16 @@ size_t px_machine_memory(const px_machine *m)
     size_t bytes = sizeof *m + states_bytes(&m->states) + px_document_arena(d);
     bytes += (d->last_room + d->depth_room + d->attribute_room + d->text_first_room + d->leaf_room + d->set_room) *
              sizeof(int32_t);
-    for (int i = 0; i < PX_LISTED; i++)
-        bytes += d->listed[i].room * sizeof(int32_t);
+    bytes += d->known_size * sizeof *d->known + d->noted_room * sizeof *d->noted;
     bytes += d->text_room * sizeof *d->texts + d->value_room * sizeof *d->values;
+    bytes += d->whole_room * sizeof *d->whole_at + d->made_room + px_truths_memory(d);
+    bytes += (d->other_room + d->by_name_room + d->name_room) * sizeof(int32_t) + map_bytes(&m->spent);
     bytes += (m->state_room + m->rank_room + m->open_room + m->first_room + m->last_room) * sizeof(int32_t);
     bytes += (m->presence_room + m->present_room + m->heavy_room) * sizeof(int32_t);
     bytes += (m->bit_room + m->mask_room + m->anchor_room + m->visited_room) * sizeof(uint64_t);
     bytes += m->seen_room * sizeof *m->seen + m->arrival_room * sizeof *m->arrivals;
     bytes += m->ahead_room * sizeof *m->ahead + m->reached_room * sizeof *m->reached;
-    bytes += m->posted_room * sizeof *m->posted;
+    bytes += m->posted_room * sizeof *m->posted + m->bindings.room * sizeof *m->bindings.items;
     bytes += m->found_room * sizeof *m->found + m->prepared_room * sizeof *m->prepared;
     bytes += m->at_anchor_room * sizeof *m->at_anchors + m->ordered_room * sizeof *m->ordered;
     bytes += m->operand_room * sizeof *m->operands + m->test_room * sizeof *m->tests;
@@ -102,4 +104,66 @@ size_t px_machine_memory(const px_machine *m)
     bytes += set_bytes(&m->hits) + set_bytes(&m->maybe) + m->shapes.bytes;
     bytes += m->shapes.word_room * sizeof *m->shapes.words + m->shapes.room * sizeof *m->shapes.items;
     return bytes + results_bytes(&m->results) + results_bytes(&m->candidates) + results_bytes(&m->values.rows) + m->values.room;
+}
+
+/* -- giving back */
+
+enum { MOST_KEPT = 1 << 24 }; /* bytes of one array */
+
+static void give_back(void *array_of_pointer, size_t *room, size_t size)
+{
+    void *array;
+    if (*room * size <= MOST_KEPT)
+        return;
+    memcpy(&array, array_of_pointer, sizeof array);
+    free(array);
+    array = NULL;
+    memcpy(array_of_pointer, &array, sizeof array);
+    *room = 0;
+}
+
+#define GIVE_BACK(array, room) give_back(&(array), &(room), sizeof *(array))
+
+static void give_back_document(px_document *d)
+{
+    GIVE_BACK(d->last, d->last_room);
+    GIVE_BACK(d->depth, d->depth_room);
+    GIVE_BACK(d->attribute_first, d->attribute_room);
+    GIVE_BACK(d->text_first, d->text_first_room);
+    GIVE_BACK(d->leaf_first, d->leaf_room);
+    GIVE_BACK(d->whole_at, d->whole_room);
+    GIVE_BACK(d->texts, d->text_room);
+    GIVE_BACK(d->others, d->other_room);
+    GIVE_BACK(d->values, d->value_room);
+    GIVE_BACK(d->set, d->set_room);
+    GIVE_BACK(d->made, d->made_room);
+    GIVE_BACK(d->by_name, d->by_name_room);
+    GIVE_BACK(d->name_first, d->name_room);
+    GIVE_BACK(d->noted, d->noted_room);
+    if (px_truths_memory(d) > MOST_KEPT)
+        px_truths_free(d);
+    if (px_document_arena(d) > MOST_KEPT)
+        px_document_forget(d);
+    px_forget_known(d); /* nothing is known of a list that is gone */
+}
+
+void px_give_back(px_machine *m)
+{
+    give_back_document(&m->document);
+    GIVE_BACK(m->state, m->state_room);
+    GIVE_BACK(m->rank, m->rank_room);
+    GIVE_BACK(m->bit, m->bit_room);
+    GIVE_BACK(m->seen, m->seen_room);
+    GIVE_BACK(m->anchors, m->anchor_room);
+    GIVE_BACK(m->arrivals, m->arrival_room);
+    GIVE_BACK(m->found, m->found_room);
+    GIVE_BACK(m->at_anchors, m->at_anchor_room);
+    GIVE_BACK(m->operands, m->operand_room);
+    GIVE_BACK(m->tests, m->test_room);
+    GIVE_BACK(m->nodes, m->node_room);
+    GIVE_BACK(m->ahead, m->ahead_room);
+    GIVE_BACK(m->reached, m->reached_room);
+    GIVE_BACK(m->posted, m->posted_room);
+    GIVE_BACK(m->bindings.items, m->bindings.room);
+    GIVE_BACK(m->shapes.words, m->shapes.word_room);
 }

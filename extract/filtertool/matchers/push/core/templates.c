@@ -4,7 +4,7 @@
  *
  *   number of slots; for each the steps to its anchor and the steps from there, each as their number
  *     and (axis, test) pairs
- *   1: exact, 2: it looks at text nodes
+ *   1: exact, 2: it looks at text nodes, 4: times the number of its steps
  *   number of constants; for each whether it is a string
  *   number of clauses; for each
  *     [0] its words, [1] the anchor's step or -1, [2] whether it is a condition on the document,
@@ -147,7 +147,8 @@ int32_t px_template_add(px_registry *r, const int32_t *words, size_t count)
         if ((t.words[1 + taken] = px_slot_use(r, words + at, &used)) < 0)
             goto failed;
     t.exact = words[at] & 1;
-    t.texts = words[at++] >> 1 & 1;
+    t.texts = words[at] >> 1 & 1;
+    t.steps = words[at++] >> 2;
     t.width = words[at];
     rest = 1 + (size_t)slots;
     memcpy(t.words + rest, words + at, (count - at) * sizeof *words);

@@ -49,25 +49,24 @@ static int normalise(px_document *d, text *t)
 
 static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t);
 
+/* Each part is put behind the others, where it may have been made. */
 static int concatenate(px_context *c, const int32_t *at, const int32_t *end, int32_t node, text *t)
 {
     px_document *d = c->document;
-    text sum = {(px_bytes) "", 0, 0};
+    *t = (text){NULL, d->made_count, 0};
     for (; at < end; at += 2 + at[1]) {
         text part;
         int code = evaluate(c, at, node, &part);
         if (code == 0)
-            code = reserve(d, sum.length + part.length);
+            code = reserve(d, part.length);
         if (code < 0)
             return code;
-        uint8_t *to = d->made + d->made_count;
-        memcpy(to, bytes_of(d, &sum), sum.length);
-        memcpy(to + sum.length, bytes_of(d, &part), part.length);
-        sum = (text){NULL, d->made_count, sum.length + part.length};
-        d->made_count += sum.length;
+        if (part.length)
+            memmove(d->made + t->offset + t->length, bytes_of(d, &part), part.length);
+        t->length += part.length;
+        d->made_count = t->offset + t->length;
     }
-    *t = sum;
-    return 0;
+    return reserve(d, 0);
 }
 
 /* The part of a text before or behind the first place of another; empty if it has no such place. */
@@ -108,6 +107,8 @@ static int translate(px_context *c, const int32_t *at, int32_t node, text *t)
     at += 2 + at[1];
     if (code == 0)
         code = evaluate(c, at, node, &target);
+    if (code == 0)
+        code = px_charge_bytes(c, t->length * source.length);
     if (code == 0)
         code = reserve(d, t->length * 4); /* a character may become a longer one */
     if (code < 0)
@@ -255,7 +256,7 @@ static int write_value(px_context *c, const int32_t *expression, int32_t node, t
     return code < 0 ? code : put_text(c->document, digits, t);
 }
 
-static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
+static int make(px_context *c, const int32_t *expression, int32_t node, text *t)
 {
     const int32_t *at = expression + 2, *end = at + expression[1];
     const px_value *value = NULL;
@@ -310,6 +311,12 @@ static int evaluate(px_context *c, const int32_t *expression, int32_t node, text
     }
 }
 
+static int evaluate(px_context *c, const int32_t *expression, int32_t node, text *t)
+{
+    int code = make(c, expression, node, t);
+    return code < 0 ? code : px_charge_bytes(c, t->length);
+}
+
 static int compare(px_context *c, const int32_t *operands, int32_t node)
 {
     text left, right;
@@ -362,6 +369,8 @@ static int value_passes(px_context *c, void *context, int32_t node)
     const px_value *value = px_value_of(c->document, node);
     if (value == NULL)
         return -PX_MEMORY;
+    if (px_charge_bytes(c, value->length) < 0)
+        return -PX_COSTLY;
     return px_texts_test(value->at, value->length, with->operator_, bytes_of(c->document, &with->text),
                          with->text.length);
 }

@@ -104,7 +104,7 @@ static int put_node(px_context *c, void *context, int32_t node)
     const px_value *value = px_value_of(c->document, node);
     double number = 0;
     if (value == NULL)
-        return c->document->budget < 0 ? -PX_COSTLY : -PX_MEMORY;
+        return -PX_MEMORY;
     if (to->wanted & VL_NUMBERS && px_value_number(c->document, node, &number) != PX_OK)
         return -PX_MEMORY;
     return put(c, to, value->at, value->length, number);
