@@ -1,10 +1,10 @@
 """Workers: processes that answer one item after the other, each through a pipe of its own.
 
 A worker alone holds its end of its pipe: no other thread forks while this process has it, and what
-a worker forks closes it. So whatever ends a worker, at whatever moment, is the end
-of file for who reads its answer, also in the middle of one: nobody waits for a dead process. A pipe
-that several write to has no such end, which is why pools such as `concurrent.futures`, pebble and
-loky wait for ever for the rest of a message.
+a worker forks closes it. So whatever ends a worker, at whatever moment, is the end of file for who
+reads its answer, also in the middle of one: nobody waits for a dead process. A pipe that several
+write to has no such end, which is why pools such as `concurrent.futures`, pebble and loky wait for
+ever for the rest of a message.
 
 Workers end with the block that has started them, and with the thread that has started them, also
 one that is killed.
@@ -30,13 +30,61 @@ from extract.filtertool.processes.signals import deferred_signals, end_with_pare
 
 FORKS: Final = sys.platform == "linux"
 
-# Held while this process has a worker's end of a pipe; any fork waits for it.
-_STARTING: Final = threading.RLock()
+
+class _Pipe:
+    """The pipe of a worker, which is made in the middle of the fork that starts it.
+
+    Attributes:
+        ours: The parent's end.
+        theirs: The worker's end.
+        failure: Why there is none.
+    """
+
+    def __init__(self) -> None:
+        self.ours: Connection | None = None
+        self.theirs: Connection | None = None
+        self.failure: OSError | None = None
+
+    def open(self) -> None:
+        """Makes both ends, unless there can be none."""
+        try:
+            self.ours, self.theirs = multiprocessing.Pipe()
+        except OSError as error:  # raised again where the worker is made
+            self.failure = error
+
+    @staticmethod
+    def close(end: Connection | None) -> None:
+        """Closes an end that this process does not need."""
+        if end is not None:
+            end.close()
+
+
+# One fork at a time, so that none has the worker's end of another one's pipe. Pipes are made and
+# closed between the steps of a fork and not around it: other modules have locks that forks take,
+# such as `concurrent.futures.thread`, and a thread must not come with one of them already held.
+_FORKING: Final = threading.Lock()
+_starting = threading.local()
+
+
+def _before_fork() -> None:
+    _FORKING.acquire()
+    pipe: _Pipe | None = getattr(_starting, "pipe", None)
+    if pipe is not None:
+        pipe.open()
+
+
+def _after_fork_in_parent() -> None:
+    pipe: _Pipe | None = getattr(_starting, "pipe", None)
+    if pipe is not None:
+        pipe.close(pipe.theirs)
+    _FORKING.release()
+
+
 if FORKS:
     os.register_at_fork(
-        before=_STARTING.acquire,
-        after_in_parent=_STARTING.release,
-        after_in_child=_STARTING.release,
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_FORKING.release,
     )
 
 
@@ -69,14 +117,25 @@ class Worker:
         context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
         self._answer: Future[Any] | None = None
         self._ended = False
-        with _STARTING, warnings.catch_warnings(), deferred_signals():
+        pipe = _Pipe()
+        with warnings.catch_warnings(), deferred_signals():
             # Python 3.12 warns of threads, such as Arrow's. A child does not use what these hold.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self.pipe, theirs = multiprocessing.Pipe()
-            arguments = (theirs, self.pipe if FORKS else None, os.getpid(), call, begin)
+            if not FORKS:
+                pipe.open()
+            arguments = (pipe if FORKS else pipe.theirs, os.getpid(), call, begin)
             self._process = context.Process(target=_serve, args=arguments, daemon=True)
-            with theirs:
+            _starting.pipe = pipe if FORKS else None
+            try:
                 self._process.start()
+            finally:
+                _starting.pipe = None
+                if not FORKS:
+                    pipe.close(pipe.theirs)
+        if pipe.ours is None:
+            self._process.join()
+            raise pipe.failure or OSError("a pipe to a worker cannot be made")
+        self.pipe = pipe.ours
 
     @property
     def idle(self) -> bool:
@@ -187,8 +246,7 @@ def open_workers(
 
 
 def _serve(
-    pipe: Connection,
-    inherited: Connection | None,
+    given: _Pipe | Connection | None,
     parent: int,
     call: Callable[[Any], Any],
     begin: Callable[[], object] | None,
@@ -196,10 +254,15 @@ def _serve(
     """Answers items until the parent closes its end of the pipe, or has ended."""
     reset_signals()
     end_with_parent(parent)
-    if inherited is not None:
-        inherited.close()  # the parent's end
-        _STARTING.release()  # it was held around this fork
-        os.register_at_fork(after_in_child=pipe.close)
+    if isinstance(given, _Pipe):
+        _starting.pipe = None  # for its own forks
+        given.close(given.ours)
+        given = given.theirs
+        if given is not None:
+            os.register_at_fork(after_in_child=given.close)
+    if given is None:
+        return
+    pipe = given
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             item = pipe.recv()

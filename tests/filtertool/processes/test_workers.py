@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import select
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import wait
@@ -206,6 +209,46 @@ def test_its_end_is_seen_though_another_thread_forks(monkeypatch: pytest.MonkeyP
             thread.join()
         for one in forked:
             os.waitpid(one, 0)
+
+
+@pytest.mark.parametrize("others_first", [True, False])
+def test_forks_take_the_locks_of_other_modules_in_one_order(others_first: bool) -> None:
+    """Hooks of forks cannot be taken back, so a program of its own has them."""
+    modules = ["from extract.filtertool.processes.workers import open_workers"]
+    modules.insert(0 if others_first else 1, "import concurrent.futures.thread")
+    code = (
+        "\n".join(modules)
+        + """
+import multiprocessing, os, threading
+pipe = multiprocessing.Pipe
+def fork():
+    if os.fork() == 0:
+        os._exit(0)
+def pipe_and_fork():
+    ends = pipe()
+    one = threading.Thread(target=fork, daemon=True)
+    one.start()
+    one.join(0.2)  # it may have to wait for the worker
+    return ends
+multiprocessing.Pipe = pipe_and_fork
+with open_workers(2, abs) as workers:
+    done = [workers.send(-1), workers.send(-2)]
+    while not all(one.done() for one in done):
+        workers.receive()
+    print([one.result() for one in done])
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[1, 2]\n", "")
+
+
+def test_a_worker_without_a_pipe_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_pipe() -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(multiprocessing, "Pipe", no_pipe)
+    with pytest.raises(OSError, match="Too many open files"):
+        answers([1], abs)
 
 
 def test_a_fork_of_the_parent_ends_none_of_its_workers() -> None:
