@@ -76,7 +76,11 @@ def test_nothing_stays_of_what_was_deleted(tmp_path: Path) -> None:
         "subscriber": 1,
         "subscription": 1,
     }
-    assert names == {"version", "revision", "next_feed", "next_subscriber", "transactions"}
+    assert names == {
+        *("version", "revision", "next_feed", "next_subscriber"),
+        "transactions",
+        "store",
+    }
 
 
 def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
