@@ -6,7 +6,7 @@ And who tests the oracle? Each wrong rule at the end of this file must be found 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -382,15 +382,24 @@ def finds_a_difference(play: Callable[[Random], object], rounds: int) -> bool:
     return False
 
 
+@pytest.fixture
+def planted(monkeypatch: Patch) -> Iterator[Patch]:
+    """For wrong rules, whose results no other test is to meet in what normalising remembers."""
+    remembered = import_module("extract.transtool.rules.tidy_residual").tidy_residual
+    remembered.cache_clear()
+    yield monkeypatch
+    remembered.cache_clear()
+
+
 @pytest.mark.parametrize("name", WRONG)
-def test_the_oracle_finds_a_wrong_rule(name: str, monkeypatch: Patch) -> None:
-    WRONG[name](monkeypatch)
+def test_the_oracle_finds_a_wrong_rule(name: str, planted: Patch) -> None:
+    WRONG[name](planted)
     closed = world("closed")
     plays = (lambda rng: round_of(rng, 100), lambda rng: closed.play(rng, 60))
     assert any(finds_a_difference(play, rounds=240) for play in reversed(plays))
 
 
-def test_the_oracle_finds_certainty_below_open_places(monkeypatch: Patch) -> None:
+def test_the_oracle_finds_certainty_below_open_places(planted: Patch) -> None:
     """An element of unknown name may pass ``parent::x``; that does not mean that it does."""
 
     def certain(self: Context, spine: Any, path: Any) -> bool:
@@ -404,5 +413,5 @@ def test_the_oracle_finds_certainty_below_open_places(monkeypatch: Patch) -> Non
             and self.know.matching(step.test) & above.place.bit
         )
 
-    monkeypatch.setattr(Context, "is_certain", certain)
+    planted.setattr(Context, "is_certain", certain)
     assert finds_a_difference(lambda rng: world("open").play(rng, 60), rounds=60)
