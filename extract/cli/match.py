@@ -119,6 +119,10 @@ def match(
             "Give one of --queries FILE, -e XPATH and --scheme FILE; "
             "the first two with --schema if there is one."
         )
+    if expressions and query:
+        raise click.UsageError(
+            "--query chooses among the queries of a file; give only the -e you mean."
+        )
     if queries == STDIN and STDIN in documents:
         raise click.UsageError("Queries and a document cannot both be standard input.")
     found = search_inputs(documents, messages)

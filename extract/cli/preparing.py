@@ -114,34 +114,25 @@ def load_schema(
 
 
 def load_queries(
-    file: str | None,
+    file: str,
     namespaces: dict[str, str],
     limits: Limits,
     version: str,
     only: Collection[str] = (),
-    expressions: Sequence[str] = (),
 ) -> Subscriptions:
-    """Loads the queries of a file, or takes those that the command line has.
+    """Loads the queries of a file.
 
     Args:
-        file: The file; ``"-"`` is standard input. None: there are expressions.
+        file: The file; ``"-"`` is standard input.
         namespaces: Bindings for prefixes that the file itself does not bind.
         limits: How large the file may be, and how many queries it may have.
         version: Of XPath, for queries of which the file itself does not say it.
         only: The ids of the queries to take; none for all.
-        expressions: The queries themselves; their ids are 1, 2, ….
 
     Raises:
         SubscriptionsError: They cannot be loaded, there are none, or none has such an id.
     """
-    if file is None:
-        some = [
-            Subscription(str(number), text.strip(), {}, version=version)
-            for number, text in enumerate(expressions, 1)
-        ]
-        queries = Subscriptions.of(some, namespaces)
-    else:
-        queries = Subscriptions.load(file, namespaces, limits, version)
+    queries = Subscriptions.load(file, namespaces, limits, version)
     if not queries:
         hint = "write one query a line: id<TAB>xpath, or just the XPath"
         raise SubscriptionsError("there is no query in the file", hint, queries.source)
@@ -153,6 +144,14 @@ def load_queries(
     return queries
 
 
+def given_queries(
+    texts: Iterable[tuple[str, str]], namespaces: dict[str, str], version: str, weight: float = 1
+) -> Subscriptions:
+    """Makes queries of ids and expressions that the command line has."""
+    some = [Subscription(id_, text.strip(), {}, weight, version=version) for id_, text in texts]
+    return Subscriptions.of(some, namespaces)
+
+
 def prepared(options: PrepareOptions) -> Scheme:
     """Makes a scheme from files.
 
@@ -161,14 +160,12 @@ def prepared(options: PrepareOptions) -> Scheme:
         DocumentError: There is no schema, and no document that one can be inferred from.
         SubscriptionsError: The queries cannot be loaded, or there are none.
     """
-    queries = load_queries(
-        options.queries,
-        options.namespaces,
-        options.limits,
-        options.version,
-        options.only,
-        options.expressions,
-    )
+    namespaces, version = options.namespaces, options.version
+    if options.queries is None:
+        numbered = ((str(number), text) for number, text in enumerate(options.expressions, 1))
+        queries = given_queries(numbered, namespaces, version)
+    else:
+        queries = load_queries(options.queries, namespaces, options.limits, version, options.only)
     documents = options.documents or options.sample
     schema = load_schema(
         options.schema, options.root, options.namespaces, documents, options.limits

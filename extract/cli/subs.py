@@ -27,7 +27,7 @@ from extract.cli.options import (
     optional_scheme_option,
     xpath_version_option,
 )
-from extract.cli.preparing import load_queries
+from extract.cli.preparing import given_queries, load_queries
 from extract.cli.revising import revise_scheme
 from extract.cli.revision import Revision
 from extract.cli.tables import Table
@@ -240,11 +240,7 @@ def _given(
     if file is not None:
         return load_queries(file, namespaces, limits, version)
     pairs = zip(query[::2], query[1::2], strict=True)
-    some = [
-        Subscription(name, xpath.strip(), {}, weight or 1.0, version=version)
-        for name, xpath in pairs
-    ]
-    return Subscriptions.of(some, namespaces)
+    return given_queries(pairs, namespaces, version, weight or 1)
 
 
 def _as_before(new: Subscription, old: RegisteredQuery, weight: float | None) -> Subscription:

@@ -235,6 +235,7 @@ def test_how_much_is_said() -> None:
         (["--scheme", "s.json", "-q", "q.tsv"], "Give one of"),
         (["-e", "//a", "-q", "q.tsv"], "Give one of"),
         (["-e", "//a", "--scheme", "s.json"], "Give one of"),
+        (["-e", "//a", "--query", "1"], "--query chooses among"),
         (["-q", "q.tsv", "--root", "db"], "give --schema FILE"),
     ],
 )
